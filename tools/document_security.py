@@ -23,7 +23,7 @@ listener only and takes precedence over X. [Who may connect, and do what](../how
 SECTIONS: dict[str, dict[str, str]] = {
     "Listeners": {
         "listeners": "Where to listen: NAME://HOST:PORT, separated by commas.",
-        "advertised.listeners": "The addresses that clients are told to connect to, by listener.",
+        "advertised.listeners": "The addresses that clients connect to, by listener.",
         "listener.security.protocol.map": "NAME:PROTOCOL of each listener.",
         "controller.listener.names": "Listeners that are ignored: there is no controller here.",
         "max.connections": "Maximum number of connections; also for one listener.",

@@ -22,9 +22,14 @@ from oncelog.conformance.raw.bodies import Position
 from oncelog.conformance.raw.wire import Connection
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from oncelog.types import TopicPartition
 
-NOT_LEADER, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_AFTER_APPEND = 6, 19, 20
+NOT_LEADER, NOT_COORDINATOR, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_AFTER_APPEND = 6, 16, 19, 20
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, TIMED_OUT = 74, 75, 7
 QUICK = {"group.initial.rebalance.delay.ms": 0}
 
@@ -315,3 +320,19 @@ def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None
 def test_no_time_passes_that_would_never_end(broker: oncelog.Broker, seconds: float) -> None:
     with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds can pass at once"):
         broker.pass_time(seconds)
+
+
+def test_commits_of_one_connection_are_refused_once_another_node_coordinates(broker: oncelog.Broker) -> None:
+    """Those that differ only in their offset from the one before take a shorter path."""
+    make_topic(broker)
+    first = broker.coordinator(group="g")
+    with Connection(broker.node(first).bootstrap_servers) as connection:
+
+        def commit(offset: int) -> int:
+            topic = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, offset, -1, "")])
+            answer = connection.ask(OffsetCommitRequest("g", topics=[topic]), 9)
+            return int(answer.topics[0].partitions[0].error_code)
+
+        assert [commit(offset) for offset in range(5)] == [0] * 5
+        broker.move_coordinator(next(node.node_id for node in broker.nodes if node.node_id != first), group="g")
+        assert [commit(offset) for offset in range(5, 8)] == [NOT_COORDINATOR] * 3

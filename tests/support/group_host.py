@@ -231,7 +231,7 @@ class GroupClient:
     client_id: str = "c"
 
     def caller(self, version: int) -> Caller:
-        return Caller(version, self.client_id, "127.0.0.1")
+        return Caller(version, None, self.client_id, "127.0.0.1")
 
     def join(
         self,

@@ -75,7 +75,7 @@ class RepeatedCommits(RepeatedRequests[_Known]):
             return
         from oncelog.coordinator.group.environment import Caller  # not needed at a start
 
-        caller = Caller(version, context.client_id, context.client_host)
+        caller = Caller(version, context.session.node_id, context.client_id, context.client_host)
         commit, response = ports.groups.one_commit(request, caller)
         encoded = response.encode(version)
         answer = encode_response_header(ApiKey.OFFSET_COMMIT, version, 0, len(encoded)) + encoded

@@ -71,10 +71,10 @@ class Caller(NamedTuple):
     """
 
     api_version: int
+    node_id: int | None
     client_id: str = ""
     client_host: str = ""
     may_describe: Callable[[str], bool] = everything
-    node_id: int | None = None
 
     @property
     def logged_host(self) -> str:

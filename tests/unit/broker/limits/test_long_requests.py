@@ -428,7 +428,7 @@ def test_offsets_that_are_fetched_in_chunks_are_of_one_moment(admin: Admin) -> N
         admin.broker.tasks.step()
         request = commit(offset)
         request.topics[0].topic_id = admin.broker.topics.partitions[TopicPartition("wide", 0)].topic_id
-        finished(admin.broker.groups.commit_offsets(request, Caller(8, "test", "host"), NOW_MS))
+        finished(admin.broker.groups.commit_offsets(request, Caller(8, None, "test", "host"), NOW_MS))
         offset += 1
     answer = OffsetFetchResponse.decode(peer.answers[0], 8, 9)
     offsets = {partition.committed_offset for partition in answer.groups[0].topics[0].partitions}

@@ -33,5 +33,5 @@ def handle(
     ):
         return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.TOPIC_AUTHORIZATION_FAILED))
     may_describe = partial(sees_topic, ports, context)
-    caller = Caller(context.api_version, context.client_id, context.client_host, may_describe, context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host, may_describe)
     return ports.groups.consumer_group_heartbeat(request, caller, context.now_ms)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def handle(
     ports: GroupPorts, context: RequestContext, request: DescribeGroupsRequest
 ) -> Deferred[DescribeGroupsResponse]:
-    caller = Caller(context.api_version, context.client_id, context.client_host, node_id=context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
 
     def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
         described = ports.groups.describe_groups(names, caller, context.now_ms)

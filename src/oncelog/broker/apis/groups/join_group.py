@@ -25,7 +25,7 @@ FIRST_WITH_NULL_PROTOCOL = 7
 
 def handle(ports: GroupPorts, context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
     may_describe = partial(sees_topic, ports, context)
-    caller = Caller(context.api_version, context.client_id, context.client_host, may_describe, context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host, may_describe)
 
     def answer(response: JoinGroupResponse) -> JoinGroupResponse:
         if response.protocol_name is None and context.api_version < FIRST_WITH_NULL_PROTOCOL:

@@ -69,7 +69,7 @@ def _commit(
 
     if not known:
         return Deferred.of(merged(OffsetCommitResponse()))
-    caller = Caller(context.api_version, context.client_id, context.client_host, node_id=context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     request.topics = known
     answered = yield from ports.groups.commit_offsets(request, caller, ports.now_ms)
     if refused:

@@ -24,5 +24,5 @@ FIRST_WITH_PROTOCOL = 5
 def handle(ports: GroupPorts, context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
     if context.api_version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
         return Deferred.of(SyncGroupResponse(error_code=Error.INCONSISTENT_GROUP_PROTOCOL))
-    caller = Caller(context.api_version, context.client_id, context.client_host, node_id=context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     return ports.groups.sync_group(request, caller, context.now_ms)

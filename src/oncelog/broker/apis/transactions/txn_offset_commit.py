@@ -74,7 +74,7 @@ def _commit(
 
     if not known:
         return Deferred.of(merged(TxnOffsetCommitResponse()))
-    caller = Caller(context.api_version, context.client_id, context.client_host, node_id=context.session.node_id)
+    caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     commit = request.replace(topics=known)
     answered = yield from ports.groups.commit_transactional_offsets(commit, caller, ports.now_ms)
     return answered.map(merged)

@@ -115,7 +115,7 @@ def test_an_unforeseen_failure_of_a_sync_stops_the_partition(
             assert refused.value.error in (Error.KAFKA_STORAGE_ERROR, Error.REQUEST_TIMED_OUT)
     finally:
         broker.stop()
-    assert f"unforeseen {type(error).__name__}" in caplog.text
+    assert f"unexpected {type(error).__name__}" in caplog.text
 
 
 def _send_until_refused(producer: Producer) -> None:

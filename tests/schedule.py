@@ -16,8 +16,9 @@ OWN = (SPARK, SPARK, BROWSER)
 
 SECONDS = {
     "demo/test_demo.py": 400,
-    "spark_versions/test_spark_versions.py": 380,
-    "spark_versions/test_spark_version_crashes.py": 200,
+    "spark_versions/test_spark_versions.py": 240,
+    "spark/declarative/test_declarative.py": 160,
+    "spark_versions/test_spark_version_crashes.py": 140,
     "pipeline/test_registered_formats.py": 180,
     "pipeline/test_table_sinks.py": 120,
     "atomic/test_killed_inbox.py": 80,

@@ -21,7 +21,7 @@ HEAD = """# Which PySpark
 <!-- Made by tools/document_spark_versions.py from tests/spark_versions/results.json: run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test` runs two of the environments, with one kill of each way to write; `make soak` runs all of them, with
+`make test` runs each way to write on one of two environments, two of them with a kill; `make soak` runs all, with
 pipelines and all kills.
 
 - **yes**, and the seconds that it took on two cores beside other programs, starts of Spark among them;

@@ -1,4 +1,4 @@
-"""Each test here runs in an environment with one PySpark; ``make test`` has two of them, ``make soak`` the others.
+"""Each test here runs in an environment with one PySpark: ``make test`` has some on two of them, ``make soak`` all.
 
 With ``ONCELOG_SPARK_VERSIONS_RESULTS`` the results of all tests that have the marker ``case`` are kept in that file,
 from which ``tools.document_spark_versions`` makes the table of the documentation; those of the same case in the same

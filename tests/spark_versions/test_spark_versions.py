@@ -95,22 +95,22 @@ def check_stream(environment: Environment, copy: Copy, by: str) -> None:
     copy.check()
 
 
-@case('`format("oncelog")`: stream read and stream write', least=(4, 0))
+@case('`format("oncelog")`: stream read and stream write', least=(4, 0), short=())
 def test_format_as_sink_copies_each_record_once(environment: Environment, copy: Copy) -> None:
     check_stream(environment, copy, "format")
 
 
-@case("`for_each_batch`, by the driver")
+@case("`for_each_batch`, by the driver", short=("3.5",))
 def test_for_each_batch_by_the_driver_copies_each_record_once(environment: Environment, copy: Copy) -> None:
     check_stream(environment, copy, "0")
 
 
-@case("`for_each_batch`, by the executors")
+@case("`for_each_batch`, by the executors", short=("4.1",))
 def test_for_each_batch_by_the_executors_copies_each_record_once(environment: Environment, copy: Copy) -> None:
     check_stream(environment, copy, "2")
 
 
-@case("restored checkpoint is refused")
+@case("restored checkpoint is refused", short=("3.5",))
 def test_checkpoint_that_is_older_than_the_log_is_refused(environment: Environment, copy: Copy) -> None:
     copy.add(40)
     said(environment, copy.task("0"))

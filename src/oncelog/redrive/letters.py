@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,6 +21,8 @@ ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "o
 """Headers of a dead letter in addition to its own: where the record was."""
 ATTEMPTS_HEADER = "oncelog.attempts"
 """How often the record was sent back."""
+NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
+"""What a redrive may be called."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -193,6 +196,7 @@ def _text(value: bytes | None) -> str | None:
 __all__ = [
     "ATTEMPTS_HEADER",
     "ERROR_HEADER",
+    "NAME",
     "ORIGIN_HEADERS",
     "Fate",
     "Letter",

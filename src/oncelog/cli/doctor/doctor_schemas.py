@@ -47,6 +47,7 @@ def findings(url: str, cluster: Cluster | None) -> Iterator[DoctorFinding]:
 def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> Iterator[DoctorFinding]:
     from oncelog.client.blocking import Consumer
     from oncelog.client.core.config import ConsumerConfig
+    from oncelog.schemas.subjects import topic_subject
 
     with cluster.admin() as admin:
         described = admin.describe_topics(admin.list_topics())
@@ -54,7 +55,7 @@ def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> 
         topic.name: [TopicPartition(topic.name, part.partition) for part in topic.partitions if part.leader >= 0]
         for topic in described
     }
-    named = {name: [key for key in (False, True) if _subject(name, key) in subjects] for name in parts}
+    named = {name: [key for key in (False, True) if topic_subject(name, key, None) in subjects] for name in parts}
     settings = cluster.settings(ConsumerConfig, auto_offset_reset="earliest")
     with Consumer(config=settings) as consumer:
         for name, sides in sorted(named.items()):
@@ -71,10 +72,6 @@ def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> 
                     f"as in {unknown[ids[0]]}",
                     "restore these schemas, or ask the registry that they were written with: readers cannot read them",
                 )
-
-
-def _subject(topic: str, is_key: bool) -> str:
-    return f"{topic}-{'key' if is_key else 'value'}"
 
 
 def _look(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from oncelog.redrive.letters import Plan
     from oncelog.redrive.redriving import Decided, Redrive
-
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
 
 @click.command("redrive")
@@ -90,13 +87,13 @@ def command(
       oncelog redrive orders-dead --error 'no JSON' --limit 10
       oncelog redrive orders-dead --transform repairs:add_currency --max-attempts 3 --parking orders-parked
     """
-    from oncelog.redrive.letters import Plan
+    from oncelog.redrive.letters import NAME, Plan
 
     if (max_attempts is None) != (parking is None):
         raise ConfigError("--max-attempts and --parking need each other: how often, and where letters go then")
     if topic in (to, parking):
         raise ConfigError(f"--to and --parking name other topics than the dead letters' own, {topic}")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise ConfigError(f"--name takes 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
     function = None if transform is None else transform_named(transform)
     plan = Plan(to, _headers(where), error, max_attempts, parking or "", function)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from starlette.responses import Response
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.console.web import RefusedRequest, Visit
-from oncelog.redrive.letters import Fate, Plan, RedriveError, origin_error
+from oncelog.redrive.letters import NAME, Fate, Plan, RedriveError, origin_error
 from oncelog.redrive.redriving import Decided, Redrive, group_of, opened
 from oncelog.types import TopicPartition
 
@@ -20,7 +19,6 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 5_000
 """How many letters one form sends back: a visitor waits for the answer."""
 SHOWN = 200
 TRANSACTION_SIZE = 500
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking")
 
 
@@ -97,7 +95,7 @@ def _asked(given: Mapping[str, str]) -> _Asked:
     if bool(parking) != bool(given["max_attempts"]):
         raise RefusedRequest("a number of attempts and a parking topic need each other")
     name = given["name"] or "default"
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise RefusedRequest(f"a name has 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
     header, equals, value = given["where"].partition("=")
     if given["where"] and not (header and equals):

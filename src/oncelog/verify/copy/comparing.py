@@ -8,8 +8,6 @@ first of the destination, and so on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 from oncelog.types import TopicPartition
@@ -17,18 +15,20 @@ from oncelog.verify.copy.rows import (
     IDENTITY_BYTES,
     NO_KEY,
     NO_VALUE,
-    SOURCE,
-    pack_pair,
+    PLACE_BYTES,
+    SEEN_BYTES,
+    pack_place,
     unpack_pair,
-    unpack_seen,
+    unpack_place,
 )
 from oncelog.verify.copy.sorting import Runs
 from oncelog.verify.findings import Report
 
-_identity = itemgetter(slice(0, IDENTITY_BYTES))
 _TOLD_EVERY = 50_000
-Place = tuple[int, int, bytes, bytes]
-"""Partition, offset and the hashes of key and content."""
+_KEY = IDENTITY_BYTES + PLACE_BYTES
+_CONTENT = _KEY + len(NO_KEY)
+_NO_ROW = b"\xff" * (SEEN_BYTES + 1)
+"""After all rows."""
 Tell = Callable[[int, str], None]
 
 
@@ -59,58 +59,94 @@ class Counts(NamedTuple):
     reached: dict[int, int]
 
 
-def match(seen: Iterator[bytes], pairs: Runs, missing: Runs, sides: Sides, report: Report, tell: Tell) -> Counts:
+def match(
+    sources: Iterator[bytes],
+    dests: Iterator[bytes],
+    pairs: Runs,
+    missing: Runs,
+    sides: Sides,
+    report: Report,
+    tell: Tell,
+) -> Counts:
     """Find the records of both sides that belong together, into ``pairs``; what the destination lacks, into
-    ``missing``."""
+    ``missing``.
+
+    :param sources: the rows of the source, in order.
+    :param dests: those of the destination.
+    """
     matched = done = 0
-    reached: dict[int, int] = {}
-    for _, rows in groupby(seen, _identity):
-        sources: list[Place] = []
-        dests: list[Place] = []
-        for row in rows:
-            _, side, partition, offset, key, content = unpack_seen(row)
-            (sources if side == SOURCE else dests).append((partition, offset, key, content))
-        done += len(sources) + len(dests)
+    reached: dict[bytes, bytes] = {}
+    surplus = _Surplus(sides, report)
+    source, dest = next(sources, _NO_ROW), next(dests, _NO_ROW)
+    while source is not _NO_ROW or dest is not _NO_ROW:
+        identity, other = source[:IDENTITY_BYTES], dest[:IDENTITY_BYTES]
+        done += 1
+        if identity == other:
+            matched += 1
+            done += 1
+            partition, offset = source[IDENTITY_BYTES : IDENTITY_BYTES + 4], source[IDENTITY_BYTES + 4 : _KEY]
+            if offset > reached.get(partition, b""):
+                reached[partition] = offset
+            if source[_KEY:] != dest[_KEY:] and not sides.ignores_content:
+                _tell_altered(source, dest, sides, report)
+            if source[_KEY:_CONTENT] != NO_KEY:
+                pairs.add(source[_KEY:_CONTENT] + source[IDENTITY_BYTES:_KEY] + dest[IDENTITY_BYTES:_KEY])
+            surplus.matched(source, dest)
+            source, dest = next(sources, _NO_ROW), next(dests, _NO_ROW)
+        elif identity < other:
+            is_tombstone = source[_CONTENT:] == NO_VALUE
+            missing.add(source[_KEY:_CONTENT] + source[IDENTITY_BYTES:_KEY] + pack_place(is_tombstone, 0))
+            source = next(sources, _NO_ROW)
+        else:
+            surplus.tell(dest)
+            dest = next(dests, _NO_ROW)
         if done >= _TOLD_EVERY:
             tell(done, "comparing")
             done = 0
-        for one, other in zip(sources, dests, strict=False):
-            matched += 1
-            source, offset, key, _ = one
-            reached[source] = max(offset, reached.get(source, -1))
-            if key != NO_KEY:
-                pairs.extend([pack_pair(key, source, offset, other[0], other[1])])
-            if one[2:] != other[2:] and not sides.ignores_content:
-                _tell_altered(one, other, sides, report)
-        missing.extend(
-            [pack_pair(key, at, offset, content == NO_VALUE, 0) for at, offset, key, content in sources[len(dests) :]]
-        )
-        _tell_surplus(sources, dests, sides, report)
-        for runs in (pairs, missing):
-            if runs.is_full:
-                runs.flush()
     tell(done, "comparing")
-    return Counts(matched, reached)
+    return Counts(matched, dict(unpack_place(partition + offset) for partition, offset in reached.items()))
 
 
-def _tell_altered(one: Place, other: Place, sides: Sides, report: Report) -> None:
-    source, offset, key, _ = one
-    what = "value" if key == other[2] else "key"
+def _place(row: bytes) -> tuple[int, int]:
+    """Partition and offset."""
+    partition, offset = unpack_place(row[IDENTITY_BYTES:_KEY])
+    return partition, offset
+
+
+def _tell_altered(source: bytes, dest: bytes, sides: Sides, report: Report) -> None:
+    (partition, offset), (dest_partition, dest_offset) = _place(source), _place(dest)
+    what = "value" if source[_KEY:_CONTENT] == dest[_KEY:_CONTENT] else "key"
     report.add(
         "copy-altered",
-        TopicPartition(sides.dest, other[0]),
-        f"offset {offset} of {sides.source}-{source} has another {what}",
-        first=other[1],
+        TopicPartition(sides.dest, dest_partition),
+        f"offset {offset} of {sides.source}-{partition} has another {what}",
+        first=dest_offset,
     )
 
 
-def _tell_surplus(sources: list[Place], dests: list[Place], sides: Sides, report: Report) -> None:
-    for partition, offset, *_ in dests[len(sources) :]:
+class _Surplus:
+    """Tells of records of the destination that are left when those of the source with their identity are used up."""
+
+    def __init__(self, sides: Sides, report: Report) -> None:
+        self._sides = sides
+        self._report = report
+        self._source = self._dest = _NO_ROW
+        """The last record of the source that was found, and the first one of the destination with its identity."""
+
+    def matched(self, source: bytes, dest: bytes) -> None:
+        """Remember two records that belong together."""
+        if self._dest[:IDENTITY_BYTES] != dest[:IDENTITY_BYTES]:
+            self._dest = dest
+        self._source = source
+
+    def tell(self, dest: bytes) -> None:
+        """Report a record of the destination for which the source has none."""
+        sides = self._sides
+        partition, offset = _place(dest)
         where = TopicPartition(sides.dest, partition)
-        if sources:
-            source, at, *_ = sources[-1]
-            first, first_at, *_ = dests[0]
-            report.add(
+        if self._dest[:IDENTITY_BYTES] == dest[:IDENTITY_BYTES]:
+            (source, at), (first, first_at) = _place(self._source), _place(self._dest)
+            self._report.add(
                 "copy-doubled",
                 where,
                 f"offset {at} of {sides.source}-{source} is here again, first at offset {first_at} of "
@@ -119,9 +155,9 @@ def _tell_surplus(sources: list[Place], dests: list[Place], sides: Sides, report
             )
         elif sides.allows_extra or sides.source_compacted or any(sides.source_starts.values()):
             why = "other records are allowed" if sides.allows_extra else "the source does not have all its records"
-            report.add("copy-extra-allowed", where, why, first=offset)
+            self._report.add("copy-extra-allowed", where, why, first=offset)
         else:
-            report.add("copy-extra", where, f"no record of {sides.source} is its source", first=offset)
+            self._report.add("copy-extra", where, f"no record of {sides.source} is its source", first=offset)
 
 
 def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: Sides, report: Report) -> None:

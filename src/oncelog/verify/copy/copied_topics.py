@@ -2,14 +2,15 @@
 
 Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
 and those of the destination when everything that is there then is decided. Memory is that of one run of rows
-(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 45 bytes for each record of either
-side, and 32 for each that has a key.
+(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 44 bytes for each record of either
+side, and 32 for each pair that has a key.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,16 +34,16 @@ from oncelog.verify.copy.rows import (
     CannotIdentify,
     SourceRecord,
     Transform,
-    dest_rows,
+    made_rows,
     parse_by,
-    source_rows,
+    rows_of,
 )
 from oncelog.verify.copy.sorting import RUN_ROWS, Runs
 from oncelog.verify.findings import Report
 from oncelog.verify.stable_ranges import stable_ranges
 
 MANIFEST = "verify-copy.json"
-_STATE_VERSION = 2
+_STATE_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,18 @@ class _Work:
         self.ranges = {side: dict(found) for side, found in ranges.items()}
         self.positions = {side: {number: one.start for number, one in found.items()} for side, found in ranges.items()}
         files = self._continued()
-        self.runs = Runs(folder, "seen", SEEN_BYTES, run_rows=copy.run_rows, files=files)
+        self.runs = {
+            side: Runs(folder, side, SEEN_BYTES, run_rows=copy.run_rows, files=files.get(side, ())) for side in ranges
+        }
 
-    def _continued(self) -> list[str]:
+    def _continued(self) -> dict[str, list[str]]:
         """The runs of work that was begun before, whose ranges and positions are taken over.
 
         :raises ConfigError: it was begun for another comparison.
         """
         path = self.folder / MANIFEST
         if not path.exists():
-            return []
+            return {}
         found: dict[str, Any] = json.loads(path.read_text())
         if found["settings"] != self._settings:
             raise ConfigError(
@@ -98,16 +101,17 @@ class _Work:
         for side in self.ranges:
             self.ranges[side] = {int(number): Range(*one) for number, one in found["ranges"][side].items()}
             self.positions[side] = {int(number): offset for number, offset in found["positions"][side].items()}
-        return [str(name) for name in found["files"]]
+        return {side: [str(name) for name in names] for side, names in found["files"].items()}
 
     def save(self) -> None:
         """Write what is in memory as a run, and then how far it goes."""
-        self.runs.flush()
+        for runs in self.runs.values():
+            runs.flush()
         state = {
             "settings": self._settings,
             "ranges": self.ranges,
             "positions": self.positions,
-            "files": self.runs.files,
+            "files": {side: runs.files for side, runs in self.runs.items()},
         }
         partial = self.folder / f"{MANIFEST}.partial"
         with partial.open("w") as file:
@@ -118,7 +122,8 @@ class _Work:
 
     def remove(self) -> None:
         """Remove everything that was written."""
-        self.runs.remove()
+        for runs in self.runs.values():
+            runs.remove()
         (self.folder / MANIFEST).unlink(missing_ok=True)
 
 
@@ -169,7 +174,8 @@ async def verify_copy(
     pairs = Runs(folder, "pairs", PAIR_BYTES, run_rows=copy.run_rows)
     missing = Runs(folder, "missing", PAIR_BYTES, run_rows=copy.run_rows)
     try:
-        counts = match(work.runs.merged(), pairs, missing, sides, report, tell)
+        seen = (work.runs["source"].merged(), work.runs["dest"].merged())
+        counts = match(*seen, pairs, missing, sides, report, tell)
         report.totals.matched = counts.matched
         judge_missing(missing, pairs, counts, sides, report)
         judge_order(pairs, sides, report)
@@ -229,10 +235,10 @@ async def _read(
     async for header, data in committed_batches(admin, where, position, end):
         rows = _rows(where, header, data, Range(position, end), side, copy, by)
         report.totals.records += len(rows)
-        work.runs.extend(rows)
+        work.runs[side].extend(rows)
         tell(header.next_offset - position, str(where))
         position = work.positions[side][where.partition] = header.next_offset
-        if work.runs.is_full:
+        if work.runs[side].is_full:
             work.save()
     tell(max(0, end - position), str(where))
     work.positions[side][where.partition] = max(position, end)
@@ -242,15 +248,19 @@ def _rows(
     where: TopicPartition, header: BatchHeader, data: memoryview, wanted: Range, side: str, copy: Copy, by: By
 ) -> list[bytes]:
     try:
-        if side == "dest":
-            offsets, _, keys, values, headers = record_columns(data, 0, header, first_offset=wanted.start)
-            return dest_rows(where.partition, (offsets, keys, values, headers), by)
-        records = (
-            SourceRecord(*where, one.offset, one.timestamp, one.key, one.value, one.headers)
-            for one in decode_records(data)
-            if wanted.start <= one.offset < wanted.end
-        )
-        return source_rows(records, by, copy.transform)
+        if side == "source" and copy.transform is not None:
+            records = (
+                SourceRecord(*where, one.offset, one.timestamp, one.key, one.value, one.headers)
+                for one in decode_records(data)
+                if wanted.start <= one.offset < wanted.end
+            )
+            return made_rows(records, by, copy.transform)
+        offsets, _, keys, values, headers = record_columns(data, 0, header, first_offset=wanted.start)
+        if header.last_offset >= wanted.end:
+            many = bisect_left(offsets, wanted.end)
+            offsets, keys, values, headers = offsets[:many], keys[:many], values[:many], headers[:many]
+        identify = by.source if side == "source" else by.dest
+        return rows_of(where.partition, (offsets, keys, values, headers), identify, by.content)
     except CannotIdentify as error:
         raise ConfigError(
             f"--by {copy.by} does not fit {where}: of the batch at offset {header.base_offset} one record cannot "

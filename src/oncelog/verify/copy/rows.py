@@ -1,7 +1,8 @@
 """What makes two records the same, and the rows in which records are sorted. Pure.
 
-A row of the first sort has the record's identity, its side, its place, and hashes of its key and content; one of the
-second sort, of records that have found each other, the key's hash and both places.
+A row of the first sort, of one side, has the record's identity, its place, and hashes of its key and content; one of
+the second sort, of records that have found each other, the key's hash and both places. A place is a partition (4 bytes)
+and an offset (8 bytes); as neither is negative, places sort as bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple, TypeAlias
 from oncelog.errors import ConfigError
 from oncelog.records.record import Headers
 
-SOURCE, DEST = 0, 1
 IDENTITY_BYTES = 16
 NO_KEY = bytes(8)
 """In the place of the hash of a key: records without a key have no order among each other."""
@@ -25,11 +25,13 @@ NO_VALUE = bytes(8)
 Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
 """Key, value and headers."""
 
-_SEEN = Struct(">16sBiq8s8s")
+_PLACE = Struct(">iq")
+_SEEN = Struct(">16siq8s8s")
 _PAIR = Struct(">8siqiq")
-SEEN_BYTES, PAIR_BYTES = _SEEN.size, _PAIR.size
-pack_seen, unpack_seen = _SEEN.pack, _SEEN.unpack
-pack_pair, unpack_pair = _PAIR.pack, _PAIR.unpack
+PLACE_BYTES, SEEN_BYTES, PAIR_BYTES = _PLACE.size, _SEEN.size, _PAIR.size
+pack_place, unpack_place = _PLACE.pack, _PLACE.unpack
+pack_seen = _SEEN.pack
+unpack_pair = _PAIR.unpack
 
 
 class SourceRecord(NamedTuple):
@@ -58,11 +60,8 @@ class CannotIdentify(Exception):
 
 def digest(*parts: bytes | None) -> bytes:
     """A hash of parts, any of which may be None."""
-    hashed = blake2b(digest_size=IDENTITY_BYTES)
-    for part in parts:
-        hashed.update(b"\xff" if part is None else len(part).to_bytes(4, "big"))
-        hashed.update(part or b"")
-    return hashed.digest()
+    told_apart = [b"\xff" if part is None else len(part).to_bytes(4, "big") + part for part in parts]
+    return blake2b(b"".join(told_apart), digest_size=IDENTITY_BYTES).digest()
 
 
 def key_hash(key: bytes | None) -> bytes:
@@ -190,35 +189,32 @@ def _made(result: Any, record: SourceRecord) -> Made:
     )
 
 
-def source_rows(records: Iterable[SourceRecord], by: By, transform: Transform | None) -> list[bytes]:
-    """The rows of the records that the destination is to have.
+Columns: TypeAlias = tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]]
+"""Offsets, keys, values and headers of records."""
+
+
+def made_rows(records: Iterable[SourceRecord], by: By, transform: Transform) -> list[bytes]:
+    """The rows of what a transform makes of records of the source.
 
     :raises CannotIdentify: one of them lacks what it is to be recognised by.
     """
     rows = []
     for record in records:
-        made: Sequence[Made] = (
-            [(record.key, record.value, record.headers)] if transform is None else made_by(transform, record)
-        )
-        for key, value, headers in made:
-            identity = by.source(record.partition, record.offset, key, value, headers)
+        partition, offset = record.partition, record.offset
+        for key, value, headers in made_by(transform, record):
+            identity = by.source(partition, offset, key, value, headers)
             content = by.content(identity, value, headers)
-            rows.append(pack_seen(identity, SOURCE, record.partition, record.offset, key_hash(key), content))
+            rows.append(pack_seen(identity, partition, offset, key_hash(key), content))
     return rows
 
 
-def dest_rows(
-    partition: int,
-    columns: tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]],
-    by: By,
-) -> list[bytes]:
-    """The rows of records of the destination: offsets, keys, values and headers.
+def rows_of(partition: int, columns: Columns, identify: Identify, content: Content) -> list[bytes]:
+    """The rows of records as they are.
 
     :raises CannotIdentify: one of them lacks what it is to be recognised by.
     """
     rows = []
     for offset, key, value, headers in zip(*columns, strict=True):
-        identity = by.dest(partition, offset, key, value, headers)
-        content = by.content(identity, value, headers)
-        rows.append(pack_seen(identity, DEST, partition, offset, key_hash(key), content))
+        identity = identify(partition, offset, key, value, headers)
+        rows.append(pack_seen(identity, partition, offset, key_hash(key), content(identity, value, headers)))
     return rows

@@ -6,9 +6,10 @@ such. Memory: one run, about 90 bytes and a row for each of its rows, and a bloc
 
 from __future__ import annotations
 
-import heapq
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 RUN_ROWS = 500_000
@@ -34,6 +35,12 @@ class Runs:
         self._run_rows = run_rows
         self._rows: list[bytes] = []
         self._merged: list[str] = []
+
+    def add(self, row: bytes) -> None:
+        """Take one more row, and write a run when it is full."""
+        self._rows.append(row)
+        if len(self._rows) >= self._run_rows:
+            self.flush()
 
     def extend(self, rows: Sequence[bytes]) -> None:
         """Take more rows; the caller asks :attr:`is_full` in between."""
@@ -63,22 +70,47 @@ class Runs:
         self.flush()
         while len(self.files) > MAX_FILES:
             self._merge_some()
-        return heapq.merge(*map(self._read, self.files))
+        return chain.from_iterable(self._sorted_blocks(self.files))
 
     def _merge_some(self) -> None:
         """Make one run of the first ones: a process may not have more files open than a few hundred."""
         some, name = self.files[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
         with (self._folder / name).open("wb") as file:
-            file.writelines(heapq.merge(*map(self._read, some)))
+            for block in self._sorted_blocks(some):
+                file.write(b"".join(block))
         self._merged += some  # kept: work that is interrupted now begins with them again
         self.files = [*self.files[MAX_FILES:], name]
 
-    def _read(self, name: str) -> Iterator[bytes]:
+    def _sorted_blocks(self, names: Sequence[str]) -> Iterator[list[bytes]]:
+        """The rows of some runs, in order, many at a time.
+
+        What is in memory of each run, up to the smallest last row, is before everything that has not been read. It is
+        sorted together: where lists are sorted already, that only merges them.
+        """
+        unread = [self._read(name) for name in names]
+        blocks = [next(blocks) for blocks in unread]
+        while blocks:
+            bound = min(block[-1] for block in blocks)
+            ready: list[bytes] = []
+            for at in reversed(range(len(blocks))):
+                block = blocks[at]
+                cut = bisect_right(block, bound)
+                ready += block[:cut]
+                if cut < len(block):
+                    del block[:cut]
+                elif (following := next(unread[at], None)) is not None:
+                    blocks[at] = following
+                else:
+                    del blocks[at], unread[at]
+            ready.sort()
+            yield ready
+
+    def _read(self, name: str) -> Iterator[list[bytes]]:
+        """The rows of a run, a block at a time."""
         size = self._row_bytes
         with (self._folder / name).open("rb", buffering=0) as file:
             while block := file.read(size * _BLOCK_ROWS):
-                for begin in range(0, len(block), size):
-                    yield block[begin : begin + size]
+                yield [block[begin : begin + size] for begin in range(0, len(block), size)]
 
     def remove(self) -> None:
         """Remove the files."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,10 @@ from oncelog.verify.copy.rows import (
     CannotIdentify,
     SourceRecord,
     by_place,
-    dest_rows,
     key_hash,
     made_by,
     parse_by,
-    source_rows,
+    rows_of,
     value_and_headers,
 )
 from oncelog.verify.copy.sorting import Runs
@@ -40,20 +40,25 @@ def compare(
     folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: By = BY
 ) -> Judged:
     report = Report()
-    seen, pairs, missing = (
+    sources, dests, pairs, missing = (
         Runs(folder, name, size, run_rows=run_rows)
-        for name, size in (("seen", SEEN_BYTES), ("pairs", PAIR_BYTES), ("missing", PAIR_BYTES))
+        for name, size in (
+            ("source", SEEN_BYTES),
+            ("dest", SEEN_BYTES),
+            ("pairs", PAIR_BYTES),
+            ("missing", PAIR_BYTES),
+        )
     )
-    records = [SourceRecord("a", partition, offset, 0, key, value, ()) for partition, offset, key, value in source]
-    rows = source_rows(records, by, None)
-    for partition, offset, key, value in dest:
-        rows += dest_rows(partition, ([offset], [key], [value], [()]), by)
-    for row in rows:
-        seen.extend([row])
-        if seen.is_full:
-            seen.flush()
+    for runs, identify, records in ((sources, by.source, source), (dests, by.dest, dest)):
+        for partition, offset, key, value in records:
+            for row in rows_of(partition, ([offset], [key], [value], [()]), identify, by.content):
+                runs.add(row)
     wanted = sides or Sides("a", "b", {0: 0, 1: 0})
-    counts = match(seen.merged(), pairs, missing, wanted, report, lambda amount, text: None)
+    told: list[int] = []
+    counts = match(
+        sources.merged(), dests.merged(), pairs, missing, wanted, report, lambda amount, text: told.append(amount)
+    )
+    assert sum(told) == len(source) + len(dest)
     judge_missing(missing, pairs, counts, wanted, report)
     judge_order(pairs, wanted, report)
     report.totals.matched = counts.matched
@@ -87,6 +92,24 @@ def test_equal_records_of_the_source_are_as_often_in_the_copy(tmp_path: Path) ->
     assert compare(tmp_path, twice, twice).found == []
     assert compare(tmp_path, twice, twice[:1]).found == ["copy-missing"]
     assert compare(tmp_path, twice, [*twice, (0, 2, *A)]).found == ["copy-doubled"]
+
+
+def test_equal_records_are_not_collected(tmp_path: Path) -> None:
+    """A topic of heartbeats, all alike, needs no more memory than another."""
+    equal = [rows_of(0, ([number], [b"k"], [b"beat"], [()]), BY.source, BY.content)[0] for number in range(1000)]
+    taken = [0, 0]
+    apart: list[int] = []
+
+    def rows(side: int) -> Iterator[bytes]:
+        for row in equal:
+            taken[side] += 1
+            apart.append(abs(taken[0] - taken[1]))
+            yield row
+
+    pairs, missing = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing"))
+    sides = Sides("a", "b", {0: 0})
+    assert match(rows(0), rows(1), pairs, missing, sides, Report(), lambda amount, text: None).matched == 1000
+    assert max(apart) == 1
 
 
 def test_none_is_not_empty(tmp_path: Path) -> None:

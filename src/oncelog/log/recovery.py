@@ -42,6 +42,10 @@ from oncelog.records.native import BatchScanner, Scanned
 logger = logging.getLogger(__name__)
 
 _COPY_BYTES = 1 << 20
+_RECALL_BYTES = 4 << 20
+_RECALL_MS = 15 * 60_000
+"""A producer that wrote nothing for so long is not sending one of its last batches again: ``delivery.timeout.ms`` is 2
+minutes by default."""
 
 
 class LoadedLog(NamedTuple):
@@ -208,11 +212,31 @@ class _Loader:
             self.state.clear(low)
         else:
             self.state.load(found[1], found[0], self.now_ms)
+            self._recall_batches(found[0])
         self.state_loaded = True
         for segment, end in self.with_ends():
             if segment.base_offset < offset and end > self.state.map_end_offset:
                 self._replay(segment, offset)
         self.state.skip_to(offset)
+
+    def _recall_batches(self, offset: int) -> None:
+        """Let the state know up to five batches of each producer again, from the end of the log before ``offset``.
+
+        A snapshot holds only the last one. A client that was not answered before a restart begins with the oldest that
+        it misses: refused as out of order, it would write it again under its next epoch. (Apache Kafka leaves that to
+        the other replicas.)
+        """
+        if not self.state.has_written_since(self.now_ms - _RECALL_MS):
+            return
+        headers: list[BatchHeader] = []
+        left = _RECALL_BYTES
+        for segment in reversed(self.segments):
+            if segment.base_offset >= offset or left <= 0:
+                continue
+            start = segment.offset_index.boundary_at_or_before(max(0, segment.size_bytes - left))
+            left -= segment.size_bytes - start
+            headers = [header for _, header in segment.scan(start) if header.base_offset < offset] + headers
+        self.state.recall(headers)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
         """The segments, each with the offset after its end."""

@@ -79,7 +79,7 @@ def test_a_log_is_the_same_after_it_was_opened_again(disk: FaultyDisk, clean: bo
     assert observed(open_log(disk, clean=clean, config=SMALL)) == before
 
 
-def test_a_clean_opening_reads_no_batch_but_those_after_the_last_index_entry(disk: FaultyDisk) -> None:
+def test_a_clean_opening_checks_no_batch_but_those_after_the_last_index_entry(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     data = bytearray(disk.read(path(24, "log")))
@@ -94,6 +94,41 @@ def test_after_a_clean_restart_the_last_batch_is_still_a_duplicate(disk: FaultyD
     log = reopen()
     assert append(log, batch(pid=1, seq=11)).duplicate
     assert append(log, batch(pid=1, seq=12)).error is Error.NONE
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("rolled_before", [(), (4,), (2, 5, 6), (7,)])
+def test_after_a_restart_the_last_five_batches_are_duplicates(
+    disk: FaultyDisk, reopen: Reopen, clean: bool, rolled_before: tuple[int, ...]
+) -> None:
+    """A snapshot has only the last one. A client that lost its answers begins with the oldest of them; refused as out
+    of order, it would write that one again in its next epoch."""
+    log = open_log(disk)
+    append(log, batch(pid=2, seq=0, epoch=4))
+    for seq in range(7):
+        if seq in rolled_before:
+            roll(log)
+        append(log, batch(2, pid=1, seq=2 * seq))
+        append(log, batch(pid=2, seq=seq, epoch=5))
+    if 7 in rolled_before:
+        roll(log)
+    log.close(clean=clean)
+    log = reopen(clean=clean)
+    assert [append(log, batch(2, pid=1, seq=2 * seq)).duplicate for seq in range(2, 7)] == [True] * 5
+    assert append(log, batch(2, pid=1, seq=2)).error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert append(log, batch(pid=2, seq=0, epoch=4)).error is Error.INVALID_PRODUCER_EPOCH
+    assert append(log, batch(pid=2, seq=2, epoch=5)).duplicate
+    assert append(log, batch(pid=1, seq=14)).error is Error.NONE
+
+
+def test_a_clean_opening_does_not_look_for_batches_of_producers_that_are_silent(disk: FaultyDisk) -> None:
+    log = open_log(disk)
+    for seq in range(3):
+        append(log, batch(pid=1, seq=seq))
+    log.close()
+    log = open_log(disk, clean=True, now_ms=NOW_MS + 3_600_000)
+    assert append(log, batch(pid=1, seq=2)).duplicate
+    assert append(log, batch(pid=1, seq=1)).error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_after_a_crash_the_batches_since_the_snapshot_are_still_duplicates(disk: FaultyDisk, reopen: Reopen) -> None:

@@ -325,3 +325,24 @@ class ProducerStateManager:
         )
         self._ongoing = dict(open_transactions)
         self._unstable = dict.fromkeys(self._ongoing)
+
+    def has_written_since(self, time_ms: int) -> bool:
+        """Whether a producer's last record is not older than ``time_ms``."""
+        return any(entry.last_timestamp >= time_ms for entry in self.entries.values())
+
+    def recall(self, headers: Iterable[BatchHeader]) -> None:
+        """Complete the cached batches of producers of which a snapshot told the last one.
+
+        :param headers: batches at the end of the log up to the snapshot's offset, in order.
+        """
+        found: dict[int, deque[BatchMetadata]] = {}
+        for header in headers:
+            entry = self.entries.get(header.producer_id)
+            if entry is not None and entry.producer_epoch == header.producer_epoch and not header.is_control:
+                fields = header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp
+                batches = found.setdefault(header.producer_id, deque(maxlen=BATCHES_KEPT))
+                batches.append(new_tuple(BatchMetadata, fields))
+        for producer_id, batches in found.items():
+            entry = self.entries[producer_id]
+            if entry.batches and batches[-1].last_offset == entry.last_offset:
+                entry.batches = list(batches)

@@ -57,6 +57,14 @@ IDEMPOTENCE: Sequence[Mutant] = (
         one_in=3,
     ),
     Mutant(
+        "a restart knows the last batch only",
+        "log.recovery:_Loader.load_state",
+        "self._recall_batches(found[0])",
+        "pass",
+        scenes=("raw", "everything"),
+        one_in=3,
+    ),
+    Mutant(
         "a restart forgets producers",
         "log.producers.producer_state:ProducerStateManager.load",
         "if not self._expired(entry, now_ms):",

@@ -231,6 +231,8 @@ class World:
         memory = world.broker.server.broker.request_memory
         await self._until(world, lambda: not memory.taken_bytes)  # of the last readers something may be on its way
         history.taken_bytes = memory.taken_bytes
+        if self.scene.end == "power":  # what is being written to the disk must arrive there
+            await self._until(world, lambda: _is_synced(world))
         history.before_restart = _knowledge(world, wheres, history.compacted)
         history.producers = _producers(world, wheres)
         history.log_findings = logs.findings(
@@ -248,6 +250,11 @@ class World:
         world.broker.start()
         history.after_recovery = _knowledge(world, wheres, history.compacted)
         history.after_restart = await read_all(world, wheres, "read_committed")
+
+
+def _is_synced(world: Simulation) -> bool:
+    partitions = world.broker.server.broker.partitions().values()
+    return all(partition.log.flushed_offset >= partition.log.log_end_offset for partition in partitions)
 
 
 def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: Collection[str]) -> dict[str, str]:
@@ -270,9 +277,11 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
         for entry in log.active_producers():
             if where.topic in compacted and entry.last_offset < 0:
                 continue
-            # of its batches only the last one is in a snapshot, as in Apache Kafka's
+            # compaction may have removed all of its batches but the last one
+            batches = entry.batches[-1:] if where.topic in compacted else entry.batches
+            sequences = ", ".join(f"{batch.first_sequence} to {batch.last_sequence}" for batch in batches)
             found[f"producer {entry.producer_id} of {where}"] = (
-                f"epoch {entry.producer_epoch}, sequence {entry.last_sequence} at {entry.last_offset}, "
+                f"epoch {entry.producer_epoch}, sequences {sequences} at {entry.last_offset}, "
                 f"open since {entry.current_txn_first_offset}, coordinator epoch {entry.coordinator_epoch}"
             )
     for shard in broker.transactions.runtime.shards():

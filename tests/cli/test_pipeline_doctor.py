@@ -60,7 +60,7 @@ def test_doctor_says_what_the_next_start_will_do(
         "batchId": 0,
         "repeats": True,
         "verdict": "skip",
-        "reason": "batch 0 is in: the marker holds this very plan",
+        "reason": "batch 0 is written: the marker holds this very plan",
     }
     assert told["transaction"] == "none known"
 

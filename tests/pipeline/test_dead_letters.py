@@ -77,7 +77,7 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     for record, offset in zip(dead, offsets, strict=True):
         assert headers_of(record) == {
             "own": str(offset),
-            "oncelog.error": "the value is no JSON of the schema carrier string, delay int",
+            "oncelog.error": "the value is not JSON of the schema carrier string, delay int",
             "oncelog.topic": unique_name,
             "oncelog.partition": "0",
             "oncelog.offset": str(offset),

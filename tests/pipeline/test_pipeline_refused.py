@@ -28,7 +28,7 @@ class RunningBroker(Protocol):
         ("p.toml", GOOD.replace("[sink]", "[snk]"), "unknown entry 'snk'.*did you mean sink"),
         ("p.toml", GOOD.replace("sql", "sqll"), "unknown entry 'query.sqll'.*did you mean sql"),
         ("p.toml", GOOD.replace("sql = ", "file = "), "the query in select .* cannot be read"),
-        ("p.toml", GOOD.replace('topic = "out"', "topic = 7"), "sink.topic must be a text, not 7"),
+        ("p.toml", GOOD.replace('topic = "out"', "topic = 7"), "sink.topic must be a string, not 7"),
         ("p.toml", GOOD.replace("[sink]\n", ""), r"the section \[sink\] is missing|unknown entry"),
         ("p.toml", 'mode = "upsert"\n' + GOOD, "mode 'upsert': allowed are append, complete, update"),
         ("p.toml", 'name = "a b"\n' + GOOD, "cannot be named 'a b'"),
@@ -36,7 +36,7 @@ class RunningBroker(Protocol):
         ("p.py", "x = 1\n", "has no pipeline: decorate a function"),
         ("p.py", "import nowhere_at_all\n", r"ModuleNotFoundError: No module named 'nowhere_at_all' \(line 1\)"),
         ("p.py", "def f(:\n", "SyntaxError"),
-        ("p.sql", "select 1", "is no pipeline: a .py file"),
+        ("p.sql", "select 1", "is not a pipeline file: give a .py file"),
     ],
 )
 def test_file_that_is_no_pipeline_is_refused_by_name(

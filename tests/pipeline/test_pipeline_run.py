@@ -175,7 +175,7 @@ def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: Pipeline
         (
             b'{"carrier": "AA"} {"carrier": "BB"}',  # Spark itself reads the first one and leaves out the rest
             "select key, topic as value from source",  # and parses nothing if no column of the value is used
-            "-0 has a value that is no JSON of the schema carrier string, delay int: correct the schema, or set",
+            "-0 has a value that is not JSON of the schema carrier string, delay int: correct the schema, or set",
         ),
     ],
     ids=["unknown column", "syntax", "malformed value"],

@@ -42,8 +42,8 @@ def _only(value: str, why: str, *more: str) -> SparkProperty:
 
 
 _JAVA_CLASS = "it names a Java class, and this client is Python"
-_METRICS = "this client has no JMX metrics; a query's progress reports tell its rates and its lag"
-_SYSTEM = "the operating system sizes the buffers of a connection"
+_METRICS = "this client has no JMX metrics; a query's progress reports contain its rates and its lag"
+_SYSTEM = "the operating system chooses the sizes of a connection's buffers"
 
 _CLIENT = {name: _honoured(f.metadata["doc"]) for name, f in known_properties(ClientConfig).items()}
 
@@ -74,7 +74,7 @@ _BOTH: dict[str, SparkProperty] = {
     ),
     **_refused(
         "sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.jitter",
-        "kafka.sasl.login.refresh.window.factor alone says when a token is replaced",
+        "only kafka.sasl.login.refresh.window.factor decides when a token is replaced",
     ),
     **_refused(
         "sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer "
@@ -90,13 +90,13 @@ _BOTH: dict[str, SparkProperty] = {
         "sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file "
         "sasl.oauthbearer.assertion.private.key.file sasl.oauthbearer.assertion.private.key.passphrase "
         "sasl.oauthbearer.assertion.template.file",
-        "only client credentials are exchanged for a token; kafka.sasl.oauthbearer.token.provider may do more",
+        "only client credentials are exchanged for a token; else use kafka.sasl.oauthbearer.token.provider",
     ),
 }
 
 _COLUMNS = "keys and values are binary columns; cast them in Spark"
-_CHECKPOINT = "offsets live in Spark's checkpoint; commitOffsetsToGroup copies them to a group"
-_NO_GROUP = "the query shares out partitions itself and is in no consumer group"
+_CHECKPOINT = "offsets are in Spark's checkpoint; commitOffsetsToGroup copies them to a group"
+_NO_GROUP = "the query distributes the partitions itself and is in no consumer group"
 
 CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "allow.auto.create.topics": _only("false", "reading never creates a topic"),
@@ -104,11 +104,11 @@ CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "client.rack": _honoured("Rack of the readers: a replica there is read if the broker allows it (KIP-392)."),
     "default.api.timeout.ms": _honoured("How long a call is repeated while brokers are away (60000)."),
     "exclude.internal.topics": _only("true", "subscribePattern never matches internal topics; name them in subscribe"),
-    "fetch.max.bytes": _honoured("Most bytes of one answer."),
-    "fetch.max.wait.ms": _honoured("Longest wait of the broker for kafka.fetch.min.bytes (500)."),
-    "fetch.min.bytes": _honoured("The broker waits for this many bytes (1)."),
+    "fetch.max.bytes": _honoured("Maximum bytes in one Fetch answer."),
+    "fetch.max.wait.ms": _honoured("How long the broker waits for kafka.fetch.min.bytes (500)."),
+    "fetch.min.bytes": _honoured("How many bytes the broker waits for (1)."),
     "isolation.level": _honoured("`read_committed` unless `read_uncommitted` is asked for."),
-    "max.partition.fetch.bytes": _honoured("Most bytes of one answer; a task reads one partition (4 MiB)."),
+    "max.partition.fetch.bytes": _honoured("Maximum bytes in one Fetch answer; a task reads one partition (4 MiB)."),
     **_refused("auto.offset.reset", "use the option startingOffsets"),
     **_refused("auto.commit.interval.ms enable.auto.commit", _CHECKPOINT),
     **_refused(
@@ -131,14 +131,14 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "compression.lz4.level": _honoured("Level for lz4."),
     "compression.type": _honoured("Codec of the batches (`lz4`)."),
     "compression.zstd.level": _honoured("Level for zstd."),
-    "delivery.timeout.ms": _honoured("How long a batch is sent again while brokers are away (120000)."),
+    "delivery.timeout.ms": _honoured("How long sending a batch is repeated while brokers are away (120000)."),
     "enable.idempotence": _only("true", "exactly-once writing needs true"),
     "max.block.ms": _honoured("How long the other calls are repeated while brokers are away (60000)."),
-    "max.request.size": _honoured("Largest row, and largest request; without it the broker alone bounds them."),
-    "transaction.timeout.ms": _honoured("The broker aborts a batch's transaction that is open for longer (60000)."),
+    "max.request.size": _honoured("Largest row and largest request; without it, only the broker limits them."),
+    "transaction.timeout.ms": _honoured("If a batch's transaction is open for longer, the broker aborts it (60000)."),
     "transaction.two.phase.commit.enable": _honoured(
-        "`true`: a batch's transaction has no timeout, on a broker that allows it; that of a query that is given up "
-        "stays open until `oncelog transactions fence --force` (`false`)."
+        "`true`: a batch's transaction has no timeout, if the broker allows that. When a query is abandoned, its "
+        "transaction stays open until `oncelog transactions fence --force` (`false`)."
     ),
     **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),
     **_refused("linger.ms", "a task's rows are all there: nothing is gained by waiting for more"),

@@ -2,8 +2,8 @@
 
 Pure. When a query was stopped, Spark looks in the text of its function's error for ``py4j.protocol.Py4JJavaError: An
 error occurred while calling``, anything, and an exception of an interrupted thread (``StreamExecution.PROXY_ERROR``).
-Java's matcher needs stack for each character of "anything", and 2000 characters, as in any of Java's stack traces, end
-it with a StackOverflowError. So the text of an interruption is short, and any other does not begin like that.
+Java's matcher needs stack space for each character of "anything": 2000 characters, which every Java stack trace has,
+end in a StackOverflowError. So the text of an interruption is kept short, and no other text begins like that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ INTERRUPTIONS = (
     "java.nio.channels.ClosedByInterruptException",
 )
 """What Spark takes for the effect of a stop."""
-MOST = 4000
-"""Most characters of the text."""
+MAX_CHARS = 4000
+"""Maximum number of characters in the text."""
 _MAX_INTERRUPTED = 300
 
 
@@ -24,10 +24,10 @@ def shortened(text: str) -> str:
     kept = "\n".join(line for line in text.splitlines() if not line.startswith(("\tat ", "\t... ")))
     found = next((name for name in INTERRUPTIONS if name in text), None)
     if found is not None:
-        told = f"py4j.protocol.Py4JJavaError: An error occurred while calling Spark, which was interrupted: {found}"
-        return f"{told}\n{kept[:_MAX_INTERRUPTED]}"
-    if len(kept) <= MOST:
+        message = f"py4j.protocol.Py4JJavaError: An error occurred while calling Spark, which was interrupted: {found}"
+        return f"{message}\n{kept[:_MAX_INTERRUPTED]}"
+    if len(kept) <= MAX_CHARS:
         return kept
     cut = "\n...\n"
-    half = (MOST - len(cut)) // 2
+    half = (MAX_CHARS - len(cut)) // 2
     return kept[:half] + cut + kept[-half:]

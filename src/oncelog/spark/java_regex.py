@@ -116,7 +116,7 @@ class _Translator:
             return _PLACES[char]
         if char in "123456789" and not in_class:
             if self._text[self._at : self._at + 1].isdigit():
-                raise NotJavaRegex(f"a digit behind \\{char} may mean another group in Python: write (?:\\{char})")
+                raise NotJavaRegex(f"a digit after \\{char} may mean another group in Python: write (?:\\{char})")
             return f"\\{char}"
         if char.isalnum():
             raise NotJavaRegex(f"\\{char} is not supported: it means nothing, or not the same, in Python")
@@ -126,7 +126,7 @@ class _Translator:
         match = re.compile(r"\{(?:Is)?(\w+)\}").match(self._text, self._at)
         name = match.group(1) if match is not None else ""
         if match is None or name not in _POSIX or (char == "P" and in_class):
-            raise NotJavaRegex(f"\\{char}{{...}} is supported for {', '.join(_POSIX)} alone")
+            raise NotJavaRegex(f"\\{char}{{...}} is supported only for {', '.join(_POSIX)}")
         self._at = match.end()
         if in_class:
             return _POSIX[name]
@@ -148,7 +148,7 @@ class _Translator:
             self._at = match.end()
             self._depth -= match.group(1) == ")"
             return f"(?i{match.group(1)}"
-        raise NotJavaRegex("of the flags only (?i) at the beginning and (?i:...) are supported")
+        raise NotJavaRegex("the only supported flags are (?i) at the beginning and (?i:...)")
 
     def _char_class(self) -> str:
         out = ["["]

@@ -31,7 +31,7 @@ from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
 
-AVERAGE, LEAST, MOST = "avgOffsetsBehindLatest", "minOffsetsBehindLatest", "maxOffsetsBehindLatest"
+AVERAGE, MIN, MAX = "avgOffsetsBehindLatest", "minOffsetsBehindLatest", "maxOffsetsBehindLatest"
 
 Report = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class OffsetsBehind(NamedTuple):
 
     def as_metrics(self) -> dict[str, str]:
         """As Spark's connector writes them into a report."""
-        return {AVERAGE: str(self.average), MOST: str(self.most), LEAST: str(self.least)}
+        return {AVERAGE: str(self.average), MAX: str(self.most), MIN: str(self.least)}
 
 
 def offsets_behind(source: Report) -> OffsetsBehind | None:
@@ -91,8 +91,8 @@ class LagListener(StreamingQueryListener):
     needs a driver, not Spark Connect.
     """
 
-    def __init__(self, tell: Callable[[dict[str, Any]], None] | None = None, gauges: Gauges | None = None) -> None:
-        self._tell = tell or _log
+    def __init__(self, report: Callable[[dict[str, Any]], None] | None = None, gauges: Gauges | None = None) -> None:
+        self._report = report or _log
         self._gauges = gauges
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
@@ -102,7 +102,7 @@ class LagListener(StreamingQueryListener):
         report = report_with_lag(event.progress)
         if self._gauges is not None:
             self._gauges.show(report)
-        self._tell(report)
+        self._report(report)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Does nothing."""
@@ -114,11 +114,11 @@ class LagListener(StreamingQueryListener):
 def _log(report: Report) -> None:
     for source in report.get("sources", []):
         metrics = source.get("metrics", {})
-        if MOST in metrics:
+        if MAX in metrics:
             logger.info(
                 "query %s, batch %s, %s: %s offsets behind at most, %s on average",
                 *(report.get("name") or report.get("id"), report.get("batchId"), source.get("description")),
-                *(metrics[MOST], metrics[AVERAGE]),
+                *(metrics[MAX], metrics[AVERAGE]),
             )
 
 
@@ -146,8 +146,8 @@ class Gauges:
             self._reporter.start()
         query = report.get("name") or report.get("id")
         self._set(f"{query}.{AVERAGE}", max(item.average for item in found))
-        self._set(f"{query}.{LEAST}", float(min(item.least for item in found)))
-        self._set(f"{query}.{MOST}", float(max(item.most for item in found)))
+        self._set(f"{query}.{MIN}", float(min(item.least for item in found)))
+        self._set(f"{query}.{MAX}", float(max(item.most for item in found)))
 
     def close(self) -> None:
         """Unregister the MBeans."""

@@ -59,8 +59,10 @@ class QuerySinks:
             self._being_written.discard(sink)
 
     def groups(self, run_id: str) -> set[str]:
-        """Groups that sinks of this run have planned to write to: of a query's first batch, others are those of sinks
-        that it had before. Each sink adds its own.
+        """The groups to which sinks of this run have planned to write; each sink adds its own.
+
+        In a run's first batch, a group of the checkpoint that is not among them is that of a sink that the query no
+        longer has.
         """
         with self._lock:
             return self._groups.setdefault(run_id, set())

@@ -231,14 +231,14 @@ def option_texts(options: Mapping[str, OptionValue], of: str) -> dict[str, str]:
     """Options as Spark's ``option`` passes them on: numbers as text, True as ``true``.
 
     :param of: who takes the options, for a message.
-    :raises ConfigError: a name is no text, or a value is neither text nor a number nor a boolean; it names the option.
+    :raises ConfigError: a name is no string, or a value is no string, number or boolean; the text names the option.
     """
     return {_option_name(name, of): _option_text(name, value, of) for name, value in options.items()}
 
 
 def _option_name(name: object, of: str) -> str:
     if not isinstance(name, str):
-        raise ConfigError(f"An option of {of} is named {name!r}: names are texts")
+        raise ConfigError(f"An option of {of} is named {name!r}: names must be strings")
     return name
 
 
@@ -249,7 +249,7 @@ def _option_text(name: str, value: object, of: str) -> str:
         case str() | int() | float():
             return str(value)
     raise ConfigError(
-        f"Option {name} of {of} is {value!r}, of type {type(value).__name__}: give it a text, a number, True or False, "
+        f"Option {name} of {of} is {value!r}, of type {type(value).__name__}: give a string, a number, True or False, "
         "or leave it out"
     )
 
@@ -365,7 +365,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
     if of_a_query and not location:
         raise ConfigError(
             "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
-            "does not reach the sink), which reads there what Spark has planned"
+            "does not reach the sink), because the sink reads there what Spark has planned"
         )
     for name in () if of_a_query else ("offsetsRetentionMinutes", "sinkName", "onFullRefresh"):
         if name in given:
@@ -379,7 +379,9 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
     topic = given.text("topic")
     topics = tuple(dict.fromkeys(name.strip() for name in given.text("topics").split(",") if name.strip()))
     if "topics" in given and (given.text("topic") or not topics):
-        raise ConfigError("Option topics names the topics that rows may name: give it without topic, by commas")
+        raise ConfigError(
+            "Option topics lists the topics that rows may name, separated by commas: give it without the option topic"
+        )
     compression = _compression(client)
     max_request = _client_number(client, "max.request.size", MAX_INT, 1, MAX_INT)
     return SinkOptions(
@@ -425,8 +427,8 @@ def _two_phase_commit(client: Mapping[str, str]) -> bool:
         raise ConfigError(f"Option kafka.transaction.two.phase.commit.enable takes true or false, not {text!r}")
     if text == "true" and "transaction.timeout.ms" in client:
         raise ConfigError(
-            "Option kafka.transaction.timeout.ms contradicts kafka.transaction.two.phase.commit.enable, which knows no "
-            "timeout: leave one of the two out"
+            "Option kafka.transaction.timeout.ms contradicts kafka.transaction.two.phase.commit.enable, with which "
+            "there is no timeout: leave one of the two out"
         )
     return text == "true"
 
@@ -500,7 +502,9 @@ def _compression_level(client: Mapping[str, str], compression: str) -> int | Non
 def _bootstrap_servers(client: Mapping[str, str]) -> str:
     servers = client.get("bootstrap.servers", "").strip()
     if not servers:
-        raise ConfigError("Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, several by commas")
+        raise ConfigError(
+            "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
+        )
     return servers
 
 
@@ -546,7 +550,7 @@ def _subscription(given: _Given) -> Subscription:
         except NotJavaRegex as error:
             raise ConfigError(f"Option subscribePattern cannot be {pattern!r}: {error}") from None
         return Subscription(pattern=pattern)
-    wants = 'json such as {"topic": [0, 1]}'
+    wants = 'JSON such as {"topic": [0, 1]}'
     nothing: tuple[TopicPartition, ...] = ()
     assigned = given.parsed("assign", _assigned, wants, nothing)
     if not assigned:
@@ -565,7 +569,7 @@ def _position(given: _Given, which: str, default: int) -> Position:
     if f"{which}Timestamp" in given:
         name = f"{which}Timestamp"
         return Position(timestamp=given.parsed(name, _natural, "milliseconds since 1970", None), option=name)
-    wants = 'json such as {"topic": {"0": 23, "1": -2}}'
+    wants = 'JSON such as {"topic": {"0": 23, "1": -2}}'
     nothing: dict[TopicPartition, int] = {}
     if f"{which}OffsetsByTimestamp" in given:
         name = f"{which}OffsetsByTimestamp"

@@ -1,9 +1,9 @@
 """What this package keeps in a process of Spark from one call to the next: connections, checkpoints, counters.
 
-Spark calls into Python in pieces. Readers and writers are pickled and live for one call: in a task, in a worker beside
-the driver, in the driver itself. The processes live longer, and a new connection in each call would cost more than the
-call. So one object owns what stays, :func:`this_process`: it begins empty, each part is made when it is first asked
-for, and :meth:`Process.close` ends all of them. Invariants:
+Spark makes many short calls into Python. Readers and writers are pickled and live for one call: in a task, in a worker
+beside the driver, in the driver itself. The processes live longer, and a new connection in each call would cost more
+than the call. So one object owns what stays, :func:`this_process`: it begins empty, each part is made when it is first
+asked for, and :meth:`Process.close` ends all of them. Invariants:
 
 - Nothing that is pickled owns a part. A :class:`Process` itself is unpickled as that of the process that reads it.
 - A forked process begins empty: what its parent has opened is the parent's.
@@ -42,7 +42,7 @@ class Process:
             return found
 
     def close(self) -> None:
-        """Close all parts, the last that was made first."""
+        """Close all parts, the newest first."""
         with self._lock:
             parts = list(self._parts.values())
             self._parts.clear()

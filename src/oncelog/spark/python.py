@@ -35,7 +35,7 @@ def worker_python_problem(program: str | None = None, environment: Mapping[str, 
     program = program or worker_python(environment)
     advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate the virtual environment"
     if shutil.which(program, path=environment.get("PATH")) is None:
-        return f"Spark's workers would run {program}, which is not there: {advice}"
+        return f"Spark's workers would run {program}, which does not exist: {advice}"
     command = [program, "-c", _PROBE]
     try:
         run = subprocess.run(

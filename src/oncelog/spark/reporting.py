@@ -53,7 +53,7 @@ class ConsoleReporter:
         """:raises ConfigError: the address is not a console's, or there is no token."""
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ConfigError(f"a console is named as http://HOST:PORT, not {address!r}")
+            raise ConfigError(f"the address of a console must be http://HOST:PORT, not {address!r}")
         self._url = f"{parts.scheme}://{parts.netloc}/api/pipelines"
         self._token = token or os.environ.get(TOKEN_ENVIRONMENT, "")
         if not self._token:
@@ -133,8 +133,8 @@ class ReportingListener(StreamingQueryListener):
         self._reporter.state(name, "running")
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        told = json.loads(event.progress.json)
-        self._reporter.progress(read_progress(told.get("name") or str(told.get("id", "")), told))
+        report = json.loads(event.progress.json)
+        self._reporter.progress(read_progress(report.get("name") or str(report.get("id", "")), report))
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Does nothing: the last report stays."""

@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """The first one avoids a check of each row's size, which makes a column of null headers 30 times as slow.
 
-The last one, where our source cannot end a query of Trigger.AvailableNow itself, has Spark do it.
+The last one makes Spark end a query of Trigger.AvailableNow where our source cannot do that itself.
 """
 
 
@@ -155,7 +155,7 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
     """Write a DataFrame as one transaction; if it is large, the executors write themselves.
 
     The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
-    takes effect once, however often it is repeated. Raises OncelogError or PySparkException if the rows may not be in.
+    takes effect once, however often it is repeated. Raises OncelogError or PySparkException unless it is written.
     """
     if is_remote():
         check_connect()
@@ -191,7 +191,7 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> RunningQuer
     """The query over Spark Connect, where there is no JVM to ask: the options name its checkpoint."""
     if on_written is not None or lowered.get("writers", "0") not in ("0", "auto"):
         raise ConfigError(
-            "Over Spark Connect the driver writes each batch: leave writers and on_written of for_each_batch out"
+            "Over Spark Connect the driver writes each batch: leave out writers and on_written of for_each_batch"
         )
     if "checkpointlocation" not in lowered:
         raise ConfigError("for_each_batch over Spark Connect needs the option checkpointLocation: give it the query's")

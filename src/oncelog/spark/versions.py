@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ONCELOG = __version__
 PYSPARK: str = _installed
 """The version of PySpark here; empty if it is not installed."""
-LEAST, BELOW = (3, 5), (5, 0)
+MIN_RELEASE, BELOW = (3, 5), (5, 0)
 PYSPARK_MISSING = "PySpark is not installed here: pip install 'oncelog[spark]'"
 """Raised as ConfigError by the modules that users import."""
 
@@ -52,7 +52,7 @@ def pyspark_problem(version: str = PYSPARK) -> str | None:
     """Why this PySpark cannot be used and what to do, in one sentence; None if it can."""
     if not version:
         return PYSPARK_MISSING
-    if LEAST <= release(version) < BELOW:
+    if MIN_RELEASE <= release(version) < BELOW:
         return None
     return f"PySpark {version} is installed, and oncelog works with 3.5 to 4.x: pip install 'pyspark>=3.5,<5'"
 

@@ -185,7 +185,7 @@ def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_again(job: Job) 
     """
     job.complete(lose_files=True, settings={"spark.locality.wait": "0"})
     assert (job.folder / "lost").exists()
-    assert "all of it is made and written again" in (job.folder / "driver.log").read_text()
+    assert "the batch is computed and written again" in (job.folder / "driver.log").read_text()
 
 
 def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:

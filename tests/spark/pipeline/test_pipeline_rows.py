@@ -60,6 +60,6 @@ def test_malformed_value_stops_the_query_whatever_it_reads_and_good_ones_pass_on
         assert [row.value for row in spark.table(query.name).collect()] == [expected]
     for query in failing:
         with pytest.raises(
-            StreamingQueryException, match=f"Record 1 of {bad}-0 has a value that is no JSON of the schema"
+            StreamingQueryException, match=f"Record 1 of {bad}-0 has a value that is not JSON of the schema"
         ):
             query.awaitTermination()

@@ -343,7 +343,7 @@ def test_rows_may_name_only_the_topics_that_were_listed(
     rows = spark.createDataFrame([(unique_name, "a"), (f"{unique_name}-2", "b")], "topic string, value string")
     options = {"kafka.bootstrap.servers": address}
     writer = rows.write.format("oncelog").options(**options).mode("append")
-    with pytest.raises(PySparkException, match=r"names topic .*-2', which is none of the option topics"):
+    with pytest.raises(PySparkException, match=r"names topic .*-2', which is not in the option topics"):
         writer.option("topics", unique_name).save()
     writer.option("topics", f"{unique_name},{unique_name}-2").save()
     wait_until_settled(address, unique_name)

@@ -179,14 +179,14 @@ def test_log_that_was_cut_and_has_grown_again_is_noticed(
     partition = next(folder.rglob(f"{unique_name}-0"))
     cut_off(broker, partition, 6)
     produce_singly(broker, unique_name, [b"%d:new" % n for n in range(6, 12)])
-    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+    with pytest.raises(DataLoss, match="its log has been truncated to offset 6 since"):
         values(strict, tasks)
     old = [b"%d:old" % n for n in range(6)]
     assert values(lenient, tasks) == old
     again = StreamReader(strict)
-    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+    with pytest.raises(DataLoss, match="its log has been truncated to offset 6 since"):
         again.latestOffset(end, ReadAllAvailable())
-    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+    with pytest.raises(DataLoss, match="its log has been truncated to offset 6 since"):
         again.partitions(start, end)
     going_on = StreamReader(lenient)
     assert values(lenient, going_on.partitions(start, end)) == old

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.spark.java_errors import INTERRUPTIONS, MOST, shortened
+from oncelog.spark.java_errors import INTERRUPTIONS, MAX_CHARS, shortened
 
 FRAMES = "".join(f"\tat org.apache.spark.rdd.RDD.frame{number}(RDD.scala:{number})\n" for number in range(400))
 LONG = (
@@ -25,7 +25,7 @@ def test_stack_frames_are_left_out_and_causes_stay() -> None:
 
 def test_long_messages_keep_their_beginning_and_the_last_cause() -> None:
     text = shortened(LONG.replace("Job 7 cancelled", "Job 7 cancelled: " + "x" * 50_000))
-    assert len(text) <= MOST
+    assert len(text) <= MAX_CHARS
     assert text.startswith("An error occurred while calling z:")
     assert text.endswith("Caused by: java.io.IOException: disk")
 

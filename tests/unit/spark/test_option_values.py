@@ -52,13 +52,13 @@ REFUSING: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("of", REFUSING)
 @pytest.mark.parametrize("value", [None, ["a", "b"], {"0": 1}, b"2"], ids=str)
 def test_another_value_is_refused_by_name_at_the_call(of: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=f"Option writers of .*{of} is .*, of type {type(value).__name__}: give it a"):
+    with pytest.raises(ConfigError, match=f"Option writers of .*{of} is .*, of type {type(value).__name__}: give a"):
         REFUSING[of]({"writers": value})
 
 
 @pytest.mark.parametrize("of", REFUSING)
 def test_a_name_that_is_no_text_is_refused_at_the_call(of: str) -> None:
-    with pytest.raises(ConfigError, match=f"An option of .*{of} is named 3: names are texts"):
+    with pytest.raises(ConfigError, match=f"An option of .*{of} is named 3: names must be strings"):
         REFUSING[of]({3: "x"})  # type: ignore[dict-item]
 
 

@@ -59,7 +59,7 @@ def test_option_names_are_compared_without_case() -> None:
         ({"maxOffsetsPerTrigger": "0"}, "'0' for option maxOffsetsPerTrigger"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "3"}, r"minOffsetsPerTrigger \(9\) is greater"),
         ({"failOnDataLoss": "yes"}, "'yes' for option failOnDataLoss: it takes true or false"),
-        ({"startingOffsets": '{"a": 3}'}, "for option startingOffsets: it takes earliest, latest or json"),
+        ({"startingOffsets": '{"a": 3}'}, "for option startingOffsets: it takes earliest, latest or JSON"),
         ({"startingOffsets": '{"a": {"0": -3}}'}, "for option startingOffsets"),
         ({"endingOffsets": "latest"}, "endingOffsets has no meaning in a streaming read"),
         ({"groupIdPrefix": "x"}, "groupIdPrefix is not supported, leave it out: reading uses no consumer group"),
@@ -146,7 +146,10 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
         ({"kafka.batch.size": "big"}, r"'big' for option kafka\.batch\.size"),
         ({"batchId": "3"}, "batchId needs transactionalIdPrefix"),
         ({"batchId": "-3", "transactionalIdPrefix": "x"}, "'-3' for option batchId"),
-        ({"topics": "a"}, "topics names the topics that rows may name: give it without topic"),
+        (
+            {"topics": "a"},
+            "topics lists the topics that rows may name, separated by commas: give it without the option topic",
+        ),
         ({"topicc": "a"}, "'topicc' of format oncelog; did you mean topic"),
     ],
 )

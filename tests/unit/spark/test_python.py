@@ -27,4 +27,4 @@ def test_python_of_another_environment_is_told_with_the_setting(tmp_path: Path) 
 
 @pytest.mark.parametrize("program", ["/nowhere/python", "no-such-python"])
 def test_python_that_is_not_there_is_told(program: str) -> None:
-    assert "which is not there" in str(worker_python_problem(environment={"PATH": "", "PYSPARK_PYTHON": program}))
+    assert "which does not exist" in str(worker_python_problem(environment={"PATH": "", "PYSPARK_PYTHON": program}))

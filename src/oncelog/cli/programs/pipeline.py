@@ -133,7 +133,7 @@ def run(
                 trigger,
                 on_written=measured.written,
                 registry=schema_registry or "",
-                tell=remark,
+                report=remark,
             )
             _run(pipelines, run_settings, master, settings, log, as_json, report, measured)
 

@@ -25,7 +25,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 
 ARROW_MISSING = "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"
 
-MOST = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
+MAX_NUMBERS = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
 """The largest integer that a field of the protocol can hold, by its size in bits."""
 
 
@@ -76,8 +76,10 @@ def whole(value: object, what: str, bits: int = 64) -> int:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
-    if not -MOST[bits] - 1 <= number <= MOST[bits]:
-        raise NumberOutOfRangeError(f"{what}={number} is out of range: it must be {-MOST[bits] - 1} to {MOST[bits]}")
+    if not -MAX_NUMBERS[bits] - 1 <= number <= MAX_NUMBERS[bits]:
+        raise NumberOutOfRangeError(
+            f"{what}={number} is out of range: it must be {-MAX_NUMBERS[bits] - 1} to {MAX_NUMBERS[bits]}"
+        )
     return number
 
 
@@ -184,15 +186,15 @@ def partition(value: object) -> TopicPartition:
     """One partition; a plain pair is accepted, too."""
     if value.__class__ is TopicPartition:
         known: TopicPartition = value
-        if known.partition.__class__ is int and 0 <= known.partition <= MOST[32]:
+        if known.partition.__class__ is int and 0 <= known.partition <= MAX_NUMBERS[32]:
             name(known.topic, "topics")
             return known
     match value:
         case (str(topic), SupportsIndex() as given):
             number = index(given)
-            if not 0 <= number <= MOST[32]:
+            if not 0 <= number <= MAX_NUMBERS[32]:
                 raise NumberOutOfRangeError(
-                    f"there can be no partition {number} of topic {topic!r}: numbers are 0 to {MOST[32]}"
+                    f"there can be no partition {number} of topic {topic!r}: numbers are 0 to {MAX_NUMBERS[32]}"
                 )
             return TopicPartition(name(topic, "topics"), number)
     raise TypeError(misfit(TopicPartition, value, "a partition is given as {wanted}(topic, number), not {given}"))
@@ -247,7 +249,7 @@ def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:
 
 
 __all__ = [
-    "MOST",
+    "MAX_NUMBERS",
     "Offsets",
     "by_partition",
     "function",

@@ -29,8 +29,10 @@ LONGEST_WAIT_MS = 30_000
 """``request.timeout.ms`` of clients, by default."""
 CONNECTION_CREATION_RATE = "connection_creation_rate"
 _EVERYBODY = ""
-MOST, CREATION_RATE = "max.connections", "max.connection.creation.rate"
-_OWN = re.compile(rf"listener\.name\.(?P<listener>[^.]+)\.(?P<name>{re.escape(MOST)}|{re.escape(CREATION_RATE)})")
+MAX_CONNECTIONS, CREATION_RATE = "max.connections", "max.connection.creation.rate"
+_OWN = re.compile(
+    rf"listener\.name\.(?P<listener>[^.]+)\.(?P<name>{re.escape(MAX_CONNECTIONS)}|{re.escape(CREATION_RATE)})"
+)
 
 
 class ConnectionLimits:
@@ -50,7 +52,7 @@ class ConnectionLimits:
     def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
         """Why another connection of ``host`` to ``listener`` is refused; None if it is accepted."""
         self._read()
-        if self._of_listeners[listener] >= self._own_limit(listener, MOST):
+        if self._of_listeners[listener] >= self._own_limit(listener, MAX_CONNECTIONS):
             return f"listener {listener} has as many connections as its max.connections allows"
         if self._open[host] >= self._overrides.get(host, self._broker.config.max_connections_per_ip):
             return "its address has as many connections as max.connections.per.ip allows"

@@ -73,7 +73,7 @@ class ExecutorsCarrier:
             if self._attempts == ATTEMPTS or _STAGE_FAILED not in str(error):
                 raise
             self._shuffled.check_executors()
-            return Again(f"A writer of a batch died, all of its writers begin again: {_cause_of(error)}")
+            return Again(f"A writer of a batch died; all of its writers start again: {_cause_of(error)}")
         check_reports(reports, self._shuffled.writers)
         self._shuffled.check_made_once()
         if not self._options.cluster.two_phase_commit:
@@ -106,7 +106,7 @@ def check_reports(reports: list[Report], writers: int) -> None:
 
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
-    """The transaction timeouts to try, until one is not refused: the user's, else as long as brokers may allow."""
+    """The transaction timeouts to try, in order: the user's alone if there is one, else Kafka's maximum, then less."""
     if "transaction.timeout.ms" in options.client or options.cluster.two_phase_commit:
         return (options.transaction_timeout_ms,)
     return (MAX_TIMEOUT_MS, MIN_TIMEOUT_MS)

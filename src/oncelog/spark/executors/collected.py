@@ -1,8 +1,9 @@
 """Small batches: the driver collects the rows, in one job without Python workers, and encodes them itself.
 
-Called by :mod:`oncelog.spark.executors.write`. How large a batch is, nobody knows before its rows are computed. So one
-is expected to be as small as the last one of the same sink, and no task returns more than that allows: if a task has
-more, what it returned is dropped, and the batch is computed again and shuffled. The first batch of a run is shuffled.
+Called by :mod:`oncelog.spark.executors.write`. The size of a batch is not known before its rows
+are computed. A batch is therefore expected to be as small as the last one of the same sink, which limits what each task
+may return. If a task has more, the result is dropped, and the batch is computed again and shuffled. The first batch of
+a run is shuffled.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ROW_MASK = (1 << _ROW_BITS) - 1
 
 
 class Size(NamedTuple):
-    """What a batch was: how many tasks made its rows, how many there were, and their size when encoded."""
+    """The size of a batch: how many tasks computed its rows, how many rows there were, and their size when encoded."""
 
     tasks: int
     rows: int
@@ -60,7 +61,7 @@ class LastSizes:
         self._sizes: dict[str, Size] = {}
 
     def share(self, transactional_id: str) -> Share | None:
-        """What each task may return of a batch that is expected to be small; None if it is not expected to be."""
+        """What each task may return, if the next batch is expected to be small; else None."""
         size = self._sizes.get(transactional_id)
         if size is None or size.size_bytes > EXPECTED_BYTES:
             return None
@@ -87,7 +88,9 @@ def last_sizes() -> LastSizes:
 
 
 def _power_of_two(number: int) -> int:
-    """At least ``number``. Batches that differ little have the same shares: Spark compiles the query for new ones."""
+    """The least power of two that is at least ``number``. Batches of similar sizes then have the same shares, for
+    which Spark need not compile the query again.
+    """
     return 1 << max(number - 1, 0).bit_length()
 
 
@@ -123,7 +126,7 @@ def collect_rows(
 
 
 def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
-    """At most one row more than its share of each task. A row with more bytes than it may have is empty."""
+    """At most one row more than each task's share. In a row that is larger than allowed, the columns are null."""
     quoted = {name: quoted_name(rows.columns[number]) for name, number in positions.items()}
     sized = [name for name in ("key", "value") if name in quoted]
     is_large = " + ".join(f"coalesce(octet_length({quoted[name]}), 0)" for name in sized) + f" > {share.row_bytes}"

@@ -42,7 +42,7 @@ class TooFewSlots(Exception):
 
 
 def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
-    """How many tasks write at the same time; 0 if the driver must. Raises ConfigError if ``wanted`` is impossible."""
+    """How many tasks write at the same time; 0 if the driver has to. Raises ConfigError if ``wanted`` is impossible."""
     dynamic = _dynamic_allocation(context)
     if wanted is None:
         return 0 if dynamic else min(max(_await_slots(context, 1), 1), partitions)

@@ -39,7 +39,7 @@ class Shuffled:
     :param runs: how many tasks made them.
     :param estimated_rows: how many rows they hold; Spark counts those of repeated tasks again.
     :param size_bytes: their size, an estimate too.
-    :param executors: the executors that there were before.
+    :param executors: the executors that existed before those jobs.
     """
 
     context: SparkContext

@@ -41,7 +41,7 @@ DRIVER_BYTES = 64 << 20
 """Up to this many encoded bytes the driver writes itself, unless told otherwise: it takes a second for 100 MB."""
 
 Plan: TypeAlias = Callable[[], Planned]
-"""Plans the write, without the rows: what it asks of the checkpoint and the cluster takes as long as a small job."""
+"""Plans the write without the rows: reading the checkpoint and asking the cluster takes as long as a small job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Written:
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer) -> tuple[Planned, Written]:
-    """Write the rows as one transaction, unless their marker exists. Raises OncelogError if they may not be in.
+    """Write the rows as one transaction, unless their marker exists. Raises OncelogError unless they are written.
 
     :param plan: called once, before the rows are computed, or while those of a small batch are.
     """
@@ -105,14 +105,14 @@ def _write_shuffled(rows: DataFrame, options: SinkOptions, planned: Planned, obs
             if options.writers:
                 raise cannot_have(options.writers, few) from None
             most_writers = few.writers
-            logger.warning("A batch is begun again with at most %d writers: %s", few.writers, few.why)
+            logger.warning("Starting a batch again with at most %d writers: %s", few.writers, few.why)
         except Repeated:
             logger.warning(
-                "A part of a batch was lost, with executors or on its way: all of it is made and written again"
+                "A part of a batch was lost, with an executor or in a shuffle: the batch is computed and written again"
             )
     raise SinkRefused(
-        f"Executors, or what they had made, were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's "
-        "logs why; nothing is written"
+        f"Executors or their results were lost in each of {ATTEMPTS} attempts to write a batch, so nothing is "
+        "written: Spark's logs say why"
     )
 
 

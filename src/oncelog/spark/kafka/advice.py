@@ -14,7 +14,7 @@ from oncelog.errors import Error, KafkaError
 
 @contextmanager
 def with_advice(timeout_ms: int) -> Iterator[None]:
-    """Add advice to a refusal if the user can do something about it; its code stays.
+    """Add advice to a refusal if the user can do something about it; the error code stays.
 
     :param timeout_ms: the transaction's timeout.
     """

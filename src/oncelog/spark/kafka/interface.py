@@ -55,7 +55,7 @@ class LogEnd(NamedTuple):
 class LogReplaced(Exception):
     """The log that a task was to read is no longer the one that was planned; the text says why.
 
-    :param kept: the offset up to which it still is.
+    :param kept: the offset up to which it still is the planned one.
     """
 
     def __init__(self, text: str, kept: int) -> None:
@@ -66,7 +66,7 @@ class LogReplaced(Exception):
 class Fetched(NamedTuple):
     """One answer for a partition: the batches a reader may see, and where to continue.
 
-    ``next_offset`` lies behind everything in the answer, including what was left out. ``log_start_offset`` is above
+    ``next_offset`` lies after everything in the answer, including what was left out. ``log_start_offset`` is above
     the requested position if records before it were deleted: then there are no batches.
     """
 
@@ -149,7 +149,7 @@ class Cluster(Protocol):
         ...
 
     def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
-        """The ids of topics, in Kafka's notation; without topics that do not exist and clusters that give no ids."""
+        """The ids of topics, in Kafka's notation. Topics that do not exist, or have no id, are left out."""
         ...
 
     def facts(self, group: str) -> ClusterFacts:

@@ -75,9 +75,9 @@ async def _connected(
             await cluster.start()
         except KafkaError as error:
             nonlocal unreachable
-            tell, unreachable = unreachable, None
-            if tell is not None and error.retriable:
-                tell(error)
+            report, unreachable = unreachable, None
+            if report is not None and error.retriable:
+                report(error)
             raise
 
     try:
@@ -98,7 +98,7 @@ class KafkaCluster:
         self.aio = aio
         self.options = options
         self.tells_retention: bool | None = None
-        """Whether the coordinator asked last for :meth:`facts` said how long it keeps offsets; None if none was."""
+        """Whether the coordinator last asked by :meth:`facts` said how long it keeps offsets; None if none was."""
         self._loop = loop
 
     @classmethod
@@ -111,7 +111,7 @@ class KafkaCluster:
     ) -> KafkaCluster:
         """Connect on this process's loop, or on the given one. Raises KafkaError if no broker answers.
 
-        :param unreachable: told once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+        :param unreachable: called once, at the first attempt to connect that fails; others follow for ``patience_ms``.
         """
         chosen = loop or background()
         return cls(chosen.run(_connected(config, options, unreachable)), chosen, options)
@@ -128,7 +128,7 @@ class KafkaCluster:
         """Start ``work`` on the client's loop."""
         return self._loop.submit(work)
 
-    # --- what there is
+    # --- metadata
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         with naming_the_right(topic_right=f"WRITE (to write) or READ (to read) on the topic {', '.join(topics or ())}"):
@@ -194,7 +194,7 @@ class KafkaCluster:
         if error is Error.CLUSTER_AUTHORIZATION_FAILED:
             return None
         if error is not Error.NONE:
-            raise error_for(error, f"{_RETENTION} of node {node} cannot be told")
+            raise error_for(error, f"{_RETENTION} of node {node} cannot be read")
         values = [int(config.value) for config in result.configs if config.name == _RETENTION and config.value]
         return values[0] * 60_000 if values else None
 
@@ -305,7 +305,7 @@ class KafkaCluster:
 
 def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:
     if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
-        raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {partition}")
+        raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster throttles {partition}")
     return answer.responses[0].partitions[0]
 
 
@@ -377,7 +377,7 @@ class KafkaFetcher:
             await self._check_log()
         if error is not Error.NONE and self.replica is not None:
             self.replica = None
-            raise error_for(Error.OFFSET_NOT_AVAILABLE, f"the replica {node} of {self._partition} is not so far yet")
+            raise error_for(Error.OFFSET_NOT_AVAILABLE, f"replica {node} of {self._partition} has not caught up yet")
         if error is Error.OFFSET_OUT_OF_RANGE:
             return await self._behind_the_start(position)
         if error is not Error.NONE:
@@ -385,7 +385,7 @@ class KafkaFetcher:
         return self._visible(position, data)
 
     async def _check_topic(self) -> None:
-        """Raises LogReplaced if another topic has the name now; else its leader does not know it yet, or still does."""
+        """Raises LogReplaced if the name is another topic's now; if not, the leader's metadata is only out of date."""
         name, id_ = self._partition.topic, self._item.topic_id
         found = await self._cluster.ids_of([name])
         if found.get(name, id_) != id_:
@@ -399,13 +399,13 @@ class KafkaFetcher:
         if 0 <= kept < end:  # a newer leader without epochs has records of a format that lacks them
             text = (
                 f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
-                f"planned, and its log has been cut at offset {kept} since"
+                f"planned, and its log has been truncated to offset {kept} since"
             )
             raise LogReplaced(text, kept)
         self._epoch = now[partition].leader_epoch
 
     async def _node(self) -> int:
-        """The near replica while its time lasts, else the leader, which may name one."""
+        """The preferred replica as long as it may be used, else the leader, which may name one."""
         if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
             return self.replica
         self.replica = None
@@ -421,7 +421,8 @@ class KafkaFetcher:
         if not headers:
             self.replica = None
             raise error_for(
-                Error.OFFSET_NOT_AVAILABLE, f"{self._partition} holds nothing at offset {position}, where it did before"
+                Error.OFFSET_NOT_AVAILABLE,
+                f"{self._partition} has no record at offset {position} or after it, although it had one",
             )
         return Fetched(kept, headers[-1][1].next_offset, data.log_start_offset)
 

@@ -20,7 +20,7 @@ LANES = 2
 WINDOW = 64
 """Batches held at a time, to fill one request with a batch for each of several partitions."""
 WINDOW_BYTES = 32 << 20
-"""What may be taken after the oldest batch that is held: each keeps alive the chunk of many that it came in."""
+"""Bytes that may be taken after the oldest batch that is held: each batch keeps alive the chunk that it came in."""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""
@@ -43,7 +43,7 @@ class _Window:
         self._count = self._taken_bytes = 0
 
     def fill(self) -> None:
-        """Take what there is room for: one batch at least where none is held."""
+        """Take as many batches as the limits allow; at least one if none is held."""
         oldest = min((queue[0].at for lane in self._lanes for queue in lane.values() if queue), default=None)
         until = WINDOW_BYTES + (self._taken_bytes if oldest is None else oldest)
         while self._count < WINDOW and self._taken_bytes < until:
@@ -66,16 +66,16 @@ class _Window:
 
 
 def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
-    """All of ``batches``, each partition's in the given order. Raises what went wrong when nothing is under way.
+    """Send all ``batches``, those of each partition in the given order. Raises what failed once no request is open.
 
-    Of two lanes that fail it is the one that nobody can mend by trying again.
+    If several lanes fail, an error that a retry cannot mend is raised rather than one that it can.
     """
     window = _Window(batches)
     under_way: dict[Future[object], int] = {}
     failures: list[BaseException] = []
 
     def begin() -> None:
-        """What waits in lanes that are free."""
+        """Send what waits in lanes that are free."""
         for number in sorted(set(range(LANES)) - set(under_way.values())):
             waiting = window.next_of(number)
             if waiting:
@@ -90,7 +90,7 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
 
     try:
         while not failures:
-            begin()  # before the source is asked, which may take its time
+            begin()  # before the source is read, which may take long
             window.fill()
             begin()
             if not under_way:

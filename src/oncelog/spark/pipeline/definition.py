@@ -222,13 +222,13 @@ class Pipeline:
             self._check_format(sink)
 
     def _check_format(self, sink: Sink) -> None:
-        """How a sink's values are written."""
+        """Raises ConfigError if a sink's format lacks something, or is unknown."""
         if not sink.format:
             return
         if sink.format not in REGISTERED:
-            raise ConfigError(f"Pipeline {self.name}: a sink's format is one of {', '.join(REGISTERED)}")
+            raise ConfigError(f"Pipeline {self.name}: a sink's format must be one of {', '.join(REGISTERED)}")
         if sink.subject_name not in SUBJECT_NAMES:
-            raise ConfigError(f"Pipeline {self.name}: subject_name is one of {', '.join(SUBJECT_NAMES)}")
+            raise ConfigError(f"Pipeline {self.name}: subject_name must be one of {', '.join(SUBJECT_NAMES)}")
         if not sink.schema and sink.format != "avro":
             raise ConfigError(
                 f"Pipeline {self.name}: a sink of format {sink.format} needs schema, a registered version to write with"
@@ -272,7 +272,7 @@ class Pipeline:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """All destinations known before the rows are."""
+        """The topics to write that are known before the rows are computed."""
         sinks = self.topic_sinks.values()
         named = [name for sink in sinks for name in ((sink.topic,) if sink.topic else sink.topics)]
         return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))

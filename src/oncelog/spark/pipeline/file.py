@@ -65,11 +65,11 @@ def load_pipelines(path: Path) -> list[Pipeline]:
     elif path.suffix == ".py":
         found = _from_python(path)
     else:
-        raise PipelineError(f"{path} is no pipeline: a .py file with decorated functions or a .toml file is")
+        raise PipelineError(f"{path} is not a pipeline file: give a .py file with decorated functions, or a .toml file")
     names = [pipeline.name for pipeline in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise PipelineError(f"{path} has two pipelines named {twice[0]}: give one another name")
+        raise PipelineError(f"{path} has two pipelines named {twice[0]}: rename one of them")
     return found
 
 
@@ -125,7 +125,7 @@ def _from_toml(path: Path) -> Pipeline:
     else:
         queries = {name: _sql(path, one, f"[sinks.{name}]") for name, one in several.items()}
         if "query" in entries:
-            raise PipelineError(f"{path}: with several sinks each has its own sql or file: remove [query]")
+            raise PipelineError(f"{path}: with several sinks, each has its own sql or file: remove [query]")
     return Pipeline(
         name=section.text("name", path.stem),
         sources=sources,
@@ -199,24 +199,26 @@ class _Section:
         return name in self._entries
 
     def scalar(self, name: str) -> OptionValue:
-        """A text, a number or a boolean; a list of texts becomes one text with commas."""
+        """A string, a number or a boolean; a list of strings becomes one string with commas."""
         value = self._entries[name]
         if isinstance(value, list):
             return ",".join(self.texts(name))
         if not isinstance(value, str | int | float | bool):
-            raise PipelineError(f"{self._path}: {self.full(name)} must be a text, a number or a boolean, not {value!r}")
+            raise PipelineError(
+                f"{self._path}: {self.full(name)} must be a string, a number or a boolean, not {value!r}"
+            )
         return value
 
     def text(self, name: str, default: str = "") -> str:
         value = self._entries.get(name, default)
         if not isinstance(value, str):
-            raise PipelineError(f"{self._path}: {self.full(name)} must be a text, not {value!r}")
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a string, not {value!r}")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._entries.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise PipelineError(f"{self._path}: {self.full(name)} must be a list of texts, not {value!r}")
+            raise PipelineError(f"{self._path}: {self.full(name)} must be a list of strings, not {value!r}")
         return tuple(value)
 
     def one_or_several(self, name: str, known: tuple[str, ...]) -> dict[str, _Section]:
@@ -231,7 +233,7 @@ class _Section:
             for inner, entry in self.tables(plural).items()
         }
         if not found:
-            raise PipelineError(f"{self._path}: [{plural}] names none: write [{plural}.NAME]")
+            raise PipelineError(f"{self._path}: [{plural}] is empty: write [{plural}.NAME]")
         return found
 
     def options(self) -> dict[str, str]:
@@ -269,7 +271,7 @@ class _Section:
 
 
 def _table_sink(path: Path, sink: _Section) -> TableSink:
-    """A sink with a format. Files count from the TOML file's folder."""
+    """A sink with a format. Relative paths begin at the TOML file's folder."""
     for name in ("topic", "topics"):
         if sink.has(name):
             raise PipelineError(f"{path}: {sink.full(name)} is for topics, and the sink has a format: leave one out")
@@ -285,7 +287,7 @@ def _table_sink(path: Path, sink: _Section) -> TableSink:
 
 
 def _beside(path: Path, given: str) -> str:
-    """A path in a pipeline file, which counts from the file's folder; URLs stay as they are."""
+    """A path in a pipeline file: a relative one begins at the file's folder; URLs stay as they are."""
     relative = "://" not in given and not Path(given).is_absolute()
     return str(path.parent.resolve() / given) if relative else given
 

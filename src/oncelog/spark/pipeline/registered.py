@@ -160,8 +160,8 @@ def _columns(reader: ReaderSchema) -> dict[str, str]:
     return {column.name: str(column.type) for column in kind}
 
 
-def keep(found: Schemas, checkpoint: Checkpoint, tell: Callable[[str], None]) -> None:
-    """Note in the checkpoint what the sources are read into, and tell what is new since the last start."""
+def keep(found: Schemas, checkpoint: Checkpoint, report: Callable[[str], None]) -> None:
+    """Store in the checkpoint what the sources are read into, and report what has changed since the last start."""
     if not found.readers:
         return
     before = _kept(checkpoint)
@@ -169,11 +169,11 @@ def keep(found: Schemas, checkpoint: Checkpoint, tell: Callable[[str], None]) ->
     for name, entry in now.items():
         if before.get(name) == entry:
             continue
-        told = f"{found.pipeline}: {name} is read into {found.readers[name].shown}"
+        notice = f"{found.pipeline}: {name} is read into {found.readers[name].shown}"
         earlier = before.get(name)
         if isinstance(earlier, dict):
-            told += f", and was into {earlier.get('subject')}:{earlier.get('version')}{_difference(earlier, entry)}"
-        tell(told)
+            notice += f", and was into {earlier.get('subject')}:{earlier.get('version')}{_difference(earlier, entry)}"
+        report(notice)
     if before != now:
         checkpoint.keep(KEPT, json.dumps(now).encode())
 

@@ -108,8 +108,8 @@ def _takes_one(one: Pipeline) -> bool:
 
 
 def _read(spark: SparkSession, name: str, source: Source, bootstrap_servers: str, schemas: Schemas) -> DataFrame:
-    """The source's columns, and with a schema the column ``payload``: null for tombstones and malformed values, which
-    have the column that says why.
+    """The source's columns, and with a schema the column ``payload``: null for tombstones and for malformed values; for
+    the latter another column says why.
     """
     options = source.reader_options(bootstrap_servers)
     if HAS_DATA_SOURCES:
@@ -156,7 +156,7 @@ def _parsed(rows: DataFrame, source: Source) -> DataFrame:
     if source.malformed != "null":
         whole &= found[_CORRUPT].isNull()
     checked = when(whole, array(struct(*(value[column.name].alias(column.name) for column in columns))))
-    problem = lit(f"the value is no JSON of the schema {source.schema}")
+    problem = lit(f"the value is not JSON of the schema {source.schema}")
     rows = rows.withColumn(name, from_json(text, around, options))
     return _checked(rows, source, checked, problem, col("value").isNotNull()).drop(name)
 
@@ -200,7 +200,9 @@ def _columns(schema: str) -> StructType:
         except (ValueError, KeyError, TypeError) as error:
             raise PipelineError(f"schema {schema} is not the JSON of a schema, as df.schema.json() gives it") from error
     if not isinstance(found, StructType):
-        raise PipelineError(f"schema {schema} has no columns: write each as a name and a type, as in origin string")
+        raise PipelineError(
+            f"schema {schema} has no columns: write each as a name and a type, for example origin string"
+        )
     return found
 
 
@@ -212,12 +214,12 @@ def _refusal(source: Source, problem: Column) -> Column:
     place = concat(lit("Record "), col("offset"), lit(" of "), col("topic"), lit("-"), col("partition"))
     advice = "correct the schema, or set malformed to dead-letter or null"
     if not source.is_registered:
-        return concat(place, lit(f" has a value that is no JSON of the schema {source.schema}: {advice}"))
+        return concat(place, lit(f" has a value that is not JSON of the schema {source.schema}: {advice}"))
     return concat(place, lit(" cannot be read: "), problem, lit(f": {advice}"))
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
-    """The rows that the transform gets."""
+    """The rows that are passed to the transform."""
     if source.schema or source.is_registered:
         if source.dead_letter:
             rows = rows.where(~_malformed())
@@ -258,7 +260,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
     key = columns.get((sink.key or "key").lower())
     if sink.key and key is None:
         raise PipelineError(
-            f"pipeline {one.name}: its key {sink.key!r} is none of the columns {', '.join(rows.columns)}"
+            f"pipeline {one.name}: its key {sink.key!r} is not one of the columns {', '.join(rows.columns)}"
         )
     if not sink.topic and "topic" not in columns:
         raise PipelineError(

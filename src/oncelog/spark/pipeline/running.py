@@ -71,7 +71,7 @@ class RunSettings:
     :param observers: called at each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
     :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
     :param registry: the schema registry of sources and sinks that name none.
-    :param tell: told what is worth knowing at a start, such as that a source has a newer schema.
+    :param report: called with notices at a start, such as that a source has a newer schema.
     :param paths: filled during the run: who wrote, by pipeline and batch; not with another ``sink_format``.
     """
 
@@ -85,7 +85,7 @@ class RunSettings:
     paths: dict[str, dict[int, str]] = field(default_factory=dict)
     on_written: Callable[[str, Written], None] | None = None
     registry: str = ""
-    tell: Callable[[str], None] = logger.info
+    report: Callable[[str], None] = logger.info
 
 
 @contextlib.contextmanager
@@ -127,8 +127,8 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
             parsed = parse_source_options(source.reader_options(servers), streaming=True)
             if source.dead_letter and parsed.subscription.reads(source.dead_letter):
                 raise PipelineError(
-                    f"pipeline {one.name} reads topic {source.dead_letter!r} and puts its dead letters there, which "
-                    "would come back without end: give dead_letter another topic"
+                    f"pipeline {one.name} reads topic {source.dead_letter!r} and writes its dead letters there, so "
+                    "they would be read again without end: give dead_letter another topic"
                 )
             _check_source(one.name, parsed)
         find_schemas(one, settings.registry)
@@ -165,7 +165,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
     schemas = find_schemas(one, settings.registry, spark.sparkContext)
     records = rows_of(spark, one, settings.bootstrap_servers, schemas)
-    keep(schemas, Checkpoint.open(_checkpoint(one, settings)), settings.tell)
+    keep(schemas, Checkpoint.open(_checkpoint(one, settings)), settings.report)
     options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
@@ -207,7 +207,7 @@ def _both(first: Observer, second: Observer, step: BatchStep, batch_id: int | No
 
 
 def _begun(schemas: Schemas, write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-    """The function that writes a batch; what was said about schema ids in the batch before is forgotten first."""
+    """A function that writes a batch, after forgetting the answers about schema ids from the batch before."""
     verdicts = schemas.verdicts
     if verdicts is None:
         return write

@@ -29,7 +29,7 @@ _SERIES: Final[Mapping[str, tuple[MetricKind, str, tuple[str, ...]]]] = {
     "oncelog_pipeline_batch": (MetricKind.GAUGE, "The last batch that ended.", ()),
     "oncelog_pipeline_batches_total": (
         MetricKind.COUNTER,
-        "Batches that ended in this run: written by driver or executors, or skipped as the marker said they are in.",
+        "Batches that ended in this run: written by driver or executors, or skipped because they were written already.",
         ("outcome",),
     ),
     "oncelog_pipeline_batches_replayed_total": (
@@ -47,10 +47,10 @@ _SERIES: Final[Mapping[str, tuple[MetricKind, str, tuple[str, ...]]]] = {
         "Since this run last committed a marker, or found one.",
         (),
     ),
-    "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "What the last batch took, planning included.", ()),
+    "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "How long the last batch took, planning included.", ()),
     "oncelog_pipeline_rows_per_second": (MetricKind.GAUGE, "Rows read a second in the last batch.", ()),
     "oncelog_pipeline_lag_offsets": (MetricKind.GAUGE, "Offsets that were not read yet after the last batch.", ()),
-    "oncelog_pipeline_state_rows": (MetricKind.GAUGE, "Rows that its state holds.", ()),
+    "oncelog_pipeline_state_rows": (MetricKind.GAUGE, "Rows in the query's state.", ()),
     "oncelog_pipeline_late_rows_total": (
         MetricKind.COUNTER,
         "Rows dropped in this run because they came after the watermark.",
@@ -107,11 +107,11 @@ class PipelineSource:
     def _of(self, pipeline: str) -> _Counts:
         return self._counts.setdefault(pipeline, _Counts())
 
-    def progress(self, told: Progress) -> None:
-        counts = self._of(told.pipeline)
-        counts.rows_read += told.rows
-        counts.late_rows += told.late_rows
-        counts.last = told
+    def progress(self, progress: Progress) -> None:
+        counts = self._of(progress.pipeline)
+        counts.rows_read += progress.rows
+        counts.late_rows += progress.late_rows
+        counts.last = progress
 
     def written(self, pipeline: str, written: Written) -> None:
         """A batch is in the log, now or from before."""

@@ -1,8 +1,8 @@
 """Writes a batch of a pipeline that has tables among its sinks: one sink after the other, each exactly once.
 
 Called by :mod:`oncelog.spark.pipeline.running`. The sinks are not visible in the same instant: the pipeline's order
-says which readers can rely on which. A crash between two of them is repeated by the next run, which skips those that
-have the batch.
+says which readers can rely on which. After a crash between two of them the next run repeats the batch, and skips
+the sinks that have it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ MAX_READERS = 100
 def from_registry(
     column: Column | str, registry: Access, *, subject: str, message: str = "", malformed: str = FAIL
 ) -> Column:
-    """The column's values, in Confluent's wire format, as the schema of a subject has them.
+    """Decodes a column of values in Confluent's wire format to the columns of a subject's schema.
 
     Each value is read with the schema that it was written with, by the id that it carries, into ``subject``'s schema.
     A record becomes a struct; other types are those of Spark's ``from_avro``.
@@ -87,7 +87,7 @@ def to_registry(
 
 
 def avro_schema(columns: StructType, name: str) -> str:
-    """The Avro schema of a record with these columns: each may be null, and is where it is missing.
+    """The Avro schema of a record with these columns: each may be null, which is its default.
 
     :raises SchemaError: Avro does not have the type of a column, or cannot have its name.
     """
@@ -105,7 +105,7 @@ def check_here() -> None:
 
 
 def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> SchemaRegistry:
-    """A client of the registry. Raises ConfigError if ``access`` is none.
+    """A client of the registry. Raises ConfigError if ``access`` is not valid.
 
     :param given: settings that ``access`` may overrule.
     """
@@ -140,7 +140,7 @@ def read_column(
 ) -> Column:
     """:func:`from_registry` with a schema that is known.
 
-    :param verdicts: told what each id stood for.
+    :param verdicts: collects what each id stood for.
     """
     decode = _Decode(_picklable(registry), reader, malformed, verdicts)
     with open_registry(registry) as asked:
@@ -187,15 +187,15 @@ class _Decode:
     def __call__(self, values: pa.Array) -> pa.Array:
         found = this_process().part(Kept).reader(self._registry, self._reader).read(values)
         if self._verdicts is not None:
-            self._verdicts.tell(found.verdicts)
+            self._verdicts.add(found.verdicts)
         if self._malformed == FAIL and found.problems:
             number, problem = next(iter(sorted(found.problems.items())))
             raise SchemaError(f"a value of {len(values[number].as_py())} bytes cannot be read: {problem}")
         if self._malformed != REPORT:
             return found.values
         problems = [found.problems.get(number) for number in range(len(values))] if found.problems else None
-        told = pa.nulls(len(values), pa.string()) if problems is None else pa.array(problems, pa.string())
-        return pa.StructArray.from_arrays([found.values, told], names=[VALUE, PROBLEM])
+        reasons = pa.nulls(len(values), pa.string()) if problems is None else pa.array(problems, pa.string())
+        return pa.StructArray.from_arrays([found.values, reasons], names=[VALUE, PROBLEM])
 
 
 class _Encode:

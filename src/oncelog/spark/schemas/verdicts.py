@@ -2,7 +2,7 @@
 
 Called by pipelines. A pipeline reads a source once for the rows that fit and once for the dead letters, in different
 tasks. A registry that does not know an id yet, and does a moment later, would have a record in neither. So the tasks
-tell what they were answered, and a batch in which two answers differ is not committed.
+report the answers that they got, and a batch in which two answers differ is not committed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Verdicts:
         """A batch begins; on the driver."""
         self._told.value = {}
 
-    def tell(self, verdicts: Mapping[int, str]) -> None:
+    def add(self, verdicts: Mapping[int, str]) -> None:
         """Add answers, in a task."""
         self._told.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
 

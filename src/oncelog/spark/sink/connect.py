@@ -58,7 +58,7 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
         state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
         raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
     if not this_process().part(Claims).claim(query_id):
-        raise ConfigError(f"{where}, by which another query of this server writes already: {what}")
+        raise ConfigError(f"{where}, with which another query of this server writes already: {what}")
 
 
 class Claims:
@@ -68,7 +68,7 @@ class Claims:
         self._locked: dict[str, int] = {}
 
     def claim(self, query_id: str) -> bool:
-        """Whether no other process claims the query, from now until this one ends or is closed."""
+        """Claim the query for this process until it ends or this is closed; False if another process has claimed it."""
         if query_id in self._locked or sys.platform == "win32":
             return True
         import fcntl

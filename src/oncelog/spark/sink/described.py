@@ -21,7 +21,7 @@ def described(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
     :param offsets: where it ends in each source, one line per source, as Spark wrote it; empty if that is not known.
     """
     shown = bare_offsets(offsets).replace("\n", ", ")
-    up_to, more = f"up to {shown}" if shown else "offsets too long to tell", ""
+    up_to, more = f"up to {shown}" if shown else "offsets too long to show", ""
     if len(shown) > _SHOWN:
         up_to, more = f"up to {shown[:_SHOWN]}...", ", all offsets with oncelog pipeline doctor CHECKPOINT --json"
     return f"planned at {time_of(planned_at_ms)}, {up_to} (fingerprint {fingerprint[:12]}{more})"
@@ -33,7 +33,9 @@ def bare_offsets(offsets: str) -> str:
 
 
 def offsets_by_source(offsets: str) -> dict[str, str]:
-    """The offsets of a plan by the source's name, whose place in the file says nothing, or by its number from 0."""
+    """The offsets of a plan by source: by its name if it has one, as its place in the file then means nothing, else by
+    its number from 0.
+    """
     found: dict[str, str] = {}
     for number, line in enumerate(offsets.split("\n")):
         named = _NAMED.fullmatch(line)

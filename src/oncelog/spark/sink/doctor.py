@@ -119,7 +119,9 @@ class Diagnosis:
     def _marker(self) -> str:
         if self.marker is None:
             return "none"
-        return f"batch {self.marker.batch_id}, {self.marker}" if self.marker.batch_id >= 0 else "no batch is in yet"
+        return (
+            f"batch {self.marker.batch_id}, {self.marker}" if self.marker.batch_id >= 0 else "no batch is written yet"
+        )
 
     def _log_ends(self) -> str:
         """The ends of the non-empty partitions, one by one, and the number of empty ones."""

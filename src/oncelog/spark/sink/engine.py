@@ -148,7 +148,7 @@ class BatchResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the engine is told, and tells.
+    """The engine's way to the clock, to whoever watches, and to the checkpoint.
 
     :param remember: stores in the checkpoint where the batch is written; before anything can commit.
     """
@@ -187,8 +187,8 @@ class WriteEngine(Generic[AnyTransaction]):
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
         """Write the batch in one transaction, unless its marker says it is written.
 
-        Raises OncelogError, or what the carrier raises, if the batch may not be in. Any such error before the commit is
-        followed by an abort, so that readers need not wait for a timeout.
+        Raises OncelogError, or what the carrier raises, unless the batch is written. Any such error before the commit
+        is followed by an abort, so that readers need not wait for a timeout.
         """
         while True:
             decision = self._open(carrier.rows if carrier.exact else None)
@@ -211,11 +211,11 @@ class WriteEngine(Generic[AnyTransaction]):
             return BatchResult(BatchOutcome.WRITTEN, carried)
 
     def keep_proof(self) -> None:
-        """Before the batch's rows are computed: if no marker proves that it is not written, leave one of the batch
-        before.
+        """Commit a marker of the batch before, if none proves that this batch is not written.
 
-        Without it only the plan's age would, for as long as markers live, and nobody may say how long that is. Does
-        nothing if that is known, or the batch before was planned a moment ago, or a marker or the user decides.
+        To be called before the batch's rows are computed. Without a marker only the age of the plan proves it, and only
+        while markers cannot have expired. Does nothing if their retention is known, if the batch before was planned
+        recently, or if a marker or the user decides.
         """
         plan, surroundings = self._plan, self._surroundings
         if not isinstance(plan, BatchPlan) or plan.retention_ms is not None:

@@ -65,7 +65,7 @@ def check_full_refresh(
                 f"The flow of checkpoint {checkpoint.location} is refused: it was refreshed in full, and what "
                 f"{earlier.checkpoint.location} has written to {where} is still there. Set option onFullRefresh of the "
                 f"sink to append (write everything again) or after (continue where that ended), or remove "
-                f"{checkpoint.location} to go on as before"
+                f"{checkpoint.location} to continue as before"
             )
         case OnFullRefresh.AFTER:
             _check_begin(checkpoint, earlier, fenced(earlier.group))

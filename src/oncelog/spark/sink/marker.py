@@ -244,7 +244,7 @@ Decision: TypeAlias = Write | Skip | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Overwritten:
-    """Where the marker belongs is what other clients have put there, and no marker.
+    """What other clients have put in the place of the marker, where there is no marker.
 
     :param found: what it is, for messages.
     """
@@ -273,7 +273,7 @@ def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | 
     if marker.query_id != plan.query_id:
         return Refuse(_foreign(plan, marker))
     if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:
-        return Skip(f"batch {number} is in: the marker holds this very plan", _warn_of_rows(plan, marker, rows))
+        return Skip(f"batch {number} is written: the marker holds this very plan", _warn_of_rows(plan, marker, rows))
     if marker.batch_id >= number:
         return Refuse(_older_than_the_log(plan, marker))
     if marker.batch_id < number - 1:
@@ -283,7 +283,7 @@ def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | 
         return Refuse(_another_before(plan, marker, before))
     if why := _why_previous_proves_nothing(plan):
         return _unknown(plan, f"only a marker of batch {marker.batch_id}", why)
-    held = f"holds batch {marker.batch_id}, the one before" if marker.batch_id >= 0 else "says that none is in yet"
+    held = f"holds batch {marker.batch_id}, the one before" if marker.batch_id >= 0 else "says that none is written yet"
     return Write(f"the marker {held}")
 
 
@@ -297,25 +297,25 @@ def _decide_overwritten(plan: BatchPlan | NamedWrite, offsets: str) -> Decision:
         if isinstance(plan, NamedWrite)
         else f"batch {plan.number} of query {plan.query_id}"
     )
-    told = (
-        f"The group of the marker holds offsets that are none ({offsets}), so another client has committed to "
+    unknown = (
+        f"The group of the marker holds offsets that are no markers ({offsets}), so another client has committed to "
         f"{plan.group}, and it cannot be known whether {batch} is written"
     )
-    return _as_chosen(plan.on_missing, told, told, f"{told}: keep that client away, {_LOOK}")
+    return _as_chosen(plan.on_missing, unknown, unknown, f"{unknown}: keep that client away, {_LOOK}")
 
 
-def _as_chosen(choice: OnMissingMarker, reason: str, told: str, refusal: str) -> Decision:
+def _as_chosen(choice: OnMissingMarker, reason: str, unknown: str, refusal: str) -> Decision:
     """Apply the user's choice to a batch of which it is unknown whether it is written.
 
-    :param told: what is unknown, and why; for the warning.
+    :param unknown: what is unknown, and why; for the warning.
     """
     match choice:
         case OnMissingMarker.FAIL:
             return Refuse(refusal)
         case OnMissingMarker.WRITE:
-            return Write(reason, f"{told}; it is written, as onMissingMarker is write")
+            return Write(reason, f"{unknown}; it is written, as onMissingMarker is write")
         case OnMissingMarker.SKIP:
-            return Skip(reason, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+            return Skip(reason, f"{unknown}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
 
 
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
@@ -335,8 +335,8 @@ def _warn_of_rows(plan: BatchPlan, marker: Marker, rows: int | None) -> str:
     if rows is None or rows == marker.rows:
         return ""
     return (
-        f"Batch {plan.batch.batch_id} of query {plan.query_id} is written with {marker.rows} rows and has {rows} when "
-        "it is repeated: what makes its rows is not deterministic; it stays as it is written"
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} was written with {marker.rows} rows and has {rows} now "
+        "that it is repeated: the query is not deterministic; what was written stays"
     )
 
 
@@ -358,14 +358,14 @@ def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
 
 
 def _unknown(plan: BatchPlan, found: str, unknown: str) -> Decision:
-    """The decision about a batch of which marker and checkpoint do not say whether it is written."""
+    """The decision if neither marker nor checkpoint says whether the batch is written."""
     number = plan.batch.batch_id
-    told = f"Batch {number} of query {plan.query_id} has {found} {_place(plan)}, and {unknown}"
+    has = f"Batch {number} of query {plan.query_id} has {found} {_place(plan)}, and {unknown}"
     refusal = (
-        f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
+        f"{has}, so it cannot be known whether it is written: look at what the destination holds, then set "
         f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
     )
-    return _as_chosen(plan.on_missing, unknown, told, refusal)
+    return _as_chosen(plan.on_missing, unknown, has, refusal)
 
 
 def _why_unknown(plan: BatchPlan, now_ms: int) -> str:

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 QUERY_ID = "sql.streaming.queryId"
 BATCH_ID = "streaming.sql.batchId"
-"""The local property in which Spark has the micro-batch of a job, on the driver and in tasks."""
+"""The local property in which Spark keeps the number of a job's micro-batch, on the driver and in tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     for topic in [*named, *apart]:
         if topic not in there:
             role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
-            raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
+            raise ConfigError(
+                f"{role} does not exist at {options.bootstrap_servers}, which does not create topics: create it"
+            )
     counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
     return Encoding(
         columns,
@@ -130,7 +132,7 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 
 
 def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, siblings: Collection[str] | None = ()) -> None:
-    """Call before the rows of a micro-batch are computed, which may take longer than its plan proves anything.
+    """To be called before the rows of a micro-batch are computed, which may take longer than markers are known to live.
 
     Raises SinkRefused for a full refresh that was not asked for.
 

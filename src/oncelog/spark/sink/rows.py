@@ -27,7 +27,7 @@ _SMALL_CHUNK_BYTES = 4 << 20
 _BATCHES_OF_PARTITION = 2
 """Least batches per partition in a chunk of evenly spread rows: many fill batches better, few stay in a CPU cache."""
 _STICKY_ROWS = 1024
-"""Rows without a key that go to one partition before it is the next one's turn."""
+"""Rows without a key that go to one partition before the next partition gets some."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -103,7 +103,7 @@ def _check_headers(kind: Any) -> None:
     if fields != [("key", StringType), ("value", BinaryType)]:
         raise ConfigError(
             f"Column headers has type {kind.simpleString()}, but must be {_TYPES['headers'][1]}, with its fields in "
-            "this order: make it so, as transform(headers, h -> struct(h.key, h.value)) does"
+            "this order: convert it, for example with transform(headers, h -> struct(h.key, h.value))"
         )
 
 
@@ -222,7 +222,7 @@ class TaskEncoder:
     def _count(self, topic: str) -> int:
         count = self._encoding.partition_counts.get(topic)
         if count is None and self._encoding.listed:
-            raise BadRow(f"A row names topic {topic!r}, which is none of the option topics: add it there")
+            raise BadRow(f"A row names topic {topic!r}, which is not in the option topics: add it there")
         if count is None:
             raise BadRow(f"Topic {topic!r}, named by a row, does not exist: create it first")
         return count
@@ -255,7 +255,7 @@ def _check_header_keys(headers: pa.ListArray) -> None:
     if items.null_count or items.field(0).null_count:
         raise BadRow(
             "A row has a header that is null or whose key is null in column headers, and Kafka's headers need a key: "
-            "leave it out of the array, or give it one"
+            "leave the header out of the array, or give it a key"
         )
 
 

@@ -122,7 +122,7 @@ def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker
 
 
 def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The batches; the observer is told when half of them were taken: then all but the last window is under way."""
+    """The batches. Calls the observer when half of them are taken: all but the last window of these have been sent."""
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

@@ -87,8 +87,8 @@ def _too_large(size_bytes: int, limit_bytes: int) -> SinkRefused:
 def commit_outputs(
     outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, observe: Observer
 ) -> None:
-    """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError if it may not be
-    in.
+    """Write the encoded batches of the tasks as one transaction; on the driver. Raises OncelogError unless it is
+    written.
 
     :param batch_id: the micro-batch; None for a batch write.
     """
@@ -185,7 +185,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
     """The writer of a query's next batch; on the driver, before its rows are computed.
 
-    Raises OncelogError for what can be known to be refused before any task runs.
+    Raises OncelogError for what would be refused later, so that no task runs in vain.
     """
     checkpoint_at(options.checkpoint_location).query_id()
     writer = StreamWriter(TaskSide(encoding_for(schema, options), options, of_query=True), options, observe)

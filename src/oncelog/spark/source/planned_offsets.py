@@ -56,7 +56,7 @@ class BatchMark(NamedTuple):
         )
 
     def may_be(self, header: BatchHeader) -> bool:
-        """Whether a batch found later, at the same offset or as the next one behind it, may be of the same log.
+        """Whether a batch found later, at the same offset or as the next one after it, may be of the same log.
 
         Compaction removes batches and records, but changes neither offsets nor producer of a batch that stays. It marks
         a batch whose tombstones or control record it will remove with a delete horizon (KIP-534).
@@ -221,7 +221,7 @@ def pending(start: Offsets, latest: Offsets) -> int:
 def split_ranges(
     ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """Ranges split so that none exceeds ``max_records`` and there are about ``min_partitions``, larger ones split more.
+    """Ranges split so that none exceeds ``max_records`` and there are about ``min_partitions``; larger ones more often.
 
     Empty ranges are left out.
     """
@@ -264,7 +264,11 @@ def describe_cut(place: Place, kept: Offsets) -> list[str]:
     return [
         f"{partition} was led with epoch {place.epochs[partition]} when the query planned to offset "
         f"{place.offsets[partition]}, and "
-        + (f"its log has been cut at offset {offset} since" if offset >= 0 else "its log knows only older epochs now")
+        + (
+            f"its log has been truncated to offset {offset} since"
+            if offset >= 0
+            else "its log knows only older epochs now"
+        )
         for partition, offset in sorted(kept.items())
     ]
 
@@ -291,7 +295,7 @@ def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
 def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
-        "made again, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
+        "recreated, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
         "failOnDataLoss to false to continue with what is there"
     )
 

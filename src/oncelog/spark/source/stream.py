@@ -313,8 +313,8 @@ class StreamReader(SameInTasks, DataSourceStreamReader, SupportsTriggerAvailable
     def _current_partitions(self) -> list[TopicPartition]:
         if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
             # Once it runs, a query that tolerates losses tolerates a topic that is missing for a while
-            bears = self._has_begun and not self._options.fail_on_data_loss
-            self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=bears)
+            tolerates = self._has_begun and not self._options.fail_on_data_loss
+            self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=tolerates)
             self._partitions_asked_s = self._now_s()
             self._has_begun = True
             self._latest = Place({}, self._latest.ids)

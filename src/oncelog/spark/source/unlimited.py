@@ -10,7 +10,7 @@ What such a Spark calls, in this order (seen on 4.0.5 and 4.1.4):
   the repeated one.
 
 So the reader knows its position from what Spark plans, and the first answer of a run must be the whole log, because it
-may be that of AvailableNow: a limit there would leave records out without a word.
+may be that of AvailableNow: a limit there would leave records out silently.
 """
 
 from __future__ import annotations

@@ -161,14 +161,14 @@ def stored(kind: DataType, form: Format) -> DataType:
             return StructType([StructField(f.name, stored(f.dataType, form), f.nullable) for f in kind.fields])
         case ByteType() | ShortType() if form is Format.ICEBERG:
             return IntegerType()
-        case StringType():  # CHAR, VARCHAR and collations are the reader's affair
+        case StringType():  # CHAR, VARCHAR and collations only matter to readers
             return StringType()
         case _:
             return kind
 
 
 def stored_schema(schema: StructType, form: Format) -> StructType:
-    """The columns as tasks write them; all may be null, since a query may lose what it knows of that."""
+    """The columns as tasks write them; all may be null, since a query may not preserve NOT NULL."""
     return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
 
 

@@ -160,8 +160,9 @@ class PostgresTable:
         ).fetchall()
         return [
             (str(name), int(size))
-            for name, told, size in rows
-            if str(told).startswith(_ON_THEIR_WAY) and _oid(connection, str(told).removeprefix(_ON_THEIR_WAY)) is None
+            for name, comment, size in rows
+            if str(comment).startswith(_ON_THEIR_WAY)
+            and _oid(connection, str(comment).removeprefix(_ON_THEIR_WAY)) is None
         ]
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
@@ -234,8 +235,8 @@ class PostgresTable:
             _execute(connection, f"DROP TABLE {self._staged}")
         text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
         _execute(connection, f"CREATE UNLOGGED TABLE {self._staged} ({text} DEFAULT now())")
-        told = (_ON_THEIR_WAY + self._name).replace("'", "''")
-        _execute(connection, f"COMMENT ON TABLE {self._staged} IS '{told}'")
+        comment = (_ON_THEIR_WAY + self._name).replace("'", "''")
+        _execute(connection, f"COMMENT ON TABLE {self._staged} IS '{comment}'")
 
     def _move(self, connection: psycopg.Connection, commit: Commit) -> None:
         """Put the rows of all parts into the table: copied there, or from the table that tasks have copied to."""

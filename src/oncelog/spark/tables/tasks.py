@@ -57,8 +57,10 @@ def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> S
                 parts.append(part)
             if not any_stage_repeated(context, tag):
                 return parts
-        logger.warning("A part of a batch was lost, with executors or on its way: all of it is made and written again")
+        logger.warning(
+            "A part of a batch was lost, with an executor or in a shuffle: the batch is computed and written again"
+        )
     raise SinkRefused(
-        f"Executors, or what they had made, were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's "
-        "logs why; nothing is written"
+        f"Executors or their results were lost in each of {ATTEMPTS} attempts to write a batch, so nothing is "
+        "written: Spark's logs say why"
     )

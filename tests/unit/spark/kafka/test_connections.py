@@ -23,7 +23,7 @@ def test_a_broker_that_is_not_there_is_told_before_the_time_is_over(caplog: pyte
     (told,) = [record.getMessage() for record in caplog.records if record.name == "oncelog.spark.kafka.connections"]
     assert told.startswith("no broker could be reached")
     assert servers in told
-    assert told.endswith("trying again until kafka.default.api.timeout.ms=700 is over")
+    assert told.endswith("trying again until kafka.default.api.timeout.ms=700 has passed")
 
 
 def test_options_that_connect_alike_share_a_client_until_it_is_closed() -> None:

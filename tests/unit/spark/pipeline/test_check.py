@@ -20,5 +20,5 @@ def test_dead_letters_that_would_be_read_again_are_refused(read: dict[str, dict[
     """Each dead letter would become another one, without end."""
     source = Source(schema="id int", malformed="dead-letter", dead_letter="dead", **read)  # type: ignore[arg-type]
     one = Pipeline("loop", {"source": source}, {"source": Sink("out")}, lambda rows: rows)
-    with pytest.raises(PipelineError, match="pipeline loop reads topic 'dead' and puts its dead letters there"):
+    with pytest.raises(PipelineError, match="pipeline loop reads topic 'dead' and writes its dead letters there"):
         check([one], RunSettings("127.0.0.1:1", "checkpoints"))

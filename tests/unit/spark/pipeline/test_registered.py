@@ -149,10 +149,10 @@ def test_different_answers_about_an_id_refuse_the_batch() -> None:
 
     verdicts = Verdicts(Context())  # type: ignore[arg-type]
     verdicts.begin()
-    verdicts.tell({1: "a", 2: "unknown"})
-    verdicts.tell({1: "a"})
+    verdicts.add({1: "a", 2: "unknown"})
+    verdicts.add({1: "a"})
     verdicts.observe(BatchStep.MARKER_ADDED, 0)
-    verdicts.tell({2: "b"})
+    verdicts.add({2: "b"})
     verdicts.observe(BatchStep.PRODUCED, 0)
     with pytest.raises(SinkRefused, match="answered differently about schema id 2"):
         verdicts.observe(BatchStep.MARKER_ADDED, 0)
@@ -192,7 +192,7 @@ def test_toml_names_format_registry_and_schema(tmp_path: Path) -> None:
         ('format = "delta"\nregistry = "http://r"', "sink.registry is for records with schemas"),
         ('format = "avro"\ntable = "t"', "sink.table is for tables"),
         ('format = "json-schema"', "needs schema, a registered version to write with"),
-        ('format = "avro"\nsubject_name = "x"', "subject_name is one of topic, record, topic-record"),
+        ('format = "avro"\nsubject_name = "x"', "subject_name must be one of topic, record, topic-record"),
     ],
 )
 def test_entries_that_do_not_fit_each_other_are_refused(tmp_path: Path, sink: str, why: str) -> None:

@@ -90,8 +90,8 @@ def test_new_query_begins(tmp_path: Path) -> None:
         groups_of(Checkpoint.open(str(tmp_path)), "")
     assert "PREFIX84d98cca-TOPIC" in str(told.value)
     said = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
-    assert dict(said.lines())["marker"] == "no batch is in yet"
-    assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is in yet"
+    assert dict(said.lines())["marker"] == "no batch is written yet"
+    assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is written yet"
     assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
 
 
@@ -104,7 +104,7 @@ def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) ->
     assert answer["remembers"] == {"clusterId": "cluster", "sinceBatchId": 0}
     assert answer["next"]["verdict"] == "skip"
     lines = dict(told.lines())
-    assert lines["next start"] == "repeats batch 2: skip, batch 2 is in: the marker holds this very plan"
+    assert lines["next start"] == "repeats batch 2: skip, batch 2 is written: the marker holds this very plan"
     assert lines["log"] == "out-0 ends at 30"
 
 

@@ -417,7 +417,7 @@ def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
 def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -> None:
     broker = ModelBroker()
     broker.offsets = {OUT: OffsetAndMetadata(7, "a consumer's")}
-    with pytest.raises(SinkRefused, match=r"holds offsets that are none .7 for out-0., so another client"):
+    with pytest.raises(SinkRefused, match=r"holds offsets that are no markers .7 for out-0., so another client"):
         run(broker, batch_write(0))
 
 

@@ -240,7 +240,7 @@ def test_every_reason_is_one_sentence(one: BatchPlan) -> None:
 def test_rows_that_differ_on_a_repeat_are_told() -> None:
     decision = decide(plan(5), marker(5), NOW, 7)
     assert isinstance(decision, Skip)
-    assert "written with 5 rows and has 7 when it is repeated" in decision.warning
+    assert "written with 5 rows and has 7 now that it is repeated" in decision.warning
     assert not decide(plan(5), marker(5), NOW, 5).warning  # type: ignore[union-attr]
 
 

@@ -161,7 +161,11 @@ def test_header_without_a_key_is_refused(item: object) -> None:
         ("value string, key int", "t", "Column key has type int"),
         ("value string, partition bigint", "t", "Column partition has type bigint, but must be int"),
         ("value string, headers array<string>", "t", "Column headers has type array<string>, but must be array<struct"),
-        ("value string, headers swapped", "t", "struct<key:string,value:binary>>, with its fields in this order: make"),
+        (
+            "value string, headers swapped",
+            "t",
+            "struct<key:string,value:binary>>, with its fields in this order: convert",
+        ),
         ("Value string, offset bigint, VALUE string", "t", "Columns Value and VALUE are both named value: drop or"),
         ("value string, value string", "t", "Columns value and value are both named value: drop or rename one"),
         ("value string", "", "with the option topic, or a column topic"),

@@ -431,7 +431,7 @@ def test_batch_of_a_topic_that_was_made_again_since_it_was_planned_reads_nothing
     cluster.make_again("a", "new", 500, 500)
     assert stream.partitions(*planned) == []
     strict, _ = reader(cluster)
-    with pytest.raises(DataLoss, match="made again"):
+    with pytest.raises(DataLoss, match="recreated"):
         strict.partitions(*planned)
 
 
@@ -590,10 +590,12 @@ def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
     cluster, stream, clock, start = led(100)
     planned = stream.latestOffset({"a": {"0": 0}}, ReadAllAvailable())
     elected(cluster, clock, kept=60, end=end)
-    with pytest.raises(DataLoss, match=r"a-0 was led with epoch 3 .* to offset 100, and .* has been cut at offset 60"):
+    with pytest.raises(
+        DataLoss, match=r"a-0 was led with epoch 3 .* to offset 100, and .* has been truncated to offset 60"
+    ):
         stream.latestOffset(start, ReadAllAvailable())
     again, _ = reader(cluster)
-    with pytest.raises(DataLoss, match="cut at offset 60"):
+    with pytest.raises(DataLoss, match="truncated to offset 60"):
         again.partitions({"a": {"0": 20}}, planned)
 
 
@@ -610,7 +612,7 @@ def test_log_that_was_cut_and_has_grown_again_is_read_from_there_if_losses_are_t
     assert Place.of(after) == Place({A0: end}, epochs={A0: 4})
     clock.pass_caches()
     assert stream.latestOffset(after, stream.getDefaultReadLimit()) == after
-    assert caplog.text.count("cut at offset 60 since; continuing") == 2, "once a reader"
+    assert caplog.text.count("truncated to offset 60 since; continuing") == 2, "once a reader"
 
 
 def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -109,6 +111,28 @@ def test_a_broker_and_a_registry_beside_it() -> None:
     with _running("serve", "--listen", "127.0.0.1:0", "--schema-registry", "127.0.0.1:0", "--json") as process:
         url = _said(process, "schema_registry")
         assert register(url, "x", '"string"').body == {"id": 1}
+    assert process.returncode == 0
+
+
+def test_the_console_beside_a_broker_decodes_by_the_registry_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONCELOG_SCHEMA_REGISTRY", "http://127.0.0.1:9")
+    beside = ("--schema-registry", "127.0.0.1:0", "--console", "127.0.0.1:0")
+    with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
+        url = _said(process, "schema_registry")
+        console = _said(process, "console")
+        assert register(url, "of-the-registry-beside", '"string"').body == {"id": 1}
+        with urlopen(f"{console}/schemas", timeout=60) as answer:
+            page = answer.read().decode()
+    assert "of-the-registry-beside" in page
+    assert process.returncode == 0
+
+
+def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        registry = f"127.0.0.1:{taken.getsockname()[1]}"
+        beside = ("--schema-registry", registry, "--console", "127.0.0.1:0")
+        with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
+            assert _said(process, "console").startswith("http://127.0.0.1:")
     assert process.returncode == 0
 
 

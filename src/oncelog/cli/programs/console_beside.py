@@ -6,16 +6,19 @@ only the broker holds open.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 from oncelog.broker.requests.session import SecurityProtocol
 from oncelog.errors import ConfigError
 from oncelog.server.listener_settings import Address, Listener
 
 END_SECONDS = 5
+_URL = re.compile(r"https?://[^\s\"]+")
 _MECHANISMS = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 
 
@@ -52,16 +55,65 @@ def check_registry(registry: str, listeners: Sequence[Listener], settings: Mappi
 
 @contextmanager
 def beside(
-    command: str, address: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
+    registry: str | None,
+    console: str | None,
+    listeners: Sequence[Listener],
+    settings: Mapping[str, str],
+    options: Sequence[str],
+    console_options: Sequence[str],
 ) -> Iterator[None]:
-    """Run ``oncelog console`` or ``oncelog schema-registry`` with these ``options`` too during the block; it prints its
-    own address."""
+    """Run ``oncelog schema-registry`` and ``oncelog console`` at these addresses during the block, those that have one,
+    with these ``options``; they print their own addresses. The console decodes by the registry, whatever port it got.
+    """
+    with ExitStack() as running:
+        asked = _words("console", console, listeners, settings, [*options, *console_options]) if console else None
+        if registry is not None:
+            words = _words("schema-registry", registry, listeners, settings, options)
+            running.enter_context(_passing_on(words, asked))
+        elif asked is not None:
+            running.enter_context(_process(asked))
+        yield
+
+
+@contextmanager
+def _passing_on(words: Sequence[str], console: Sequence[str] | None) -> Iterator[None]:
+    """Run the registry, and the console once the registry has said where it listens, or has failed to."""
+
+    def pass_on(process: subprocess.Popen[str]) -> None:
+        wanted = console
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            url = _URL.search(line)
+            if wanted is not None and url is not None:
+                running.enter_context(_process([*wanted, "--schema-registry", url.group()]))
+                wanted = None
+        if wanted is not None and process.stdin is not None and not process.stdin.closed:
+            running.enter_context(_process(wanted))
+
+    with (
+        ExitStack() as running,
+        ThreadPoolExecutor(1, "oncelog-registry-output") as reader,
+        _process(words, stdout=subprocess.PIPE) as process,
+    ):
+        reader.submit(pass_on, process)
+        yield
+
+
+def _words(
+    command: str, address: str, listeners: Sequence[Listener], settings: Mapping[str, str], options: Sequence[str]
+) -> list[str]:
     words = [sys.executable, "-m", "oncelog", command, "--listen", address, "--with-parent"]
     for name, value in _client_properties(command, listeners, settings).items():
         words += ["--set", f"{name}={value}"]
-    process = subprocess.Popen([*words, *options], stdin=subprocess.PIPE)
+    return [*words, *options]
+
+
+@contextmanager
+def _process(words: Sequence[str], stdout: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=stdout, text=True)
     try:
-        yield
+        yield process
     finally:
         if process.stdin is not None:
             process.stdin.close()

@@ -124,11 +124,8 @@ def command(
         click.echo(json_line(logging.INFO, line) if in_json and not as_json else line)
         sys.stdout.flush()
         options = [*["--json"] * as_json, "--log-format", log_format]
-        if console is not None:
-            more = [*["--allow-changes"] * console_allow_changes, *options]
-            others.enter_context(beside("console", console, listeners, settings, more))
-        if schema_registry is not None:
-            others.enter_context(beside("schema-registry", schema_registry, listeners, settings, options))
+        changes = ["--allow-changes"] * console_allow_changes
+        others.enter_context(beside(schema_registry, console, listeners, settings, options, changes))
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)

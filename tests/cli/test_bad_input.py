@@ -32,10 +32,10 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
         (("users", "set", "alice", "--mechanism", "SCRAM-SHA-256"), ["no terminal", "--password-file"]),
         (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
         (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),
-        (("consume", "--topic", "\udcff"), ["a text in UTF-8", "oncelog consume --help"]),
-        (("consume", "--topic", ""), ["a name is needed", "oncelog consume --help"]),
-        (("topics", "delete", "t", ""), ["a name is needed", "oncelog topics delete --help"]),
-        (("groups", "describe", ""), ["a name is needed", "oncelog groups describe --help"]),
+        (("consume", "--topic", "\udcff"), ["text in UTF-8", "oncelog consume --help"]),
+        (("consume", "--topic", ""), ["a name must not be empty", "oncelog consume --help"]),
+        (("topics", "delete", "t", ""), ["a name must not be empty", "oncelog topics delete --help"]),
+        (("groups", "describe", ""), ["a name must not be empty", "oncelog groups describe --help"]),
     ],
 )
 def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[str]) -> None:

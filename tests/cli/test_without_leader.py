@@ -13,7 +13,7 @@ from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 
 Ask = Callable[..., Outcome]
-LONE = "oncelog: without a leader, and so not looked at: t-1"
+LONE = "oncelog: not checked, because they have no leader: t-1"
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def marker(
 
 
 class Judged(NamedTuple):
-    """The names of what was found, of what could not be told and of what is allowed, each once, in order."""
+    """The names of what was found, of what could not be checked and of what is allowed, each once, in order."""
 
     found: list[str]
     unknown: list[str]

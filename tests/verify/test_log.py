@@ -151,7 +151,7 @@ def test_internal_topics_have_no_finding(broker: RunningBroker, admin: Admin, un
 def test_what_cannot_be_told_has_a_status_of_its_own(broker: RunningBroker, unique_name: str) -> None:
     outcome = verify(broker, unique_name)
     assert outcome.code == 2
-    assert outcome.err.startswith(f"oncelog: could not tell: topic {unique_name!r} does not exist")
+    assert outcome.err.startswith(f"oncelog: could not be checked: topic {unique_name!r} does not exist")
     assert call("verify", "log").code == 2
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_end_at_once() -> Iterator[None]:
-    """Ctrl-C ends the process without a word meanwhile: a module that is being imported would tell it as a defect."""
+    """Ctrl-C ends the process silently meanwhile: a module that is being imported would report it as a defect."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield  # somebody else decides: SIGINT is ignored in the background of a shell
@@ -25,7 +25,7 @@ def interrupts_end_at_once() -> Iterator[None]:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Around imports: nothing that they make is garbage, and nothing of it is looked at by later collections."""
+    """Around imports: nothing that they create is garbage, and later collections do not examine it."""
     gc.disable()
     try:
         yield

@@ -172,7 +172,7 @@ def main(
 ) -> None:
     """Run a command, then end the program.
 
-    :param loading: in force while the module of the command that it is called with is imported.
+    :param loading: its context is entered while the command's module is imported; called with the command's name.
     """
     _open_missing_streams()
     args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)

@@ -158,7 +158,7 @@ def remove(
     """
     resource = _resource(cluster_resource, topic=topic, group=group, transactional_id=transactional_id)
     if resource is None and principal is None and not everything:
-        raise ConfigError("say which: a resource, --principal, or --all")
+        raise ConfigError("name what to remove: a resource, --principal, or --all")
     pattern = PatternType.PREFIXED if prefixed else PatternType.LITERAL
     with cluster.admin() as admin:
         removed = admin.delete_acls(_filter(resource, pattern, principal))

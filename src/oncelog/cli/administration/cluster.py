@@ -9,7 +9,7 @@ from oncelog.cli.shared.output import counted, show_json, show_table
 
 
 @click.command("cluster")
-@click.option("--partitions", is_flag=True, help="Every topic's partitions too, with leader and replicas.")
+@click.option("--partitions", is_flag=True, help="Also show all topics' partitions, with leader and replicas.")
 @cluster_options
 def command(cluster: Cluster, partitions: bool) -> None:
     """Show the cluster: its id, its nodes, its controller, and with --partitions all topics.

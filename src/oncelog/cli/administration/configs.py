@@ -99,8 +99,8 @@ def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
     strange = {name for name, entry in entries.items() if entry.read_only and entry.source.startswith("DYNAMIC_")}
     known = entries.keys() - strange
     return [
-        f"the broker has no setting {name!r}: a plugin might have, so it is taken, and --delete-config {name} takes it "
-        f"back{nearest(name, known)}"
+        f"the broker has no setting {name!r}, and accepts it because a plugin may have it: --delete-config {name} "
+        f"removes it{nearest(name, known)}"
         for name in names
         if name not in known and not name.startswith("listener.name.")
     ]

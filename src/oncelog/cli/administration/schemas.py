@@ -46,7 +46,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--deleted", is_flag=True, help="Also subjects that were deleted, but not for good.")
+@click.option("--deleted", is_flag=True, help="Also subjects that were deleted without --permanent.")
 @_options
 def list_subjects(schema_registry: str | None, as_json: bool, deleted: bool) -> None:
     """Subjects with their versions.
@@ -163,7 +163,7 @@ def check(
 
 @command.command("delete")
 @click.argument("named", metavar="SUBJECT[:VERSION]", type=text)
-@click.option("--permanent", is_flag=True, help="For good; what is deleted so must be deleted without it before.")
+@click.option("--permanent", is_flag=True, help="Delete for good; only what was deleted without this option before.")
 @_options
 def delete(schema_registry: str | None, as_json: bool, named: str, permanent: bool) -> None:
     """Delete a subject, or one of its versions. Ids stay known, so that records can be read, until --permanent.

@@ -50,9 +50,9 @@ class TopScreen:
 
 @click.command("top")
 @click.option("--interval", type=Seconds(0.1), default=2.0, show_default=True, help="Seconds between looks.")
-@click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Of each table.")
-@click.option("--once", is_flag=True, help="Measure once, print one picture, and end.")
-@click.option("--internal", is_flag=True, help="Internal topics, too.")
+@click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Lines of each table.")
+@click.option("--once", is_flag=True, help="Measure once, print the result, and end.")
+@click.option("--internal", is_flag=True, help="Show internal topics too.")
 @cluster_options
 def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
     """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
@@ -92,9 +92,9 @@ def _print(
     once: bool,
     internal: bool,
     show: Callable[[Row], None],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
-    """Pictures one below the other, as a file, a pipe or a program can take them."""
+    """Print one picture below the other, for a file, a pipe or a program."""
     before = look(admin, internal)
     while True:
         time.sleep(interval)
@@ -103,7 +103,7 @@ def _print(
         except OncelogError as error:
             if once:
                 raise
-            tell(str(error))
+            report(str(error))
             continue
         show(picture(before, after, lines))
         if once:
@@ -112,7 +112,7 @@ def _print(
 
 
 def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Console) -> None:
-    """One picture after the other, each in the place of the last."""
+    """Draw one picture after the other, each in the place of the last."""
     from rich.live import Live
 
     before = look(admin, internal)

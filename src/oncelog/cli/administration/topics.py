@@ -216,7 +216,9 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
 
 @contextmanager
 def _done_in_part(cluster: Cluster, admin: Admin, names: Sequence[str], deed: str) -> Iterator[None]:
-    """If the block, which creates or deletes several topics, is refused some of them: show the others."""
+    """Around a block that creates or deletes several topics: if some are refused, show what was done with the
+    others.
+    """
     before = set(admin.list_topics(internal=True)) if len(names) > 1 else set()
     try:
         yield

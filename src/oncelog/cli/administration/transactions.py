@@ -240,8 +240,8 @@ def _hanging(admin: Admin, name: TopicPartition) -> list[ProducerState]:
         if error.error is not Error.UNSUPPORTED_VERSION:
             raise
         raise OncelogError(
-            f"nobody can tell whether the transaction in {name} hangs ({error}): if it has been open for longer than "
-            "transaction.max.timeout.ms of the brokers it does, so give --force"
+            f"it is unknown whether the transaction in {name} hangs ({error}): if it has been open for longer than the "
+            "brokers' transaction.max.timeout.ms, it does, so give --force"
         ) from error
 
 
@@ -250,7 +250,7 @@ def _hanging(admin: Admin, name: TopicPartition) -> list[ProducerState]:
 @click.option("--force", is_flag=True, help="Abort even a prepared transaction, whatever its database has decided.")
 @cluster_options
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
-    """Shut out the producers of these ids and abort what they left open.
+    """Fence the producers of these ids, and abort what they left open.
 
     An open transaction of two-phase commit is refused: its database may have committed its part. Coordinators of Apache
     Kafka before 3.0 describe no transaction: there an id that nobody has used is not refused but created.
@@ -294,11 +294,12 @@ def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[Transac
 def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
     """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
-    Use it if the program is gone: otherwise it ends what it has prepared when it starts. The producer is fenced.
+        Use it if the program will not start again; otherwise it ends what it has prepared when it starts. The producer
+    is fenced.
 
-    \b
-    Example:
-      oncelog transactions complete orders-1 --token 42:7
+        \b
+        Example:
+          oncelog transactions complete orders-1 --token 42:7
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig

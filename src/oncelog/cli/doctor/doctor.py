@@ -9,15 +9,19 @@ import click
 from oncelog.cli.doctor.findings import DoctorFinding, Status, bad
 from oncelog.cli.shared.options import Cluster
 from oncelog.cli.shared.output import show_json, show_table
-from oncelog.cli.shared.patience import waits_told
+from oncelog.cli.shared.patience import waits_reported
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.registry_option import registry_option
 from oncelog.errors import OncelogError
 
 
 @click.command("doctor")
-@click.option("--data", type=click.Path(path_type=Path), help="A broker's data folder: its space and its sync time.")
-@click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Is it free?")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="A broker's data folder: check its free space and sync time."
+)
+@click.option(
+    "--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Check that it is free."
+)
 @click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Check this cluster too.")
 @click.option(
     "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The client's properties file."
@@ -68,7 +72,7 @@ def command(
         raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
     found = list(findings(data, Address.parse(listen)))
     cluster = Cluster(properties, as_json) if there else None
-    with waits_told():
+    with waits_reported():
         if cluster is not None:
             found += _cluster(cluster, pause_minutes, checkpoint)
         if schema_registry:
@@ -102,9 +106,9 @@ def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> li
         from oncelog.cli.doctor.pipeline_doctor import diagnoses
 
         for one in diagnoses(cluster, checkpoint):
-            told = f"{one.checkpoint}, group {one.group}: the next start would {one.verdict} batch {one.next_batch}"
+            start = f"{one.checkpoint}, group {one.group}: the next start would {one.verdict} batch {one.next_batch}"
             if one.verdict == "refuse":
-                found.append(bad("checkpoint", told, one.reason))
+                found.append(bad("checkpoint", start, one.reason))
             else:
-                found.append(DoctorFinding("checkpoint", f"{told}, {one.reason}"))
+                found.append(DoctorFinding("checkpoint", f"{start}, {one.reason}"))
     return found

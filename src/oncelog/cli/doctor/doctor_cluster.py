@@ -1,6 +1,6 @@
 """What ``oncelog doctor --bootstrap-server`` finds in a cluster, oncelog or Apache Kafka: risks for exactly-once.
 
-It only reads. What the caller may not see is a finding too, and the rest is looked at all the same.
+It only reads. What the caller may not see is a finding too, and does not stop the other checks.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
             f"Apache Kafka 4.0 or newer: in older ones {_LATE}",
         )
         return
-    told = ", ".join(f"{name} {one.level}" for name, one in sorted(features.items()))
+    levels = ", ".join(f"{name} {one.level}" for name, one in sorted(features.items()))
     transactions = features.get("transaction.version")
     if transactions is None or transactions.level < 2:
         todo = (
@@ -86,11 +86,11 @@ def _features(admin: Admin) -> Iterator[DoctorFinding]:
         )
         yield warn(
             "cluster's version",
-            f"{told}: {_LATE}",
+            f"{levels}: {_LATE}",
             todo,
         )
     else:
-        yield DoctorFinding("cluster's version", told)
+        yield DoctorFinding("cluster's version", levels)
 
 
 def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
@@ -136,12 +136,12 @@ def _of_broker(where: str, values: Mapping[str, str], pause_min: int) -> Iterato
             "unclean.leader.election.enable=true: a replica that lacks acknowledged records may become leader",
             "set it to false",
         )
-    told = values.get("offsets.retention.minutes")
-    retention = int(told or SHORTEST_OFFSETS_RETENTION_MIN)
-    if not told:
+    given = values.get("offsets.retention.minutes")
+    retention = int(given or SHORTEST_OFFSETS_RETENTION_MIN)
+    if not given:
         yield warn(
             where,
-            "offsets.retention.minutes is not told: nobody knows how long the marker of a query for Spark lives",
+            "offsets.retention.minutes cannot be read: it is unknown how long the marker of a Spark query lives",
             "set the sink's option offsetsRetentionMinutes to what the provider promises",
         )
     if retention < pause_min:

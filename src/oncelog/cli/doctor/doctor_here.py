@@ -93,11 +93,11 @@ def _descriptors() -> Iterator[DoctorFinding]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    told = f"{soft} now, {hard} at most: a partition takes two, a connection one"
+    state = f"{soft} now, {hard} at most: a partition takes two, a connection one"
     if hard < FEW_DESCRIPTORS:
-        yield warn("descriptors", told, "raise the hard limit: ulimit -Hn, LimitNOFILE= of the service")
+        yield warn("descriptors", state, "raise the hard limit: ulimit -Hn, LimitNOFILE= of the service")
     else:
-        yield DoctorFinding("descriptors", told)
+        yield DoctorFinding("descriptors", state)
 
 
 def _disk(data: Path | None) -> Iterator[DoctorFinding]:
@@ -119,12 +119,12 @@ def _disk(data: Path | None) -> Iterator[DoctorFinding]:
         todo = FREE_SPACE if full else "name another folder with --data"
         yield bad("disk", f"nothing can be written in {named}: {error.strerror}", todo)
         return
-    told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
-    told += "" if folder == named else ", which oncelog serve would create"
+    state = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
+    state += "" if folder == named else ", which oncelog serve would create"
     if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
-        yield bad("disk", told, FREE_SPACE)
+        yield bad("disk", state, FREE_SPACE)
     else:
-        yield DoctorFinding("disk", told)
+        yield DoctorFinding("disk", state)
     yield sync_time
 
 
@@ -137,24 +137,24 @@ def _sync_time(folder: Path) -> DoctorFinding:
             begin = time.perf_counter()
             os.fsync(file.fileno())
             took.append((time.perf_counter() - begin) * 1000)
-    told = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
+    state = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
     if median(took) > SLOW_SYNC_MS:
-        return warn("sync time", told, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
-    return DoctorFinding("sync time", told)
+        return warn("sync time", state, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
+    return DoctorFinding("sync time", state)
 
 
 def _clock() -> DoctorFinding:
     now = time.time()
-    told = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    state = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     if now < EARLIEST_S:
-        return bad("clock", told, "set the clock: retention and timestamps go by it")
+        return bad("clock", state, "set the clock: retention and timestamps go by it")
     if kept_in_step() is False:
         return warn(
             "clock",
-            f"{told}, and as far as the kernel knows nothing synchronises it",
+            f"{state}, and as far as the kernel knows nothing synchronises it",
             "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
         )
-    return DoctorFinding("clock", told)
+    return DoctorFinding("clock", state)
 
 
 def kept_in_step() -> bool | None:

@@ -65,10 +65,10 @@ def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> 
             if unknown:
                 ids = sorted(unknown)
                 more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
-                told = ", ".join(map(str, ids[:MAX_NAMED])) + more
+                listed = ", ".join(map(str, ids[:MAX_NAMED])) + more
                 yield bad(
                     CHECK,
-                    f"topic {name} has records with schema ids that the registry does not know: {told}, "
+                    f"topic {name} has records with schema ids that the registry does not know: {listed}, "
                     f"as in {unknown[ids[0]]}",
                     "restore these schemas, or ask the registry that they were written with: readers cannot read them",
                 )

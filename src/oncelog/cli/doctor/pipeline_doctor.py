@@ -63,14 +63,14 @@ def doctor(
     pipeline = None if file is None else pipeline_of(file, checkpoint)
     tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline, schema_registry or "")
     only_tables = pipeline is not None and not pipeline.writes_topics and not group
-    told: Sequence[Diagnosis | TableDiagnosis] = [
+    found: Sequence[Diagnosis | TableDiagnosis] = [
         *([] if only_tables else diagnoses(cluster, checkpoint, group, on_missing_marker)),
         *tables,
     ]
     if cluster.as_json:
-        show_json([one.as_json() for one in told])
+        show_json([one.as_json() for one in found])
     else:
-        for number, one in enumerate(told):
+        for number, one in enumerate(found):
             if number:
                 click.echo()
             for what, text in one.lines():
@@ -80,7 +80,7 @@ def doctor(
                 "this is true of a query that writes where the checkpoint has written; for a copy that writes "
                 "elsewhere, name its group (transactional id prefix, query, topic) with --group"
             )
-    if any(one.verdict == "refuse" for one in told) or any(one.refused for one in tables):
+    if any(one.verdict == "refuse" for one in found) or any(one.refused for one in tables):
         raise click.exceptions.Exit(1)
 
 
@@ -154,7 +154,7 @@ def _transaction(admin: Admin, transactional_id: str) -> str:
         state = admin.describe_transactions([transactional_id])[0].state
     except KafkaError as error:
         if error.error is Error.UNSUPPORTED_VERSION:
-            return "not told by this cluster (the next start aborts an open one)"
+            return "not shown by this cluster (the next start aborts an open one)"
         if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:
             raise
         return "none known"

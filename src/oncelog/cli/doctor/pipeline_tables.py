@@ -80,10 +80,10 @@ def table_diagnoses(
 )  # fmt: skip
 @click.option(
     "--older-than-hours", type=click.IntRange(min=1), default=OLDER_THAN_H, show_default=True, metavar="N",
-    help="Leave what is younger: a batch may be under way with it.",
+    help="Keep what is younger: a running batch may need it.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
-@click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each thing.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each leftover.")
 def clean(
     file: Path | None,
     only: tuple[str, ...],

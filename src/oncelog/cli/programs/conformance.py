@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, patience: float) -> None:
     """Check idempotence, transactions, isolation, coordinators and groups of any broker that speaks the protocol.
 
-    Raw requests, as no client sends them, on topics, groups and transactional ids that begin with oncelog-conformance-;
-    topics and groups are deleted afterwards. What a broker does not offer is told apart from what it does wrongly, and
-    each failed check names the KIP that asks for it. Exit status 1 if a check failed.
+    Sends raw requests, as no client would, to topics, groups and transactional ids that begin with
+    oncelog-conformance-; topics and groups are deleted afterwards. What a broker does not offer is distinguished from
+    what it does wrongly, and each failed check names the KIP that requires it. Exit status 1 if a check failed.
 
     \b
     Examples:

@@ -81,7 +81,7 @@ def command(
         schema_registry or None,
     )
     if schema_registry:
-        registry(schema_registry)  # an address that is none, or a missing package, is refused here
+        registry(schema_registry)  # an invalid address or a missing package is refused here
     settings.admin_config("user", "password")  # contradictory settings are refused here
 
     def said(line: str) -> str:

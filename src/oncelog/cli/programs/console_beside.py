@@ -38,7 +38,7 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 def check_registry(registry: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
     """Refuse, before the broker starts, a schema registry that could not reach it, or would ask nobody for a login.
 
-    :raises ConfigError: no address of this machine alone, or every listener encrypts or asks for a login.
+    :raises ConfigError: other machines could reach the address, or every listener encrypts or asks for a login.
     :raises OncelogError: packages are missing.
     """
     from oncelog.schema_registry.formats.parsing import need_registry_packages

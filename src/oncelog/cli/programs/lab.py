@@ -1,4 +1,6 @@
-"""``oncelog lab``: flows of producers, transactions and readers, carried out for real, told step by step and drawn."""
+"""``oncelog lab``: flows of producers, transactions and readers, carried out for real, described step by step and
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,11 @@ ALL = "all"
 )
 @optional_cluster_options
 def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
-    """Carry out a flow, tell what went over the wire with producer id, epoch and sequence, and draw it.
+    """Carry out a flow, show what went over the wire with producer id, epoch and sequence, and draw it.
 
-    Without a FLOW: which there are; "all" is each of them. On a broker of its own, or through a fault proxy on the
-    cluster of --bootstrap-server, on a topic that is deleted afterwards. Exit status 1 if a promise did not hold.
+    Without a FLOW, lists the flows; "all" carries out each of them. A flow runs on a broker of its own, or through a
+    fault proxy on the cluster of --bootstrap-server, on a topic that is deleted afterwards. Exit status 1 if a promise
+    did not hold.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ import click
 
 from oncelog.cli.shared.options import DEFAULT_ADDRESS, Cluster, text
 from oncelog.cli.shared.output import Advance, counted, progress, remark, show_json
-from oncelog.cli.shared.patience import waits_told
+from oncelog.cli.shared.patience import waits_reported
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
@@ -102,8 +102,8 @@ def command(
     transaction of the source whole or not at all. Groups' offsets are translated exactly and set on the target as long
     as the group is not active there. Killed at any point, the same command continues where the last transaction ended.
 
-    Before a switch-over stop the producers of the source, or take their rights: --switch-over waits for what they have
-    written, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
+    Before a switch-over stop the producers of the source, or revoke their rights: --switch-over waits for what they
+    have written, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
 
     \b
     Examples:
@@ -123,7 +123,7 @@ def command(
         name, selection, max_bytes, transaction_timeout_ms, interval_ms / 1000, allow_loss, into_existing
     )
     clusters = _cluster("--from", source, from_config), _cluster("--to", target, to_config)
-    with waits_told():
+    with waits_reported():
         asyncio.run(_run(clusters, settings, once=once, switch_over=switch_over, as_json=as_json))
 
 
@@ -209,20 +209,20 @@ async def _rounds(
     goal = await mirror.stable_ends() if once else None
     records = size_bytes = 0
     while not stop.is_set():
-        told = await mirror.round()
-        records += told.records
-        size_bytes += told.size_bytes
-        advance(told.records, f"{counted(records, 'record')}, {size_bytes / MIB:.1f} MiB, lag {told.total_lag}")
-        reached = (goal is not None and mirror.has_reached(goal)) or (switch_over and told.caught_up)
+        latest = await mirror.round()
+        records += latest.records
+        size_bytes += latest.size_bytes
+        advance(latest.records, f"{counted(records, 'record')}, {size_bytes / MIB:.1f} MiB, lag {latest.total_lag}")
+        reached = (goal is not None and mirror.has_reached(goal)) or (switch_over and latest.caught_up)
         if reached:
             mirror.check_complete()
-        if as_json and (told.records or told.groups or reached):
-            show_json(_as_json(told, records))
+        if as_json and (latest.records or latest.groups or reached):
+            show_json(_as_json(latest, records))
         if reached:
             if not as_json:
                 remark(f"mirrored {counted(records, 'record')}, {size_bytes / MIB:.1f} MiB")
             return True
-        if not told.records:
+        if not latest.records:
             waits_for = mirror.held_back_by(time.monotonic()) if once or switch_over else None
             if waits_for is not None:
                 remark(waits_for)
@@ -233,13 +233,13 @@ async def _rounds(
     return False
 
 
-def _as_json(told: MirrorProgress, records: int) -> dict[str, object]:
+def _as_json(latest: MirrorProgress, records: int) -> dict[str, object]:
     return {
-        "records": told.records,
-        "bytes": told.size_bytes,
-        "groups": told.groups,
+        "records": latest.records,
+        "bytes": latest.size_bytes,
+        "groups": latest.groups,
         "records_in_all": records,
-        "lag": dict(told.lag),
-        "total_lag": told.total_lag,
-        "caught_up": told.caught_up,
+        "lag": dict(latest.lag),
+        "total_lag": latest.total_lag,
+        "caught_up": latest.caught_up,
     }

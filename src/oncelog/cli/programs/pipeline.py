@@ -225,10 +225,10 @@ def _run(
     from oncelog.spark.process import this_process
     from oncelog.spark.session import session
 
-    told: set[str] = set()
+    reported: set[str] = set()
 
-    def tell(progress: Progress) -> None:
-        told.add(progress.pipeline)
+    def show_progress(progress: Progress) -> None:
+        reported.add(progress.pipeline)
         show(progress)
         report(progress)
         measured.progress(progress)
@@ -245,9 +245,9 @@ def _run(
 
             queries = {name: begin(name) for name in by_name}
             measured.running()
-            watch(queries, tell, begin, ended=stop.is_set, paths=settings.paths)
+            watch(queries, show_progress, begin, ended=stop.is_set, paths=settings.paths)
             for name in by_name if settings.once and not stop.is_set() else ():
-                if name not in told:
+                if name not in reported:
                     remark(f"{name}: nothing new to process")
         finally:
             measured.ended()
@@ -301,8 +301,8 @@ def _why_java_ended(log: Path, begin: int) -> str:
         return ""
     with log.open("rb") as file:
         file.seek(begin)
-        told = file.read().decode(errors="replace")
-    found = re.findall(r'^Exception in thread "main" [\w.$]+: (.+)$', told, re.MULTILINE)
+        text = file.read().decode(errors="replace")
+    found = re.findall(r'^Exception in thread "main" [\w.$]+: (.+)$', text, re.MULTILINE)
     return str(found[-1]) if found else ""
 
 

@@ -78,11 +78,11 @@ def command(
     kafka: Path | None,
     as_json: bool,
 ) -> None:
-    """Make of a data folder the storage of an Apache Kafka 4 node, nothing lost.
+    """Turn a data folder into the storage of an Apache Kafka 4 node, without losing anything.
 
-    Offsets, producer ids, open transactions, groups, settings and credentials go along. The broker must be stopped.
-    The data folder stays as it is, byte for byte, unless --move is given; closed segments are shared as hard links
-    unless --copy is.
+    Offsets, producer ids, open transactions, groups, settings and credentials are taken over. The broker must be
+    stopped. The data folder stays as it is, byte for byte, unless --move is given; closed segments are shared as hard
+    links unless --copy is.
 
     \b
     Examples:
@@ -114,9 +114,9 @@ def command(
     if as_json:
         show_json(_as_json(plan, now_ms, done=not dry_run, checked=checked))
         return
-    _tell(plan, now_ms, done=not dry_run)
+    _show(plan, now_ms, done=not dry_run)
     if not dry_run:
-        _tell_next(plan, checked)
+        _show_next_steps(plan, checked)
 
 
 def check_with_kafka(plan: PromotionPlan, kafka: Path) -> int:
@@ -146,7 +146,7 @@ def check_with_kafka(plan: PromotionPlan, kafka: Path) -> int:
     return read
 
 
-def _tell(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
+def _show(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
     verb = "is" if done else "would be"
     click.echo(
         f"{plan.target} {verb} the storage of node {plan.identity.node_id} of cluster {plan.identity.cluster_id}: "
@@ -196,7 +196,7 @@ def _fate(transaction: UnfinishedTransaction, now_ms: int) -> str:
     return f"{began}: its producer may continue it for {left_ms} ms more"
 
 
-def _tell_next(plan: PromotionPlan, checked: int | None) -> None:
+def _show_next_steps(plan: PromotionPlan, checked: int | None) -> None:
     if checked is None:
         remark("the snapshot was read back; --kafka FOLDER has Kafka's own dump tool read it too")
     else:

@@ -52,7 +52,7 @@ def command(
 
     Clients speak plain text to it; their own logins (SASL) pass through, and with --set security.protocol=SSL on to a
     listener that encrypts. Given a login of its own, or a client certificate, it listens on this machine only and asks
-    its clients for a login that it makes up and tells at its start.
+    its clients for a login that it makes up and prints when it starts.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def command(
         finally:
             if steering is not None:
                 steering.stop()
-            _tell_what_struck(proxy.faults.report(), as_json)
+            _show_struck(proxy.faults.report(), as_json)
 
 
 def _announce(proxy: FaultProxy, broker: str, steering: FaultControl | None, as_json: bool) -> None:
@@ -84,16 +84,16 @@ def _announce(proxy: FaultProxy, broker: str, steering: FaultControl | None, as_
         "control": steering.address if steering else None,
         "client_properties": proxy.client_properties,
     }
-    told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
+    line = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
     if steering is not None:
-        told += f", faults at http://{steering.address}/faults"
+        line += f", faults at http://{steering.address}/faults"
     for name, value in proxy.client_properties.items():
-        told += f"\n  clients need {name}={value}"
-    click.echo(json.dumps(place) if as_json else told)
+        line += f"\n  clients need {name}={value}"
+    click.echo(json.dumps(place) if as_json else line)
     sys.stdout.flush()
 
 
-def _tell_what_struck(struck: list[str], as_json: bool) -> None:
+def _show_struck(struck: list[str], as_json: bool) -> None:
     if as_json:
         show_json({"struck": struck})
     else:

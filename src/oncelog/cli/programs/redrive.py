@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--name", default="default", show_default=True,
-    help="Of each name, a letter is sent once; only one redrive of a name runs at a time.",
+    help="Under each name a letter is sent once; only one redrive of a name runs at a time.",
 )  # fmt: skip
 @click.option(
     "--where", multiple=True, metavar="HEADER=VALUE", help="Only letters with this header; may be repeated (and)."
@@ -76,7 +76,7 @@ def command(
     have recorded them. The header oncelog.attempts counts how often. What is sent and how far the letters were read are
     one transaction: killed at any point, the same command continues. Works on Apache Kafka too.
 
-    A letter that --where or --error do not choose is passed over; repeat the command with the same ones, or give
+    A letter that --where or --error do not choose is skipped; repeat the command with the same ones, or give
     another choice another --name. If a --transform raises an exception, nothing of the transaction is sent.
 
     With --json, a line of totals after each transaction and at the end; with --dry-run, a line for each letter.
@@ -134,7 +134,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
     with progress("sending back", redrive.left) as advance:
         before = redrive.left
         while (decided := await redrive.round()) is not None:
-            advance(before - redrive.left, _told(redrive, dry_run=dry_run))
+            advance(before - redrive.left, _summary(redrive, dry_run=dry_run))
             before = redrive.left
             if dry_run:
                 for one in decided:
@@ -144,7 +144,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
     if as_json and not dry_run:
         show_json(_totals(redrive))
     elif not as_json:
-        remark(_told(redrive, dry_run=dry_run) + ("; nothing was written" if dry_run else ""))
+        remark(_summary(redrive, dry_run=dry_run) + ("; nothing was written" if dry_run else ""))
 
 
 def _show(one: Decided, *, as_json: bool) -> None:
@@ -166,7 +166,7 @@ def _totals(redrive: Redrive) -> dict[str, int]:
     return {**{fate.value: redrive.counts[fate] for fate in Fate}, "left": redrive.left}
 
 
-def _told(redrive: Redrive, *, dry_run: bool) -> str:
+def _summary(redrive: Redrive, *, dry_run: bool) -> str:
     from oncelog.redrive.letters import Fate
 
     counts = redrive.counts

@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Run the broker until SIGTERM or Ctrl-C.
 
-    SIGHUP rereads --config: what may change takes effect. Exit status: 0 stopped as asked, 1 could not start or stop
-    cleanly, 2 wrong usage, 130 interrupted before it served.
+    SIGHUP rereads --config: settings that may change take effect. Exit status: 0 stopped as asked, 1 could not start or
+    stop cleanly, 2 wrong usage, 130 interrupted before it served.
 
     \b
     Examples:

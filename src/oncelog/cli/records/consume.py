@@ -189,8 +189,8 @@ def _consume(
             for name, position in starts.items():
                 consumer.seek(name, position)
         output = sys.stdout.buffer
-        told = None if group is None else _NotAssigned(config.bootstrap_servers, group)
-        for record in _records(consumer, what, ends, Stop(), told):
+        not_assigned = None if group is None else _NotAssigned(config.bootstrap_servers, group)
+        for record in _records(consumer, what, ends, Stop(), not_assigned):
             output.write(line(record))
             shown += 1
         output.flush()
@@ -213,7 +213,7 @@ def _bounds(
 
 
 class _NotAssigned:
-    """Tells that a group has no partition for its member yet: otherwise that looks like a topic without records."""
+    """Reports that a group has no partition for its member yet: otherwise that looks like a topic without records."""
 
     def __init__(self, servers: Sequence[str], group: str) -> None:
         self._servers = servers

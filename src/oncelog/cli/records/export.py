@@ -47,7 +47,7 @@ PART_BYTES = 128 << 20
     help="After so many bytes, what was read is kept, and a new file of Parquet or Delta begins.",
 )  # fmt: skip
 @click.option(
-    "--skip-deleted", is_flag=True, help="Continue behind records that were deleted before they were exported."
+    "--skip-deleted", is_flag=True, help="Continue after records that were deleted before they were exported."
 )
 @registry_option
 @cluster_options
@@ -154,14 +154,14 @@ def _open(export: Export, topic: str, url: str | None, *, nulls: bool) -> Mappin
 
 
 def _rounds(export: Export, stop: Stop, to: str, typed: Mapping[str, TypedColumn], *, as_json: bool) -> None:
-    told = -1
+    shown = -1
     with progress("exporting", export.left) as advance:
         before = export.left
         while not stop.asked and export.round():
             advance(before - export.left, counted(export.exported, "record"))
             before = export.left
-            if as_json and export.exported > max(told, 0):
-                told = export.exported
+            if as_json and export.exported > max(shown, 0):
+                shown = export.exported
                 show_json(_totals(export, typed))
         export.commit()
     if as_json:

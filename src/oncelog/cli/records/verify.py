@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.records.verify_report import says_when_it_cannot_tell, show
+from oncelog.cli.records.verify_report import ends_with_2_if_unchecked, show
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.functions import transform_named
 from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Prove it on your cluster: check logs, copies and pipelines for everything that contradicts exactly-once.
 
-    Exit status 0: nothing was found, 1: something was found, 2: it could not be told. Works with any Kafka, and changes
-    nothing.
+    Exit status 0: nothing was found, 1: something was found, 2: it could not be checked. Works with any Kafka, and
+    changes nothing.
 
     \b
     Example:
@@ -62,7 +62,7 @@ def command() -> None:
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
 @cluster_options
-@says_when_it_cannot_tell
+@ends_with_2_if_unchecked
 def log(
     cluster: Cluster,
     topics: tuple[str, ...],
@@ -78,7 +78,7 @@ def log(
 
     Sequences, epochs, transactions and their markers, offsets, checksums, the last stable offset, keys after
     compaction, and what a read_committed reader is given. What Kafka allows (a producer that expired, compaction, an
-    unclean election that the topic permits) is told as such. Each finding has a name; they are listed in
+    unclean election that the topic permits) is reported as such. Each finding has a name; they are listed in
     docs/reference/verify.md.
 
     \b
@@ -180,7 +180,7 @@ def _check_folder(
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
 @cluster_options
-@says_when_it_cannot_tell
+@ends_with_2_if_unchecked
 def copy(
     cluster: Cluster,
     source: str,
@@ -256,7 +256,7 @@ async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy,
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
 @click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
 @cluster_options
-@says_when_it_cannot_tell
+@ends_with_2_if_unchecked
 def pipeline(
     cluster: Cluster, checkpoint: str, group: str, topics: tuple[str, ...], strict: bool, shows_all: bool
 ) -> None:

@@ -16,7 +16,7 @@ from oncelog.verify.findings import KINDS, ExitStatus, Report, Verdict
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def says_when_it_cannot_tell(function: Function) -> Function:
+def ends_with_2_if_unchecked(function: Function) -> Function:
     """End with status 2 after a sentence if the check cannot be carried out."""
 
     @wraps(function)
@@ -24,7 +24,7 @@ def says_when_it_cannot_tell(function: Function) -> Function:
         try:
             return function(*args, **options)
         except OncelogError as error:
-            said = str(error) if isinstance(error, ConfigError) else f"could not tell: {error}"
+            said = str(error) if isinstance(error, ConfigError) else f"could not be checked: {error}"
             click.echo(f"oncelog: {said}", err=True)
             raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
 
@@ -52,7 +52,7 @@ def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, sh
             click.echo(line)
         found, unknown = report.count(Verdict.FOUND), report.count(Verdict.UNKNOWN)
         said = counted(found, "finding") if found else "nothing found"
-        remark(f"{looked}: {said}" + (f", {unknown} could not be told" if unknown else ""))
+        remark(f"{looked}: {said}" + (f", {unknown} could not be checked" if unknown else ""))
         if (allowed := report.count(Verdict.ALLOWED)) and not shows_all:
             remark(f"{counted(allowed, 'unusual thing')} that Kafka allows; --all shows them")
     sys.stdout.flush()

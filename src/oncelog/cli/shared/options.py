@@ -33,11 +33,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def text(given: str) -> str:
     """The type of a parameter that names a topic, a group or a transactional id."""
     if not given:
-        raise click.BadParameter("a name is needed, not an empty text")
+        raise click.BadParameter("a name must not be empty")
     try:
         given.encode()
     except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
-        raise click.BadParameter(f"a name is a text in UTF-8, not {given!r}") from None
+        raise click.BadParameter(f"a name must be text in UTF-8, not {given!r}") from None
     return given
 
 
@@ -122,7 +122,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         as_json: bool,
         **options: Any,
     ) -> Any:
-        from oncelog.cli.shared.patience import waits_told
+        from oncelog.cli.shared.patience import waits_reported
 
         properties = given_properties(config, assignments)
         if bootstrap_server is not None:
@@ -130,14 +130,14 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         address = default()
         if address is not None:
             properties.setdefault("bootstrap.servers", address)
-        with waits_told():
+        with waits_reported():
             return command(*args, cluster=Cluster(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]
 
 
 def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartition], str]:
-    """Those of the partitions that have a leader, and a sentence about the others: nobody knows their offsets.
+    """The partitions that have a leader, and a sentence about the others, whose offsets nobody knows.
 
     A partition that does not exist counts as led: the request about it says so.
     """
@@ -150,8 +150,8 @@ def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartit
     }
     missing = [str(name) for name in names if name in lone]
     more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
-    told = f"without a leader, and so not looked at: {', '.join(missing[:MAX_NAMED])}{more}" if missing else ""
-    return [name for name in names if name not in lone], told
+    note = f"not checked, because they have no leader: {', '.join(missing[:MAX_NAMED])}{more}" if missing else ""
+    return [name for name in names if name not in lone], note
 
 
 def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:

@@ -19,7 +19,7 @@ class Utf8(StringParamType):
         try:
             given.encode()
         except UnicodeEncodeError:
-            self.fail(f"a text in UTF-8 is needed, not {given!r}", param, ctx)
+            self.fail(f"text in UTF-8 is needed, not {given!r}", param, ctx)
         return given
 
 

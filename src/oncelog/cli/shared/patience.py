@@ -29,28 +29,28 @@ NEXT_STEPS = {
 }
 
 
-class _Teller(logging.Handler):
+class _WaitHandler(logging.Handler):
     """Prints one line for each cluster, thing waited for and error."""
 
     def __init__(self) -> None:
         super().__init__()
         self._last: tuple[float, Retried] | None = None
-        self._told: set[tuple[str, str, Error | None]] = set()
+        self._reported: set[tuple[str, str, Error | None]] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.msg, Retried):
             self._last = time.monotonic(), record.msg
         elif isinstance(record.msg, Waiting) and record.msg.waited_s >= PATIENCE_S:
-            self._tell(record.msg)
+            self._report(record.msg)
 
-    def _tell(self, wait: Waiting) -> None:
+    def _report(self, wait: Waiting) -> None:
         cause = None
         if self._last is not None and time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
             cause = self._last[1]
         key = (wait.servers, wait.what, None if cause is None else cause.error)
-        if key in self._told or (cause is None and not wait.otherwise):
+        if key in self._reported or (cause is None and not wait.otherwise):
             return
-        self._told.add(key)
+        self._reported.add(key)
         what = wait.what.removesuffix("()")
         left = "" if wait.left_s is None else f", for {wait.left_s:.0f} s more at most"
         text = f"still waiting for {wait.servers} ({what}){left}: "
@@ -64,16 +64,16 @@ class _Teller(logging.Handler):
 
 
 @contextmanager
-def waits_told() -> Iterator[None]:
-    """Tell, during the block, what clients wait for."""
+def waits_reported() -> Iterator[None]:
+    """During the block, print what clients wait for."""
     log = waiting.log
-    teller, before = _Teller(), (log.level, log.propagate)
-    log.addHandler(teller)
+    handler, before = _WaitHandler(), (log.level, log.propagate)
+    log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     log.propagate = False
     try:
         yield
     finally:
-        log.removeHandler(teller)
+        log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]

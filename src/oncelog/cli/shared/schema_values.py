@@ -43,9 +43,9 @@ class Decoding:
     """Formats records with keys and values decoded; what cannot be decoded stays as bytes, with the reason."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
-        registry.subjects()  # one that cannot be reached is told before the first record
+        registry.subjects()  # one that cannot be reached is refused before the first record
         self._codecs = Codecs(registry)
-        self._told = 0
+        self._reported = 0
 
     def as_json(self, record: Any) -> bytes:
         """One line of JSON, which ``produce --json-lines`` accepts."""
@@ -82,8 +82,8 @@ class Decoding:
         found, problem = self._decoded(data)
         if found is not None:
             return json.dumps(found.value, ensure_ascii=False).encode()
-        if problem and data and data[0] == MAGIC and self._told < MAX_REMARKS:
-            self._told += 1
+        if problem and data and data[0] == MAGIC and self._reported < MAX_REMARKS:
+            self._reported += 1
             remark(f"{record.topic}-{record.partition}:{record.offset}: its {part} stays as it is: {problem}")
         return data
 

@@ -11,12 +11,12 @@ class Stop:
     """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once,
     also in the middle of writing into a pipe that nobody reads.
 
-    :param told: called from the handler of the first signal, on the main thread.
+    :param on_signal: called from the handler of the first signal, on the main thread.
     """
 
-    def __init__(self, told: Callable[[], object] | None = None) -> None:
+    def __init__(self, on_signal: Callable[[], object] | None = None) -> None:
         self.asked = False
-        self._told = told
+        self._on_signal = on_signal
         for number in _AT_ONCE:
             signal.signal(number, self._ask)
 
@@ -24,8 +24,8 @@ class Stop:
         self.asked = True
         for known, handler in _AT_ONCE.items():
             signal.signal(known, handler)
-        if self._told is not None:
-            self._told()
+        if self._on_signal is not None:
+            self._on_signal()
 
 
 _AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}

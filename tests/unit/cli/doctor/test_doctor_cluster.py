@@ -66,6 +66,6 @@ def test_where_nobody_lists_transactions_one_that_stands_still_is_told() -> None
 def test_a_retention_of_offsets_that_is_not_told_is_a_warning() -> None:
     """A service may answer DescribeConfigs without the settings of Apache Kafka."""
     (found,) = doctor_cluster._of_broker("broker 1", {"min.insync.replicas": "2"}, 60)
-    assert found.status is Status.WARN and "offsets.retention.minutes is not told" in found.found
+    assert found.status is Status.WARN and "offsets.retention.minutes cannot be read" in found.found
     assert "offsetsRetentionMinutes" in found.todo
     assert list(doctor_cluster._of_broker("broker 1", {"offsets.retention.minutes": "10080"}, 60)) == []

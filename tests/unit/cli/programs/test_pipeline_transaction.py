@@ -15,7 +15,7 @@ from oncelog.errors import Error
     ("refusal", "told"),
     [
         (Error.TRANSACTIONAL_ID_NOT_FOUND, "none known"),
-        (Error.UNSUPPORTED_VERSION, "not told by this cluster (the next start aborts an open one)"),  # before 3.0
+        (Error.UNSUPPORTED_VERSION, "not shown by this cluster (the next start aborts an open one)"),  # before 3.0
     ],
 )
 def test_a_transaction_that_cannot_be_described_does_not_end_the_diagnosis(refusal: Error, told: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from oncelog.cli.records import consume
 from oncelog.cli.shared import patience
-from oncelog.cli.shared.patience import waits_told
+from oncelog.cli.shared.patience import waits_reported
 from oncelog.types import TopicPartition
 
 HOST = ("host:9092",)
@@ -21,7 +21,7 @@ def test_a_member_without_a_partition_is_told_once_why_that_may_be(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It looked like a topic without records."""
-    with waits_told():
+    with waits_reported():
         waiting = consume._NotAssigned(HOST, "billing")
         waiting.look(())
         assert capsys.readouterr().err == ""
@@ -37,7 +37,7 @@ def test_a_member_that_had_a_partition_is_not_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(consume, "PATIENCE_S", 0)
-    with waits_told():
+    with waits_reported():
         waiting = consume._NotAssigned(HOST, "billing")
         waiting.look({TopicPartition("orders", 0)})
         waiting.look(())

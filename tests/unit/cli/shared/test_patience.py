@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oncelog.cli.shared import patience
-from oncelog.cli.shared.patience import waits_told
+from oncelog.cli.shared.patience import waits_reported
 from oncelog.client.core.waiting import asked_for, retried, still_waiting
 from oncelog.errors import Error
 
@@ -16,7 +16,7 @@ LONG_S = patience.PATIENCE_S + 60
 
 
 def test_the_last_error_is_told_once_with_the_address_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
-    with waits_told():
+    with waits_reported():
         retried(Error.KAFKA_STORAGE_ERROR, "cannot write: No space left on device")
         still_waiting(HOST, "create_topics", 1, 60)
         assert capsys.readouterr().err == ""
@@ -30,7 +30,7 @@ def test_the_last_error_is_told_once_with_the_address_and_the_time_left(capsys: 
 
 
 def test_another_error_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with waits_told():
+    with waits_reported():
         for error in (Error.KAFKA_STORAGE_ERROR, Error.REQUEST_TIMED_OUT):
             retried(error, "no")
             still_waiting(HOST, "create_topics", LONG_S, LONG_S)
@@ -39,7 +39,7 @@ def test_another_error_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_each_of_two_clusters_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with waits_told():
+    with waits_reported():
         for servers in (HOST, ("one:1", "two:2")):
             still_waiting(servers, "describe_cluster", LONG_S, LONG_S)
     first, second = capsys.readouterr().err.splitlines()
@@ -50,7 +50,7 @@ def test_each_of_two_clusters_is_named(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_wait_that_nobody_gives_up_is_told_with_its_error_or_once_its_cause_may_be_guessed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with waits_told():
+    with waits_reported():
         still_waiting(HOST, "a partition", LONG_S, None, otherwise="")
         assert capsys.readouterr().err == ""
         still_waiting(HOST, "a partition", LONG_S, None, otherwise="others have them")
@@ -67,7 +67,7 @@ def test_an_error_from_before_the_wait_is_not_its_cause(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE_S", -1)
-    with waits_told():
+    with waits_reported():
         retried(Error.LEADER_NOT_AVAILABLE, "no leader yet")
         still_waiting(HOST, "delete_topics", -1, 30)
     assert capsys.readouterr().err == (
@@ -77,7 +77,7 @@ def test_an_error_from_before_the_wait_is_not_its_cause(
 
 def test_without_a_command_nobody_is_told_and_nothing_is_counted() -> None:
     assert not asked_for()
-    with waits_told():
+    with waits_reported():
         assert asked_for()
     assert not asked_for()
 
@@ -91,7 +91,7 @@ def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr(patience, "remark", lambda text: (print(text), told.set()))
 
     async def wait() -> None:
-        with waits_told(), telling.waiting(HOST, "start()", 60):
+        with waits_reported(), telling.waiting(HOST, "start()", 60):
             await told.wait()
 
     asyncio.run(wait())

@@ -50,7 +50,7 @@ PICTURES = (
     Picture("topic", "/topic?name=payments", "table", 760),
     Picture("records-dark", "/records?topic=payments", "table.records tbody tr", dark=True),
     Picture("record", "/record?topic=payments&partition=0&offset=1", "pre", 760),
-    Picture("strip", "/glance?topic=payments&partition=0", "#live svg[role=img]", only="#live"),
+    Picture("partition", "/partition?topic=payments&partition=0", "#live svg[role=img]", only="#live"),
     Picture("transactions", "/transactions", "#hanging p", 700),
     Picture("transactions-phone", "/transactions", "#hanging p", 700, phone=True),
     Picture("history", "/transaction?id=billing-2", "ol.timeline li", 760),

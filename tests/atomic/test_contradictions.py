@@ -244,7 +244,7 @@ def test_records_that_are_gone_are_an_error_and_no_gap(shop: Shop) -> None:
     shop.database.commit()
     with Admin(bootstrap_servers=shop.servers) as admin:
         admin.delete_records({TopicPartition(shop.name, 0): RecordsToDelete(2)})
-    with inbox(shop) as reading, pytest.raises(atomic.Mismatch, match="are gone, or the topic was made again"):
+    with inbox(shop) as reading, pytest.raises(atomic.Mismatch, match="are gone, or the topic was recreated"):
         received(reading, 1)
 
 
@@ -256,7 +256,7 @@ def test_a_topic_that_was_made_again_is_an_error(shop: Shop) -> None:
         admin.delete_topics([shop.name])
         admin.create_topics([NewTopic(shop.name, 1, 1)])
     produce(shop, "another")
-    with inbox(shop) as reading, pytest.raises(atomic.Mismatch, match="are gone, or the topic was made again"):
+    with inbox(shop) as reading, pytest.raises(atomic.Mismatch, match="are gone, or the topic was recreated"):
         received(reading, 1)
 
 

@@ -55,7 +55,7 @@ def test_scripts_in_keys_values_headers_and_names_are_shown_and_never_run(
         admin.alter_consumer_group_offsets(evil_id, {TopicPartition(topic, 0): 1})
     addresses = [
         at(oncelog_console, "/records", topic=topic),
-        at(oncelog_console, "/glance", topic=topic, partition=0),
+        at(oncelog_console, "/partition", topic=topic, partition=0),
         at(oncelog_console, "/transactions"),
         at(oncelog_console, "/transaction", id=evil_id),
         at(oncelog_console, "/groups"),
@@ -112,7 +112,7 @@ def test_a_record_of_a_megabyte_and_a_key_that_is_no_text(
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "%2e%2e%2fx", "x" * 300, "no-such-topic", "<b>", "\u0000"])
 def test_names_that_are_none_are_told_in_place(page: Page, oncelog_console: RunningConsole, name: str) -> None:
-    for path, parameter in [("/topic", "name"), ("/records", "topic"), ("/glance", "topic"), ("/group", "name"),
+    for path, parameter in [("/topic", "name"), ("/records", "topic"), ("/partition", "topic"), ("/group", "name"),
                             ("/transaction", "id"), ("/producers", "topic")]:  # fmt: skip
         answer = page.goto(at(oncelog_console, path, **{parameter: name}))
         assert answer is not None
@@ -186,7 +186,7 @@ def test_pages_say_that_the_broker_is_gone_and_come_back_by_themselves(
             admin.create_topics([NewTopic("seen", 1)])
         expect(page.locator("#live")).to_contain_text("seen")
 
-        page.goto(f"{console.url}/glance?topic=seen&partition=0")
+        page.goto(f"{console.url}/partition?topic=seen&partition=0")
         expect(page.locator("#live svg[role=img]")).to_be_visible()
         started[-1].kill()
         expect(page.get_by_role("alert")).to_contain_text("The broker is not answering")

@@ -91,9 +91,9 @@ def test_every_page_is_light(console: RunningConsole) -> None:
                 return refused.read()
 
     sizes: dict[str, int] = {}
-    for path in ("/topic?name=many", "/records?topic=many", "/record?topic=many&partition=0&offset=5000000", "/glance",
-                 "/glance?topic=many&partition=0&window=100000", "/transactions", "/groups", "/pipelines", "/brokers",
-                 "/broker?id=1", "/acls", "/records", "/topic/create"):  # fmt: skip
+    for path in ("/topic?name=many", "/records?topic=many", "/record?topic=many&partition=0&offset=5000000",
+                 "/partition", "/partition?topic=many&partition=0&window=100000", "/transactions", "/groups",
+                 "/pipelines", "/brokers", "/broker?id=1", "/acls", "/records", "/topic/create"):  # fmt: skip
         document = fetched(path)
         assert b"<h1" in document, path
         files = {name.decode().replace("&amp;", "&") for name in STATIC.findall(document)}
@@ -113,7 +113,7 @@ def test_ten_million_records_are_browsed_from_any_place(page: Page, console: Run
     expect(rows.first).to_contain_text("0:9999949")
     page.goto(f"{console.url}/records?topic=many&from=offset&offset=5000000")
     expect(rows.first).to_contain_text("0:5000000")
-    page.goto(f"{console.url}/glance?topic=many&partition=0&window=100000")
+    page.goto(f"{console.url}/partition?topic=many&partition=0&window=100000")
     expect(page.locator("#live svg rect.plain").first).to_be_visible()
 
 

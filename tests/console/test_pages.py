@@ -97,7 +97,7 @@ def test_topics_are_found_created_changed_and_deleted(show: Open, admin: Admin, 
     assert admin.describe_configs([resource])[resource]["retention.ms"].value == "123456789"
     page.get_by_role("link", name="change retention.ms").click()
     page.get_by_role("button", name="Reset to default").click()
-    expect(page.get_by_role("status").first).to_contain_text("goes back to its default")
+    expect(page.get_by_role("status").first).to_contain_text("was reset to its default")
     assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
 
     page.get_by_role("link", name="Add partitions").click()
@@ -293,19 +293,19 @@ def test_producers_of_a_partition(show: Open, producer: Producer, topic: str) ->
     expect(page.locator("tbody tr")).to_contain_text(f"tx-{topic}")
 
 
-def test_the_strip_draws_fates_markers_and_positions_and_follows(show: Open, producer: Producer, topic: str) -> None:
+def test_the_chart_draws_fates_markers_and_positions_and_follows(show: Open, producer: Producer, topic: str) -> None:
     write(producer, topic, ["a"] * 5, end="commit")
     write(producer, topic, ["b"] * 5, end="abort")
     write(producer, topic, ["c"] * 5, end=None)
-    page = show("/glance", topic=topic, partition=0)
-    strip = page.locator("#live svg[role=img]")
+    page = show("/partition", topic=topic, partition=0)
+    chart = page.locator("#live svg[role=img]")
     for kind in ("committed", "aborted", "open"):
-        expect(strip.locator(f"rect.{kind}")).to_have_count(1)
-    expect(strip.locator("line.mark-commit")).to_have_count(1)
-    expect(strip.locator("line.mark-abort")).to_have_count(1)
-    expect(strip).to_contain_text("last stable offset 12")
+        expect(chart.locator(f"rect.{kind}")).to_have_count(1)
+    expect(chart.locator("line.mark-commit")).to_have_count(1)
+    expect(chart.locator("line.mark-abort")).to_have_count(1)
+    expect(chart).to_contain_text("last stable offset 12")
     producer.commit_transaction()
-    expect(strip.locator("rect.committed")).to_have_count(2)  # by itself
+    expect(chart.locator("rect.committed")).to_have_count(2)  # by itself
     expect(page.locator("#live")).to_contain_text("nothing is held back")
 
 

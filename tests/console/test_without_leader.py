@@ -64,7 +64,7 @@ def test_records_of_the_others_are_shown_and_it_is_named(console: RunningConsole
         "/records?topic=t&partition=1",
         "/records?topic=lone",
         "/record?topic=t&partition=1&offset=0",
-        "/glance?topic=t&partition=1",
+        "/partition?topic=t&partition=1",
     ],
 )
 def test_where_only_it_is_asked_for_a_sentence_says_why_there_is_nothing(console: RunningConsole, path: str) -> None:

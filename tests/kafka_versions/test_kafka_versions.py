@@ -165,7 +165,7 @@ def test_pages_are_shown(
         has_transactions = ApiKey.LIST_TRANSACTIONS in admin.describe_api_versions()
     partition = f"topic={topic}&partition=0"
     pages = [
-        *("/glance", "/topics", f"/topic?name={topic}", f"/topic/readers?name={topic}", f"/records?{partition}"),
+        *("/partition", "/topics", f"/topic?name={topic}", f"/topic/readers?name={topic}", f"/records?{partition}"),
         *(f"/record?{partition}&offset=0", f"/producers?{partition}", "/groups", f"/group?name={topic}"),
         *("/brokers", "/broker?id=1", "/transactions", f"/transaction?id={topic}", "/transactions/hanging"),
     ]

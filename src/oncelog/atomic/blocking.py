@@ -71,13 +71,13 @@ class RowsAndRecords:
         self.core = TwoPhase(database, cast(ports.PreparingProducer, ports.Blocking(producer)), known=blocking_database)
 
     def start(self) -> None:
-        """Shut earlier instances out, in the log and in the database; then end what they have prepared."""
+        """Fence earlier instances, in the log and in the database; then end what they have prepared."""
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
         """What the block does in the database and what it sends takes effect together.
 
-        If COMMIT fails, its outcome is the database's to tell: the next transaction, or ``start()`` of the next
+        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next
         instance, asks it, and ends the records' transaction accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.
@@ -95,7 +95,7 @@ class Outbox:
         self.core = OutboxWriter(database, known=blocking_database)
 
     def start(self) -> None:
-        """Create the table, if it is not there; not needed otherwise."""
+        """Create the table if it does not exist; not needed otherwise."""
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
@@ -104,7 +104,7 @@ class Outbox:
 
 
 class Relay:
-    """Sends what is in the outbox. One instance at a time: a second one shuts the first out.
+    """Sends what is in the outbox. One instance at a time: a second one fences the first.
 
     :param database: a connection of sqlite3 or psycopg, for this object alone.
     :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
@@ -135,7 +135,7 @@ class Relay:
         )
 
     def start(self) -> None:
-        """Shut earlier instances out, in the log and in the database; then see what they have sent.
+        """Fence earlier instances, in the log and in the database; then see what they have sent.
 
         :raises Mismatch: database and log contradict each other; nothing was sent.
         """
@@ -178,7 +178,7 @@ class Inbox(Generic[K, V]):
         self._core: InboxReader[K, V] = InboxReader(writer.core, asked, topics, begin=begin)
 
     def start(self) -> None:
-        """Create the tables, if they are not there, and begin to join the group."""
+        """Create the tables if they do not exist, and begin to join the group."""
         run(self._core.start())
 
     def transaction(self, *, timeout_ms: int = 1000, max_records: int = 500) -> Block[K, V]:

@@ -2,7 +2,7 @@
 
 The database decides who may write a partition's rows: a transaction begins by moving the partition's position from
 where its records begin, which fails if another instance has moved it. Offsets are also committed to the group,
-afterwards and at leisure, so that tools can show the lag; no decision depends on them. ``docs/internals/atomic.md`` has
+some time afterwards, so that tools can show the lag; no decision depends on them. ``docs/internals/atomic.md`` has
 the reasoning.
 """
 
@@ -26,7 +26,7 @@ from oncelog.types import TopicPartition
 log = logging.getLogger(__name__)
 
 _COMMIT_S = 1.0
-"""How often positions are shown to the group."""
+"""How often positions are committed to the group."""
 _WHERE = "WHERE group_id = ? AND topic = ? AND partition_number = ?"
 _READ = f"SELECT next_offset FROM {INBOX} {_WHERE}"
 _FIRST = f"INSERT INTO {INBOX} VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -82,7 +82,7 @@ class InboxReader(Generic[K, V]):
         self._shown_s = 0.0
 
     async def start(self) -> None:
-        """Create the tables, if they are not there, and begin to join the group."""
+        """Create the tables if they do not exist, and begin to join the group."""
         await self._writer.start()
         await ensure(self._database, INBOX)
         self._consumer.subscribe(self._topics, listener=_Listener(self._expected))
@@ -120,7 +120,7 @@ class InboxReader(Generic[K, V]):
         except OffsetOutOfRangeError as error:
             raise Mismatch(
                 f"Inbox {self._group}: {error}. Records that the database does not have are gone, or the topic was "
-                f"made again: set next_offset in {INBOX}, or delete the row to begin again"
+                f"recreated: set next_offset in {INBOX}, or delete the row to start again"
             ) from error
         kept = {}
         for name in sorted(found):
@@ -159,7 +159,7 @@ class InboxReader(Generic[K, V]):
         return int(found[0][0])
 
     async def _move(self, found: Found[Any, Any]) -> dict[TopicPartition, int]:
-        """Move the positions behind the records; where another instance was faster, nothing is done."""
+        """Move the positions past the records; where another instance was faster, nothing is done."""
         moved = {}
         for name, records in found.items():
             expected, after = self._expected.get(name), records[-1].offset + 1

@@ -28,14 +28,14 @@ _INSERT = (
 class OutboxWriter:
     """Writes rows, and records as rows. Any number of instances may write at once, each with its own connection.
 
-    :param known: how the connection is to be used; left out, by asyncio.
+    :param known: how the connection is to be used; by asyncio unless given.
     """
 
     def __init__(self, database: AnyConnection, *, known: Known = async_database) -> None:
         self.database = known(database)
 
     async def start(self) -> None:
-        """Create the table, if it is not there; not needed otherwise."""
+        """Create the table if it does not exist; not needed otherwise."""
         await ensure(self.database, OUTBOX)
 
     @asynccontextmanager
@@ -58,7 +58,7 @@ class OutboxWriter:
         await self.database.begin()
         try:
             yield Transaction(send)
-            if rows:  # last: their ids are then in the order of the commits, as far as this depends on us
+            if rows:  # last: then their ids are in the order of the commits, as far as this package decides it
                 await self.database.insert(_INSERT, rows)
         except BaseException:
             await self.database.rollback()

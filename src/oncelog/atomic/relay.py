@@ -55,14 +55,14 @@ class _Batch:
 
 
 class OutboxRelay:
-    """Sends what is in the outbox. One instance at a time: a second one shuts the first out.
+    """Sends what is in the outbox. One instance at a time: a second one fences the first.
 
     :param producer: its transactional id is the relay's name, and the group in which the log notes the position.
     :param batch_size: rows in one transaction at most.
     :param poll_ms: how long ``run()`` waits when there was nothing to send.
     :param on_mismatch: ``send`` or ``skip``: what to do once with the last batch if database and log contradict each
         other, instead of raising ``Mismatch``.
-    :param known: how the connection is to be used; left out, by asyncio.
+    :param known: how the connection is to be used; by asyncio unless given.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class OutboxRelay:
         self._note = Note(0, "", "", "")
         self._batch = _Batch((), True)
         self._kept_s = 0.0
-        """When the log last noted the position."""
+        """When the position was last stored in the log."""
         self.poll_s = poll_ms / 1000
 
     async def start(self) -> None:
-        """Shut earlier instances out, in the log and in the database; then see what they have sent.
+        """Fence earlier instances, in the log and in the database; then see what they have sent.
 
         :raises Mismatch: database and log contradict each other; nothing was sent.
         """
@@ -109,7 +109,8 @@ class OutboxRelay:
             if self._on_mismatch is OnMismatch.FAIL:
                 raise Mismatch(
                     f"Relay {self._name}: {sent.reason}. Nothing was sent. on_mismatch='send' sends the rows of batch "
-                    f"{self._note.batch} again, 'skip' takes them for sent; then it goes on with the database's numbers"
+                    f"{self._note.batch} again, 'skip' takes them for sent; then it continues with the numbers of the "
+                    "database"
                 )
             sent = self._on_mismatch is OnMismatch.SKIP
             if sent and self._note.topic:
@@ -184,7 +185,7 @@ class OutboxRelay:
             await self._database.fetch(_DELETE, self._batch.rows[0][0], self._batch.rows[-1][0], self._note.batch)
 
     async def _begin(self, topic: str) -> None:
-        """Note position 0 in the log before the first batch: from then on a log without a position has lost it."""
+        """Store position 0 in the log before the first batch: from then on a log without a position has lost it."""
         async with self._holding():
             await self._database.fetch(_BEGIN, topic)
         self._note = replace(self._note, topic=topic)

@@ -27,7 +27,7 @@ _DECIDE = f"UPDATE {PREPARED} SET token = ? WHERE transactional_id = ? AND write
 class TwoPhase:
     """One instance of a program that writes under a transactional id.
 
-    :param known: how the connection is to be used; left out, by asyncio.
+    :param known: how the connection is to be used; by asyncio unless given.
     """
 
     def __init__(self, database: AnyConnection, producer: PreparingProducer, *, known: Known = async_database) -> None:
@@ -40,7 +40,7 @@ class TwoPhase:
         self._me = uuid4().hex
 
     async def start(self) -> None:
-        """Shut earlier instances out, in the log and in the database; then end what they have prepared."""
+        """Fence earlier instances, in the log and in the database; then end what they have prepared."""
         await started(self._producer)
         await ensure(self.database, PREPARED)
         await self._settle()
@@ -61,7 +61,7 @@ class TwoPhase:
     async def transaction(self) -> AsyncIterator[Transaction[Any, Any]]:
         """What the block does in the database and what it sends takes effect together.
 
-        If COMMIT fails, its outcome is the database's to tell: the next transaction, or ``start()`` of the next
+        If COMMIT fails, only the database knows its outcome: the next transaction, or ``start()`` of the next
         instance, asks it, and ends the records' transaction accordingly.
 
         :raises Superseded: another instance has taken over; nothing was written.

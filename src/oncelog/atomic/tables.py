@@ -1,4 +1,4 @@
-"""The tables of this package, and how they come into being."""
+"""The tables of this package, and how they are created."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def definition(table: str, dialect: Dialect) -> str:
 
 
 async def ensure(database: Database, *tables: str) -> None:
-    """Create the tables that are not there; a program without the right to create any may use those that are."""
+    """Create the tables that do not exist; a program without the right to create tables may use those that do."""
     await database.begin()
     try:
         missing = [table for table in tables if not await database.fetch(_KNOWN[database.dialect], table)]

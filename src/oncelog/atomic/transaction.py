@@ -1,4 +1,4 @@
-"""What a block is given in which rows and records are one, and what this package asks of clients.
+"""What the block of a transaction over rows and records gets, and what this package needs from clients.
 
 The asyncio clients have these ports; :class:`Blocking` gives them to the blocking ones.
 """

@@ -135,7 +135,7 @@ def decode(
         case ValueDecoder.HEX:
             return _hex(data, problem)
         case ValueDecoder.JSON:
-            return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is no JSON", size > FULL_BYTES)
+            return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is not JSON", size > FULL_BYTES)
         case _:
             return _guessed(data, problem)
 
@@ -147,7 +147,7 @@ def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReade
             return _cut(_dumped(schema.read(data)), "Avro", len(data))
         if registry is not None and is_framed(data):
             read = registry.read(data)
-            return replace(_cut(_dumped(read.value), "JSON", len(data)), schema=read.told)
+            return replace(_cut(_dumped(read.value), "JSON", len(data)), schema=read.label)
     except NotAvro as error:
         return f"does not fit the Avro schema: {error}"
     except SchemaError as error:

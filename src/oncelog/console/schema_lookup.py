@@ -28,21 +28,21 @@ class _Known(NamedTuple):
     """A codec and where its schema is used; without a codec, why, and until when that is believed."""
 
     codec: Codec | None
-    told: str
+    label: str
     until: float = 0.0
 
 
 class ReadSchema(NamedTuple):
-    """A decoded key or value; ``told`` names the schema's type, id, subject and version."""
+    """A decoded key or value; ``label`` names the schema's type, id, subject and version."""
 
     value: object
-    told: str
+    label: str
 
 
 class RegistryReader:
     """The schemas that a console has seen.
 
-    :raises ConfigError: the address is none.
+    :raises ConfigError: the address is not valid.
     """
 
     def __init__(self, url: str) -> None:
@@ -73,8 +73,8 @@ class RegistryReader:
         if known is None:
             raise SchemaError(f"its schema, id {schema_id}, has not been fetched: look at the record by itself")
         if known.codec is None:
-            raise SchemaError(known.told)
-        return ReadSchema(known.codec.to_json(known.codec.decode(data)), known.told)
+            raise SchemaError(known.label)
+        return ReadSchema(known.codec.to_json(known.codec.decode(data)), known.label)
 
     def _fetch(self, ids: list[int]) -> None:
         for schema_id in ids:

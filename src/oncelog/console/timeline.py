@@ -21,7 +21,7 @@ class TimelineStep(NamedTuple):
 
 
 class TimelineEvent(NamedTuple):
-    """A step in words; ``kind`` is begin, go-on, prepare, commit, abort, fence or end."""
+    """A step in words; ``kind`` is begin, continue, prepare, commit, abort, fence or end."""
 
     step: TimelineStep
     kind: str
@@ -59,7 +59,7 @@ def _event(step: TimelineStep, before: Txn | None) -> TimelineEvent:
         case S.COMPLETE_ABORT:
             return TimelineEvent(step, "abort", "Aborted", f"all markers are written{_took(txn, before)}")
         case _:
-            return TimelineEvent(step, "go-on", txn.state.label, "")
+            return TimelineEvent(step, "continue", txn.state.label, "")
 
 
 def _began(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
@@ -81,7 +81,7 @@ def _ongoing(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:
     names = ", ".join(map(str, new[:20])) + (f" and {len(new) - 20} more" if len(new) > 20 else "")
     if before is None or before.state is not S.ONGOING:
         return TimelineEvent(step, "begin", "Began", f"with {names}" if names else "without partitions so far")
-    return TimelineEvent(step, "go-on", "Continued", f"with {names} too" if names else "nothing was added")
+    return TimelineEvent(step, "continue", "Continued", f"with {names} too" if names else "nothing was added")
 
 
 def _aborting(step: TimelineStep, txn: Txn, before: Txn | None) -> TimelineEvent:

@@ -76,7 +76,7 @@ class CsvFile:
                 f"{self._path} was begun with other columns: repeat --schema-registry as it was, or choose another name"
             )
         if self._columns is None:
-            self._put(ExportProgress(source, {}))  # before the file: one without it is somebody else's
+            self._put(ExportProgress(source, {}))  # before the file: without it, a file is not an export's
         self._file = self._path.open("r+b" if self._path.exists() else "x+b")
         self._file.truncate(self._committed)
         self._file.seek(self._committed)
@@ -121,7 +121,7 @@ class CsvFile:
 
 
 def _last_line(file: BinaryIO) -> bytes:
-    """The last line that is whole; what a killed run has left behind it is cut off."""
+    """The last line that is whole; what a killed run has left after it is cut off."""
     file.seek(0)
     whole = file.read().rpartition(b"\n")[0]
     file.truncate(len(whole) + 1 if whole else 0)

@@ -28,7 +28,7 @@ class Export:
 
     :param consumer: reads committed records, without a group.
     :param part_bytes: after this much, rows are committed.
-    :param skip_deleted: go on behind records that were deleted before they were exported.
+    :param skip_deleted: continue after records that were deleted before they were exported.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Export:
         if start < first and not self._skip_deleted:
             raise ExportError(
                 f"Records of {name} from offset {start} to {first - 1} were deleted before they were exported: "
-                "--skip-deleted continues behind them"
+                "--skip-deleted continues after them"
             )
         self.deleted += max(0, first - start)
         return first
@@ -150,7 +150,7 @@ class Export:
         self._uncommitted += table.num_rows
 
     def commit(self) -> None:
-        """Keep the rows that were read, and how far they are."""
+        """Commit the rows that were read, and how far they are."""
         if self._uncommitted:
             offsets = {name.partition: position for name, position in self._positions.items()}
             self._target.commit(ExportProgress(self._source, offsets))

@@ -1,4 +1,4 @@
-"""A folder of Parquet files, each with the progress behind its rows in its footer.
+"""A folder of Parquet files, each with the progress after its rows in its footer.
 
 A file appears under its name when it is whole. Its number is one more than that of the file before; two exports into
 one folder at once would make files of the same number, and the second of them is refused.

@@ -1,6 +1,6 @@
 """What an export is written to, and how far it is. Implemented for Parquet, CSV and Delta.
 
-Invariant of every target: rows and the :class:`ExportProgress` behind them become visible to the next run in one step,
+Invariant of every target: rows and the :class:`ExportProgress` after them become visible to the next run in one step,
 or neither does.
 """
 
@@ -82,7 +82,7 @@ class ExportTarget(Protocol):
         ...
 
     def commit(self, progress: ExportProgress) -> None:
-        """Keep the rows since the last commit, and how far they are, on stable storage."""
+        """Put the rows since the last commit, and how far they are, on stable storage."""
         ...
 
     def close(self) -> None:

@@ -7,8 +7,8 @@ chapters whose records A no longer has are deleted.
 
 Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"kind": "position", "topic",
 "partition"}``: how far A is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic", "partition",
-"chapter"}``: A's offset, B's offset and how many, by turns. ``{"kind": "group", "group", "topic", "partition"}``: the
-offset last set on B.
+"chapter"}``: A's offset, B's offset and the number of records, alternating. ``{"kind": "group", "group", "topic",
+"partition"}``: the offset last set on B.
 """
 
 from __future__ import annotations

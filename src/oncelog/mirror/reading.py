@@ -99,7 +99,7 @@ async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> Mi
     if first > position:
         return RangeGone(name, position, first)
     return MirrorRefused(
-        f"{name} ends before offset {position} on the source, which has already been mirrored: its log was cut off; "
+        f"{name} ends before offset {position} on the source, which has already been mirrored: its log was truncated; "
         "mirror into new topics, under another --name"
     )
 

@@ -11,7 +11,7 @@ from oncelog.mirror.cut import PartitionView
 from oncelog.types import TopicPartition
 
 PATIENCE_S = 10.0
-"""Transactions that are open for less are not worth a word."""
+"""Transactions that have been open for less time are not mentioned."""
 _MAX_NAMED = 5
 
 _Key = tuple[TopicPartition, int, int]

@@ -22,7 +22,7 @@ ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "o
 ATTEMPTS_HEADER = "oncelog.attempts"
 """How often the record was sent back."""
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
-"""What a redrive may be called."""
+"""The names that a redrive may have."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 

@@ -141,7 +141,7 @@ class Redrive:
         return self.counts[Fate.SENT] + self.counts[Fate.PARKED]
 
     def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
-        """What becomes of the letters up to the limit, and the positions behind them."""
+        """What becomes of the letters up to the limit, and the positions after them."""
         decided: list[Decided] = []
         positions: dict[TopicPartition, int] = {}
         written = self._written
@@ -222,7 +222,7 @@ def _fencing_told(group: str) -> Iterator[None]:
         if error.error not in _FENCED:
             raise
         raise RedriveError(
-            f"Another redrive of group {group} has started and goes on in place of this one; run two at once with "
+            f"Another redrive of group {group} has started and continues in place of this one; run two at once with "
             "different --name only if their letters differ"
         ) from error
 

@@ -52,7 +52,7 @@ class BatchChecks:
         self._check_offsets(header)
         self._check_leader_epoch(header)
         if not crc_is_right(data, 0, header):
-            self._tell("crc-mismatch", header, "the checksum differs")
+            self._add("crc-mismatch", header, "the checksum differs")
             return False
         if self._decodes and not header.is_control and not self._has_sound_records(header, data):
             return False
@@ -60,7 +60,7 @@ class BatchChecks:
         self.latest_ms = max(self.latest_ms, header.max_timestamp)
         return True
 
-    def _tell(self, kind: str, header: BatchHeader, detail: str) -> None:
+    def _add(self, kind: str, header: BatchHeader, detail: str) -> None:
         self._report.add(
             kind,
             self._where,
@@ -84,7 +84,7 @@ class BatchChecks:
         elif header.producer_id < NO_PRODUCER_ID:
             wrong = f"its producer id is {header.producer_id}"
         if wrong is not None:
-            self._tell("malformed-batch", header, wrong)
+            self._add("malformed-batch", header, wrong)
         return wrong is None
 
     def _check_offsets(self, header: BatchHeader) -> None:
@@ -92,7 +92,7 @@ class BatchChecks:
         if wanted is None and self._expected.compacted and header.base_offset > self._expected.log_start:
             self.hole_to = header.base_offset
         if wanted is not None and header.base_offset < wanted:
-            self._tell("offset-overlap", header, f"offsets up to {wanted - 1} were there before")
+            self._add("offset-overlap", header, f"offsets up to {wanted - 1} were there before")
         elif wanted is not None and header.base_offset > wanted:
             self._gap(header, wanted)
         if header.records_count <= header.last_offset_delta and not header.is_control:
@@ -117,14 +117,14 @@ class BatchChecks:
             self.hole_to = header.next_offset
         else:
             missing = header.last_offset_delta + 1 - header.records_count
-            self._tell("offset-gap", header, f"{missing} records of the batch are missing")
+            self._add("offset-gap", header, f"{missing} records of the batch are missing")
 
     def _check_leader_epoch(self, header: BatchHeader) -> None:
         epoch = header.partition_leader_epoch
         if epoch == NO_PARTITION_LEADER_EPOCH:
             return
         if epoch < self._leader_epoch:
-            self._tell("leader-epoch-back", header, f"leader epoch {epoch} after {self._leader_epoch}")
+            self._add("leader-epoch-back", header, f"leader epoch {epoch} after {self._leader_epoch}")
         self._leader_epoch = max(epoch, self._leader_epoch)
 
     def _has_sound_records(self, header: BatchHeader, data: Buffer) -> bool:
@@ -136,18 +136,18 @@ class BatchChecks:
             if not sequential:
                 decode_records(data, check_crc=False)  # refuses offsets that do not rise within the batch
         except CorruptBatch as error:
-            self._tell("malformed-batch", header, str(error))
+            self._add("malformed-batch", header, str(error))
             return False
         of_producer = header.timestamp_type is TimestampType.CREATE_TIME
         if of_producer and header.records_count and largest != header.max_timestamp:
-            self._tell("timestamp-mismatch", header, f"it says {header.max_timestamp}, its records say {largest}")
+            self._add("timestamp-mismatch", header, f"it says {header.max_timestamp}, its records say {largest}")
         return True
 
     def _check_append_time(self, header: BatchHeader) -> None:
         if header.timestamp_type is not TimestampType.LOG_APPEND_TIME:
             return
         if header.max_timestamp < self._append_ms:
-            self._tell("append-time-back", header, f"{header.max_timestamp} after {self._append_ms}")
+            self._add("append-time-back", header, f"{header.max_timestamp} after {self._append_ms}")
         self._append_ms = max(self._append_ms, header.max_timestamp)
 
 

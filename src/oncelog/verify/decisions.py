@@ -1,7 +1,7 @@
 """What coordinators decided about transactions, as far as ``__transaction_state`` still has it.
 
 Called by :mod:`oncelog.verify.log_topics` and :mod:`oncelog.verify.log_folder` for producers of which the log alone
-does not tell which of their transactions belong together (:mod:`oncelog.verify.outcomes`). Pure.
+does not say which of their transactions belong together (:mod:`oncelog.verify.outcomes`). Pure.
 """
 
 from __future__ import annotations

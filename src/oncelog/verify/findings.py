@@ -114,7 +114,9 @@ class Report:
             self._found.append(Finding(name, where, first, end, producer_id, producer_epoch, detail, transactional_id))
 
     def findings(self, *verdicts: Verdict) -> Iterator[Finding]:
-        """Those of some verdicts, by default all: first what is broken, then what could not be told, then the rest."""
+        """Those of some verdicts, by default all: first what is broken, then what could not be checked, then the
+        rest.
+        """
         for verdict in verdicts or tuple(Verdict):
             yield from (found for found in self._found if found.of_kind.verdict is verdict)
 

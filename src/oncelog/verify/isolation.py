@@ -23,7 +23,7 @@ from oncelog.verify.findings import Report
 
 _ROUND_MS = 1000
 _QUIET_ROUNDS = 20
-"""After so many rounds without progress below the last stable offset the reader is taken to be stuck."""
+"""After this many rounds without progress below the last stable offset the reader counts as stuck."""
 
 
 class _Fate(Enum):
@@ -102,7 +102,7 @@ async def compare_reader(
         expected = batch.offsets if batch.fate is _Fate.COMMITTED else ()
         if len(shown) == len(expected) and all(map(int.__eq__, shown, expected)):
             continue
-        await _tell(admin, where, batch, set(expected), set(shown), report)
+        await _add(admin, where, batch, set(expected), set(shown), report)
 
 
 async def _batches(
@@ -142,7 +142,7 @@ async def _batches(
             return  # compaction has removed everything up to the end
 
 
-async def _tell(
+async def _add(
     admin: Admin, where: TopicPartition, batch: _Batch, expected: set[int], shown: set[int], report: Report
 ) -> None:
     wrong = {"aborted-shown": [], "undecided-shown": [], "committed-hidden": []}  # type: dict[str, list[int]]

@@ -56,9 +56,9 @@ class KeyChecks:
         if below:
             self._twice = [twice for twice in self._twice if twice.later >= self._clean_to]
             for twice in below:
-                self._tell(twice)
+                self._add(twice)
 
-    def _tell(self, twice: Twice) -> None:
+    def _add(self, twice: Twice) -> None:
         self._report.add(
             "key-came-back",
             self._where,
@@ -100,6 +100,6 @@ class KeyChecks:
 
     def _found(self, twice: Twice) -> None:
         if twice.later < self._clean_to:
-            self._tell(twice)
+            self._add(twice)
         elif len(self._twice) < _WAITING:
             self._twice.append(twice)

@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 
 
 class Verdict(Enum):
-    """``FOUND`` contradicts exactly-once, ``UNKNOWN`` could not be told, ``ALLOWED`` is unusual but Kafka allows it."""
+    """``FOUND`` contradicts exactly-once, ``UNKNOWN`` could not be checked, ``ALLOWED`` is unusual but Kafka allows
+    it.
+    """
 
     FOUND = "found"
     UNKNOWN = "unknown"

@@ -35,7 +35,7 @@ from oncelog.verify.outcomes import Outcomes
 from oncelog.verify.partition_check import PartitionCheck, Writers
 from oncelog.verify.producer_checks import Open
 
-Tell = Callable[[int, str], None]
+OnProgress = Callable[[int, str], None]
 _EVERYTHING = 2**63 - 1
 
 
@@ -70,13 +70,13 @@ def verify_folder(
     report: Report,
     *,
     decodes: bool = True,
-    tell: Tell = lambda size_bytes, text: None,
+    advance: OnProgress = lambda size_bytes, text: None,
 ) -> None:
     """Check some partitions of the data folder ``disk``.
 
     :param expected: what nobody can read from the folder. A topic that has a cleaner's checkpoint is compacted in any
         case.
-    :param tell: called with the number of bytes that were read, and what is read.
+    :param advance: called with the number of bytes that were read, and what is read.
     """
     above = _DataFolder(disk)
     outcomes, writers = Outcomes(), Writers()
@@ -87,7 +87,7 @@ def verify_folder(
             log_start = min(_segments(disk, folder), default=0)
             wanted = above.expected(folder.where, expected, log_start)
             check = PartitionCheck(folder.where, wanted, report, outcomes, decodes=decodes)
-            _read(disk, folder, check, above.is_clean, tell)
+            _read(disk, folder, check, above.is_clean, advance)
             _compare_index(disk, folder, check.aborted(), above.indexed_to(folder.where), report)
             open_now += check.open()
             latest_ms = max(latest_ms, check.latest_ms)
@@ -130,7 +130,7 @@ def _path(folder: PartitionFolder, name: str) -> str:
     return f"{folder.path}/{name}"
 
 
-def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: bool, tell: Tell) -> None:
+def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: bool, advance: OnProgress) -> None:
     segments = _segments(disk, folder)
     for number, base_offset in enumerate(segments):
         name = file_name(base_offset, LOG_SUFFIX)
@@ -140,7 +140,7 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
             for at, header, data in _batches(file):
                 check.take(header, data)
                 position = at + header.size_bytes
-                tell(header.size_bytes, str(folder.where))
+                advance(header.size_bytes, str(folder.where))
         except OlderFormat as error:
             check.report.add("older-format", folder.where, f"{name}: {error}", first=check.next_offset or 0)
         except CorruptBatch as error:
@@ -154,7 +154,7 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
 
 
 def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
-    """Read what coordinators wrote down about producers of which the log does not tell enough, if it is here."""
+    """Read what coordinators wrote about producers of which the log does not say enough, if that is here."""
     in_doubt = outcomes.in_doubt()
     if not in_doubt:
         return
@@ -169,7 +169,7 @@ def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
                     if not header.is_control and crc_is_right(data, 0, header):
                         outcomes.decide(decisions_in(decode_records(data, check_crc=False), in_doubt))
             except CorruptBatch:
-                break  # a batch that was cut off: what is in doubt stays so, and is told as outcomes-differ
+                break  # a batch that was cut off: what is in doubt stays so, and is reported as outcomes-differ
             finally:
                 file.close()
 

@@ -45,10 +45,10 @@ from oncelog.verify.open_transactions import judge_at_rest, judge_with_coordinat
 from oncelog.verify.outcomes import Outcomes
 from oncelog.verify.partition_check import PartitionCheck, Writers
 
-Tell = Callable[[int, str], None]
+OnProgress = Callable[[int, str], None]
 
 _LOOKS = 5
-"""What differs from the log in so many looks is reported."""
+"""What differs from the log in this many looks is reported."""
 _LOOK_PAUSE_S = 0.2
 _ROUNDS = 1000
 """Fetches after which a partition that is written all the time counts as read."""
@@ -91,16 +91,16 @@ async def verify_topics(
     topics: Sequence[str],
     wanted: Wanted,
     report: Report,
-    tell: Tell = lambda offsets, text: None,
+    advance: OnProgress = lambda offsets, text: None,
 ) -> None:
     """Check every partition of some topics.
 
     :param reader: settings of a consumer of the same cluster, with ``read_committed`` and without a group.
-    :param tell: called with the number of offsets that were read, and what is read.
+    :param advance: called with the number of offsets that were read, and what is read.
     :raises KafkaError: a topic does not exist or the cluster cannot be reached. What goes wrong later is a finding.
     """
     described = await admin.describe_topics(topics)
-    run = _Run(admin, wanted, report, tell, await _settings(admin, described, wanted, report))
+    run = _Run(admin, wanted, report, advance, await _settings(admin, described, wanted, report))
     try:
         async with Consumer(config=reader) as consumer:
             for topic in described:
@@ -131,7 +131,7 @@ async def count_offsets(admin: Admin, topics: Sequence[str]) -> int:
 async def _settings(
     admin: Admin, topics: Sequence[TopicDescription], wanted: Wanted, report: Report
 ) -> Mapping[str, Expected]:
-    """What each topic's settings and the broker's lead one to expect."""
+    """What is to be expected of each topic by its settings and the broker's."""
     resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
     broker = Expected(compacted=wanted.compacted)
     try:
@@ -172,12 +172,12 @@ class _Run:
     """One run over some partitions."""
 
     def __init__(
-        self, admin: Admin, wanted: Wanted, report: Report, tell: Tell, expected: Mapping[str, Expected]
+        self, admin: Admin, wanted: Wanted, report: Report, advance: OnProgress, expected: Mapping[str, Expected]
     ) -> None:
         self._admin = admin
         self._wanted = wanted
         self._report = report
-        self._tell = tell
+        self._add = advance
         self._expected = expected
         self._outcomes = Outcomes()
         self._writers = Writers()
@@ -235,7 +235,7 @@ class _Run:
             before = position
             position = self._take(check, stored, position)
             look = Look(stored.high_watermark, stored.last_stable_offset, stored.log_start_offset)
-            self._tell(position - before, str(check.where))
+            self._add(position - before, str(check.where))
             if position >= stored.high_watermark:
                 return position, look
             if position == before:
@@ -326,7 +326,7 @@ class _Run:
         self._report.name_producers(names)
 
     async def _read_decisions(self, names: Mapping[int, str | None]) -> None:
-        """Read what coordinators wrote down about producers of which the log does not tell enough."""
+        """Read what coordinators wrote about producers of which the log does not say enough."""
         in_doubt = self._outcomes.in_doubt()
         ids = {name for producer_id in in_doubt if (name := names.get(producer_id)) is not None}
         if not ids:
@@ -341,7 +341,7 @@ class _Run:
                     self._outcomes.decide(decisions_in(decode_records(data), in_doubt))
         except KafkaError as error:
             if error.error not in _FORBIDDEN:
-                raise  # otherwise what is in doubt stays so, and is told as outcomes-differ
+                raise  # otherwise what is in doubt stays so, and is reported as outcomes-differ
 
     async def _listed(self) -> list[TransactionListing] | None:
         """The transactional ids that coordinators know; None if they cannot be asked."""

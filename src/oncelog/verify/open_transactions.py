@@ -15,10 +15,10 @@ from oncelog.verify.outcomes import Outcomes
 from oncelog.verify.producer_checks import Open
 
 IN_FLIGHT_MS = 60_000
-"""So long markers may be on their way when the first one is written: coordinators repeat them at once."""
+"""How long markers may be on their way when the first one is written: coordinators repeat them at once."""
 
 
-def _tell(report: Report, kind: str, one: Open, detail: str) -> None:
+def _add(report: Report, kind: str, one: Open, detail: str) -> None:
     report.add(
         kind,
         one.where,
@@ -40,11 +40,11 @@ def judge_at_rest(
         open_ms = now_ms - one.first_ms
         if one.first_ms >= 0 and open_ms > expected.transaction_limit_ms:
             limit = f"the limit is {expected.transaction_limit_ms} ms"
-            _tell(report, "hanging-transaction", one, f"open for {open_ms} ms, {limit}")
+            _add(report, "hanging-transaction", one, f"open for {open_ms} ms, {limit}")
         elif outcomes.has_later(one.producer_id, one.producer_epoch):
-            _tell(report, "hanging-transaction", one, "its producer has ended later transactions")
+            _add(report, "hanging-transaction", one, "its producer has ended later transactions")
         else:
-            _tell(report, "open-transaction", one, f"open for {max(0, open_ms)} ms")
+            _add(report, "open-transaction", one, f"open for {max(0, open_ms)} ms")
 
 
 def _ended_elsewhere(one: Open, now_ms: int, outcomes: Outcomes, report: Report) -> bool:
@@ -53,7 +53,7 @@ def _ended_elsewhere(one: Open, now_ms: int, outcomes: Outcomes, report: Report)
         return False
     late = now_ms - other.marker_ms > IN_FLIGHT_MS or outcomes.has_later(one.producer_id, one.producer_epoch)
     kind = "half-ended-transaction" if late else "undecided-elsewhere"
-    _tell(report, kind, one, f"{other.outcome} in {other.where} at offset {other.marker_offset}, and open here")
+    _add(report, kind, one, f"{other.outcome} in {other.where} at offset {other.marker_offset}, and open here")
     return True
 
 
@@ -67,10 +67,10 @@ def judge_with_coordinator(one: Open, known: TransactionDescription | None, now_
     )
     if known is None or not owns:
         state = "no coordinator knows its producer" if known is None else f"its coordinator says {known.state}"
-        _tell(report, "hanging-transaction", one, f"{state}, without this partition" if known else state)
+        _add(report, "hanging-transaction", one, f"{state}, without this partition" if known else state)
         return
     open_ms = now_ms - known.start_time_ms
     if known.start_time_ms >= 0 and not known.two_phase_commit and open_ms > known.timeout_ms + IN_FLIGHT_MS:
-        _tell(report, "overdue-transaction", one, f"open for {open_ms} ms, its timeout is {known.timeout_ms} ms")
+        _add(report, "overdue-transaction", one, f"open for {open_ms} ms, its timeout is {known.timeout_ms} ms")
     else:
-        _tell(report, "open-transaction", one, f"{known.state} since {max(0, open_ms)} ms")
+        _add(report, "open-transaction", one, f"{known.state} since {max(0, open_ms)} ms")

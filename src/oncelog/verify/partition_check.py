@@ -122,7 +122,7 @@ class PartitionCheck:
         return AbortedOffsets(producers.aborted_from, producers.aborted_to, producers.aborted_by)
 
     def end(self, writers: Writers) -> None:
-        """Nothing more comes."""
+        """To be called after the last batch."""
         totals = self.report.totals
         totals.partitions += 1
         totals.producers += len(self._producers)

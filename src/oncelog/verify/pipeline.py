@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float = WAIT_S) -> Markers:
-    """Every marker of the group that is still in the log; what cannot be seen there yet is told."""
+    """Every marker of the group that is still in the log; what cannot be seen there yet is reported."""
     names = await admin.partitions(CONSUMER_OFFSETS_TOPIC)
     where = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition(group, len(names)))
     stable = (await stable_ranges(admin, [where], wait_s=wait_s))[where]
@@ -71,7 +71,7 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
 async def written_by(
     admin: Admin, topics: Collection[str], producers: Collection[Producer], report: Report, *, wait_s: float = WAIT_S
 ) -> Written:
-    """How many committed records of each transaction are in the topics; what cannot be seen there yet is told."""
+    """How many committed records of each transaction are in the topics; what cannot be seen there yet is reported."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
     records: Counter[Producer] = Counter()
     is_whole = True
@@ -119,7 +119,7 @@ def judge(
     report.totals.records = sum(written.records.values())
 
 
-def _tell(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
+def _add(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
     """The offset of the finding is the marker's in ``__consumer_offsets``."""
     producer_id, producer_epoch = seen.producer
     report.add(kind, seen.where, detail, first=seen.offset, producer_id=producer_id, producer_epoch=producer_epoch)
@@ -135,16 +135,16 @@ def _judge_markers(
         plan = planned.get(batch)
         if plan is not None and marker.fingerprint not in ("", "unknown", plan.fingerprint):
             said = f"batch {batch} was written by another plan than the checkpoint has"
-            _tell(report, "batch-other-plan", seen, said)
+            _add(report, "batch-other-plan", seen, said)
         if batch < before:
-            _tell(report, "batch-back", seen, f"the marker of batch {batch} came after that of {before}")
+            _add(report, "batch-back", seen, f"the marker of batch {batch} came after that of {before}")
         before = max(before, batch)
         rows = written.records.get(seen.producer, 0)
         if rows and batch in with_rows and with_rows[batch].producer != seen.producer:
             said = f"batch {batch} has records here and in the transaction at offset {with_rows[batch].offset}"
-            _tell(report, "batch-twice", seen, said)
+            _add(report, "batch-twice", seen, said)
         if rows:
             with_rows[batch] = seen
         if written.is_whole and seen.producer[0] >= 0 and rows != marker.rows:
             said = f"the marker of batch {batch} says {marker.rows} rows, its transaction has {rows} records"
-            _tell(report, "batch-rows", seen, said)
+            _add(report, "batch-rows", seen, said)

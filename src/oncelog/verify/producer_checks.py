@@ -2,7 +2,7 @@
 
 Called by :mod:`oncelog.verify.partition_check` with every sound batch in the order of the log. Pure. Memory: one entry
 for each producer of the partition. The rules are those by which a leader accepts batches (KIP-98, KIP-360, KIP-890;
-:mod:`oncelog.log.producers.producer_rules`): what it would have refused is found, and what is unusual is told.
+:mod:`oncelog.log.producers.producer_rules`): what it would have refused is found, and what is unusual is reported.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from oncelog.verify.findings import Report
 from oncelog.verify.outcomes import Ended, Outcomes
 
 _REMEMBERED = 5
-"""Batches of a producer of which a repetition is told with the offsets of the first one; as many as brokers keep."""
+"""Batches of a producer whose repetition is reported with the offsets of the first one; as many as brokers keep."""
 _WAITED_MS = 120_000
-"""So long a record may have waited between its timestamp and its append (``delivery.timeout.ms``)."""
+"""How long a record may have waited between its timestamp and its append (``delivery.timeout.ms``)."""
 _HALF = 2**30
 """A difference of sequences below it is a gap, above it a step back: they wrap."""
 
@@ -154,7 +154,7 @@ class ProducerChecks:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
             self._check_first(header)
         elif self._may_be_forgotten(producer) and not self._continues(producer, header):
-            self._tell("producer-expired", header, f"its last batch was at offset {producer.last_offset}")
+            self._add("producer-expired", header, f"its last batch was at offset {producer.last_offset}")
             producer.begin_epoch(header.producer_epoch)
         else:
             self._check_epoch(producer, header)
@@ -165,7 +165,7 @@ class ProducerChecks:
         producer.leader_epoch = header.partition_leader_epoch
         producer.last_offset = header.last_offset
 
-    def _tell(self, kind: str, header: BatchHeader, detail: str) -> None:
+    def _add(self, kind: str, header: BatchHeader, detail: str) -> None:
         self._report.add(
             kind,
             self._where,
@@ -179,12 +179,12 @@ class ProducerChecks:
     def _check_first(self, header: BatchHeader) -> None:
         begins_whole = self._expected.log_start == 0 and self._batches.gap_to < 0 and not self._expected.compacted
         if self._has_sequences and header.base_sequence > 0 and begins_whole:
-            self._tell("producer-continues", header, f"its first batch here has sequence {header.base_sequence}")
+            self._add("producer-continues", header, f"its first batch here has sequence {header.base_sequence}")
         self._check_has_sequence(header)
 
     def _check_has_sequence(self, header: BatchHeader) -> None:
         if self._has_sequences and header.base_sequence < 0:
-            self._tell("sequence-missing", header, f"its sequence is {header.base_sequence}")
+            self._add("sequence-missing", header, f"its sequence is {header.base_sequence}")
 
     def _may_be_forgotten(self, producer: _Producer) -> bool:
         silent_ms = self._batches.latest_ms + _WAITED_MS - producer.latest_ms
@@ -198,7 +198,7 @@ class ProducerChecks:
 
     def _check_epoch(self, producer: _Producer, header: BatchHeader) -> None:
         if header.producer_epoch < producer.epoch:
-            self._tell("epoch-back", header, f"epoch {header.producer_epoch} after {producer.epoch}")
+            self._add("epoch-back", header, f"epoch {header.producer_epoch} after {producer.epoch}")
 
     def _check_sequence(self, producer: _Producer, header: BatchHeader) -> None:
         if not self._has_sequences:  # a coordinator appends there, and brokers check none of its batches
@@ -223,14 +223,14 @@ class ProducerChecks:
         of = (header.base_sequence, header.last_sequence)
         first = next((offset for begin, end, offset in producer.recent if (begin, end) == of), None)
         where = f"as at offset {first}" if first is not None else f"after {producer.last_sequence}"
-        self._tell("sequence-repeat", header, f"sequences {of[0]} to {of[1]} {where}")
+        self._add("sequence-repeat", header, f"sequences {of[0]} to {of[1]} {where}")
 
     def _missing(self, producer: _Producer, header: BatchHeader, kind: str, detail: str) -> None:
         if self._expected.compacted and self._batches.hole_to > producer.last_offset:
             kind = "sequence-hole-compacted"
         elif self._expected.unclean_elections and header.partition_leader_epoch > producer.leader_epoch:
             kind = "unclean-election"
-        self._tell(kind, header, detail)
+        self._add(kind, header, detail)
 
     @staticmethod
     def _note(producer: _Producer, header: BatchHeader) -> None:
@@ -244,7 +244,7 @@ class ProducerChecks:
         if not header.is_transactional:
             if producer.open_from >= 0:
                 detail = f"its transaction is open since offset {producer.open_from}"
-                self._tell("plain-in-transaction", header, detail)
+                self._add("plain-in-transaction", header, detail)
             if producer.plain_from < 0:
                 producer.plain_from = header.base_offset
             producer.plain_to = header.last_offset
@@ -271,9 +271,9 @@ class ProducerChecks:
         elif not self._may_be_forgotten(producer):
             self._check_marker(producer, header, marker)
         if producer.open_from < 0 and not marker.commit and header.producer_epoch == producer.decided:
-            self._tell("marker-contradicts", header, "abort, and the transaction was committed before")
+            self._add("marker-contradicts", header, "abort, and the transaction was committed before")
         elif producer.open_from < 0:
-            self._tell("marker-without-data", header, marker.type.name.lower())
+            self._add("marker-without-data", header, marker.type.name.lower())
         else:
             self._end(producer, header, marker)
         producer.coordinator_epoch = max(producer.coordinator_epoch, marker.coordinator_epoch)
@@ -284,13 +284,13 @@ class ProducerChecks:
 
     def _check_marker(self, producer: _Producer, header: BatchHeader, marker: EndTxnMarker) -> None:
         if header.producer_epoch < producer.epoch:
-            self._tell("marker-epoch-back", header, f"epoch {header.producer_epoch} after {producer.epoch}")
+            self._add("marker-epoch-back", header, f"epoch {header.producer_epoch} after {producer.epoch}")
         elif producer.open_from >= 0 and header.producer_epoch > producer.open_epoch + 1:
             detail = f"epoch {header.producer_epoch} ends what epoch {producer.open_epoch} wrote"
             self._missing(producer, header, "marker-epoch-wrong", detail)
         if marker.coordinator_epoch < producer.coordinator_epoch:
             detail = f"coordinator epoch {marker.coordinator_epoch} after {producer.coordinator_epoch}"
-            self._tell("marker-coordinator-back", header, detail)
+            self._add("marker-coordinator-back", header, detail)
 
     def _end(self, producer: _Producer, header: BatchHeader, marker: EndTxnMarker) -> None:
         ended = Ended(

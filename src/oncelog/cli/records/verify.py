@@ -139,7 +139,7 @@ def _check_folder(
     expected = Expected(compacted=compacted, transaction_limit_ms=limit_ms)
     total = sum(path.stat().st_size for one in folders for path in (Path(disk.root) / one.path).glob("*.log"))
     with progress("bytes", total) as advance:
-        verify_folder(disk, folders, expected, report, decodes=not headers_only, tell=advance)
+        verify_folder(disk, folders, expected, report, decodes=not headers_only, advance=advance)
 
 
 @command.command("copy")

@@ -70,7 +70,7 @@ async def setting(visit: Visit) -> Response:
 
 
 async def change(visit: Visit) -> Response:
-    """Set a property, or take it back to its default."""
+    """Set a property, or reset it to its default."""
     kind, name, wanted = visit.field("kind"), visit.field("name"), visit.field("property")
     value = None if visit.field("default") else visit.field("value")
     admin, resource = await visit.admin(), _resource(kind, name)
@@ -85,7 +85,7 @@ async def change(visit: Visit) -> Response:
         return visit.page(
             "setting.html", 400, kind=kind, name=name, entry=found[wanted], problem=str(error), back=_back(kind, name)
         )
-    what = "goes back to its default" if value is None else "was changed"
+    what = "was reset to its default" if value is None else "was changed"
     path, query = _back(kind, name)
     return visit.done(f"{wanted} of {kind} {name} {what}.", path, **query)
 

@@ -212,7 +212,7 @@ async def end_hanging(visit: Visit) -> Response:
     name, state = await _hanging_at(visit, admin, visit.field("topic"), visit.field("partition"))
     await admin.abort_transaction(name, producer=state)
     text = f"The hanging transaction in {name} from offset {state.transaction_start_offset} on is aborted."
-    return visit.done(text, "/glance", topic=name.topic, partition=name.partition)
+    return visit.done(text, "/partition", topic=name.topic, partition=name.partition)
 
 
 async def _hanging_at(visit: Visit, admin: Admin, topic: str, partition: str) -> tuple[TopicPartition, ProducerState]:

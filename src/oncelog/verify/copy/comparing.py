@@ -29,7 +29,7 @@ _KEY = IDENTITY_BYTES + PLACE_BYTES
 _CONTENT = _KEY + len(NO_KEY)
 _NO_ROW = b"\xff" * (SEEN_BYTES + 1)
 """After all rows."""
-Tell = Callable[[int, str], None]
+OnProgress = Callable[[int, str], None]
 
 
 class Sides(NamedTuple):
@@ -66,7 +66,7 @@ def match(
     missing: Runs,
     sides: Sides,
     report: Report,
-    tell: Tell,
+    advance: OnProgress,
 ) -> Counts:
     """Find the records of both sides that belong together, into ``pairs``; what the destination lacks, into
     ``missing``.
@@ -98,12 +98,12 @@ def match(
             missing.add(source[_KEY:_CONTENT] + source[IDENTITY_BYTES:_KEY] + pack_place(is_tombstone, 0))
             source = next(sources, _NO_ROW)
         else:
-            surplus.tell(dest)
+            surplus.advance(dest)
             dest = next(dests, _NO_ROW)
         if done >= _TOLD_EVERY:
-            tell(done, "comparing")
+            advance(done, "comparing")
             done = 0
-    tell(done, "comparing")
+    advance(done, "comparing")
     return Counts(matched, dict(unpack_place(partition + offset) for partition, offset in reached.items()))
 
 
@@ -125,7 +125,7 @@ def _tell_altered(source: bytes, dest: bytes, sides: Sides, report: Report) -> N
 
 
 class _Surplus:
-    """Tells of records of the destination that are left when those of the source with their identity are used up."""
+    """Reports records of the destination that are left when those of the source with their identity are used up."""
 
     def __init__(self, sides: Sides, report: Report) -> None:
         self._sides = sides
@@ -139,7 +139,7 @@ class _Surplus:
             self._dest = dest
         self._source = source
 
-    def tell(self, dest: bytes) -> None:
+    def advance(self, dest: bytes) -> None:
         """Report a record of the destination for which the source has none."""
         sides = self._sides
         partition, offset = _place(dest)

@@ -26,7 +26,7 @@ from oncelog.mirror.reading import committed_batches
 from oncelog.records.batch import BatchHeader, decode_records, record_columns
 from oncelog.types import TopicPartition
 from oncelog.verify.copy.by_mirror import by_mirror
-from oncelog.verify.copy.comparing import Sides, Tell, judge_missing, judge_order, match
+from oncelog.verify.copy.comparing import OnProgress, Sides, judge_missing, judge_order, match
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
@@ -129,7 +129,7 @@ class _Work:
 
 @contextmanager
 def work_folder(named: Path | None) -> Iterator[Path]:
-    """The named folder, made if it does not exist, or a temporary one that is removed."""
+    """The named folder, created if it does not exist, or a temporary one that is removed."""
     if named is not None:
         named.mkdir(parents=True, exist_ok=True)
         yield named
@@ -144,12 +144,12 @@ async def verify_copy(
     copy: Copy,
     folder: Path,
     report: Report,
-    tell: Tell,
+    advance: OnProgress,
 ) -> None:
     """Compare two topics, which may be on two clusters.
 
     :param folder: where runs are kept; work that was interrupted there is continued.
-    :param tell: called with the number of records that were read or compared, and what is done.
+    :param advance: called with the number of records that were read or compared, and what is done.
     :raises ConfigError: a record cannot be recognised as ``copy`` says, or the folder is another comparison's.
     """
     way, _, name = copy.by.partition(":")
@@ -159,7 +159,7 @@ async def verify_copy(
     work = _Work(folder, copy, ranges)
     for side, (admin, topic) in admins.items():
         for number in sorted(work.ranges[side]):
-            await _read(admin, TopicPartition(topic, number), side, copy, by, work, report, tell)
+            await _read(admin, TopicPartition(topic, number), side, copy, by, work, report, advance)
     work.save()
     sides = Sides(
         copy.source,
@@ -175,7 +175,7 @@ async def verify_copy(
     missing = Runs(folder, "missing", PAIR_BYTES, run_rows=copy.run_rows)
     try:
         seen = (work.runs["source"].merged(), work.runs["dest"].merged())
-        counts = match(*seen, pairs, missing, sides, report, tell)
+        counts = match(*seen, pairs, missing, sides, report, advance)
         report.totals.matched = counts.matched
         judge_missing(missing, pairs, counts, sides, report)
         judge_order(pairs, sides, report)
@@ -186,7 +186,7 @@ async def verify_copy(
 
 
 async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
-    """About how much will be told in all: each record is read and compared."""
+    """About how much ``advance`` will get in all: each record is read and compared."""
     found = [*(await _ranges(source, copy.source)).values(), *(await _ranges(dest, copy.dest)).values()]
     return 2 * sum(one.end - one.start for one in found)
 
@@ -217,7 +217,7 @@ async def _led(admin: Admin, topic: str) -> list[TopicPartition]:
     names = [TopicPartition(topic, item.partition) for item in described.partitions]
     lone = [str(name) for name, item in zip(names, described.partitions, strict=True) if item.leader < 0]
     if lone:
-        raise OncelogError(f"without a leader, and so not to be read: {', '.join(lone)}")
+        raise OncelogError(f"these partitions have no leader, so they cannot be read: {', '.join(lone)}")
     return names
 
 
@@ -228,7 +228,7 @@ async def _is_compacted(admin: Admin, topic: str) -> bool:
 
 
 async def _read(
-    admin: Admin, where: TopicPartition, side: str, copy: Copy, by: By, work: _Work, report: Report, tell: Tell
+    admin: Admin, where: TopicPartition, side: str, copy: Copy, by: By, work: _Work, report: Report, advance: OnProgress
 ) -> None:
     position, end = work.positions[side][where.partition], work.ranges[side][where.partition].end
     report.totals.partitions += 1
@@ -236,11 +236,11 @@ async def _read(
         rows = _rows(where, header, data, Range(position, end), side, copy, by)
         report.totals.records += len(rows)
         work.runs[side].extend(rows)
-        tell(header.next_offset - position, str(where))
+        advance(header.next_offset - position, str(where))
         position = work.positions[side][where.partition] = header.next_offset
         if work.runs[side].is_full:
             work.save()
-    tell(max(0, end - position), str(where))
+    advance(max(0, end - position), str(where))
     work.positions[side][where.partition] = max(position, end)
 
 

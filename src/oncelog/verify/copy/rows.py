@@ -147,7 +147,7 @@ WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mir
 def parse_by(text: str) -> By:
     """What ``--by`` says, except for ``mirror``.
 
-    :raises ConfigError: it is none of the ways.
+    :raises ConfigError: it is not one of these ways.
     """
     way, _, rest = text.partition(":")
     if way == "content" and not rest:

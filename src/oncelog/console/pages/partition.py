@@ -1,4 +1,4 @@
-"""Exactly once at a glance: a partition as a strip, live."""
+"""Exactly once at a glance: a partition as a chart of its offsets, live."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import BatchFate, FateReader
+from oncelog.console.offset_chart import draw, segments
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
-from oncelog.console.strip import draw, segments
 from oncelog.console.web import RefusedRequest, Visit
 from oncelog.types import TopicPartition, partitions_there
 
@@ -18,10 +18,10 @@ LISTED = 60
 
 
 async def page(visit: Visit) -> Response:
-    """The strip of one partition, or a form to choose one."""
+    """The chart of one partition, or a form to choose one."""
     admin, topic = await visit.admin(), visit.query("topic")
     if not topic:
-        return visit.page("glance_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
+        return visit.page("partition_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
     described = (await admin.describe_topics([topic]))[0]
     count = len(described.partitions)
     number = visit.number("partition", 0)
@@ -41,7 +41,7 @@ async def page(visit: Visit) -> Response:
     producers = await visit.producers()
     names = await producers.names(batch.header for batch, _ in batches)
     return visit.page(
-        "glance.html",
+        "partition.html",
         topic=topic,
         partition=number,
         partitions=count,
@@ -50,7 +50,7 @@ async def page(visit: Visit) -> Response:
         window=window,
         windows=WINDOWS,
         read_to=read_to,
-        strip=draw(found, start, max(end, start + 1), positions),
+        chart=draw(found, start, max(end, start + 1), positions),
         listed=[one for one in found if one.start < end][-LISTED:][::-1],
         names=names,
         readers=_readers(positions, ends),

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.client.aio.admin.log_reader import BatchFate, Fate, StoredBatch
+from oncelog.console.offset_chart import MAX_SEGMENTS, WIDTH, ChartSegment, draw, segments
 from oncelog.console.readers import SinkMarker
-from oncelog.console.strip import MAX_SEGMENTS, WIDTH, StripSegment, draw, segments
 from oncelog.console.timeline import TimelineStep, events
 from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
@@ -68,7 +68,7 @@ def test_a_newer_producer_fences_and_an_id_is_forgotten() -> None:
     ]
 
 
-# --- the strip
+# --- the chart
 
 
 def batch(start: int, count: int, fate: Fate, producer_id: int = 1) -> BatchFate:
@@ -95,22 +95,22 @@ def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, Fate, int]],
         batches.append(batch(offset, 1 if fate is Fate.COMMIT_MARKER else count, fate, producer))
         offset = batches[-1].batch.header.next_offset
     end = max(start + 1, offset)
-    strip = draw(segments(batches), start, end, {"g": start, "h": end, "i": 0})
-    assert all(0 <= bar.x <= WIDTH and bar.x + bar.width <= WIDTH + 1 for bar in strip.bars)
-    assert [bar.x for bar in strip.bars] == sorted(bar.x for bar in strip.bars)
-    assert len(strip.pins) == 3
+    chart = draw(segments(batches), start, end, {"g": start, "h": end, "i": 0})
+    assert all(0 <= bar.x <= WIDTH and bar.x + bar.width <= WIDTH + 1 for bar in chart.bars)
+    assert [bar.x for bar in chart.bars] == sorted(bar.x for bar in chart.bars)
+    assert len(chart.pins) == 3
 
 
-def test_a_strip_of_very_many_segments_stays_small_and_loses_no_fate() -> None:
-    many = [StripSegment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
-    strip = draw(many, 0, 100_000, {})
-    assert len(strip.bars) <= 4 * MAX_SEGMENTS
-    assert {bar.segment.fate for bar in strip.bars} == {Fate.COMMITTED, Fate.ABORTED}
+def test_a_chart_of_very_many_segments_stays_small_and_loses_no_fate() -> None:
+    many = [ChartSegment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
+    chart = draw(many, 0, 100_000, {})
+    assert len(chart.bars) <= 4 * MAX_SEGMENTS
+    assert {bar.segment.fate for bar in chart.bars} == {Fate.COMMITTED, Fate.ABORTED}
 
 
 def test_labels_of_groups_at_one_place_do_not_meet() -> None:
-    strip = draw([], 0, 100, {f"group-{n}": 50 for n in range(10)})
-    assert sorted(pin.row for pin in strip.pins) == list(range(10))
+    chart = draw([], 0, 100, {f"group-{n}": 50 for n in range(10)})
+    assert sorted(pin.row for pin in chart.pins) == list(range(10))
 
 
 # --- markers

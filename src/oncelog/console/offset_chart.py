@@ -1,4 +1,4 @@
-"""A partition drawn as a strip of offsets: ranges that are committed, aborted or open, and the positions of groups.
+"""A partition drawn as a chart of its offsets: ranges that are committed, aborted or open, and the positions of groups.
 Pure."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MAX_SEGMENTS = 500
 """With more segments, neighbours of one fate are drawn as one, whichever producer wrote them."""
 
 
-class StripSegment(NamedTuple):
+class ChartSegment(NamedTuple):
     """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several or an unknown one)."""
 
     start: int
@@ -24,12 +24,12 @@ class StripSegment(NamedTuple):
     producer_epoch: int
 
 
-class StripBar(NamedTuple):
+class SegmentBar(NamedTuple):
     """A segment in the drawing."""
 
     x: float
     width: float
-    segment: StripSegment
+    segment: ChartSegment
 
 
 class Pin(NamedTuple):
@@ -43,13 +43,13 @@ class Pin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class OffsetChart:
     """The drawing."""
 
     start: int
     end: int
-    bars: list[StripBar]
-    markers: list[StripBar]
+    bars: list[SegmentBar]
+    markers: list[SegmentBar]
     pins: list[Pin]
     rows: int
 
@@ -57,11 +57,11 @@ class Strip:
         return _x(offset, self.start, self.end)
 
 
-def segments(batches: Iterable[BatchFate]) -> list[StripSegment]:
+def segments(batches: Iterable[BatchFate]) -> list[ChartSegment]:
     """Segments from batches in order of offsets; neighbours of one fate and producer are joined."""
-    found: list[StripSegment] = []
+    found: list[ChartSegment] = []
     for (header, _, control), fate in batches:
-        one = StripSegment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
+        one = ChartSegment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
         last = found[-1] if found else None
         same = last is not None and control is None and last.end == one.start and last[2:] == one[2:]
         if last is not None and same:
@@ -71,7 +71,7 @@ def segments(batches: Iterable[BatchFate]) -> list[StripSegment]:
     return found
 
 
-def draw(found: list[StripSegment], start: int, end: int, positions: Mapping[str, int]) -> Strip:
+def draw(found: list[ChartSegment], start: int, end: int, positions: Mapping[str, int]) -> OffsetChart:
     """The segments and the groups' positions between two offsets."""
     inside = [one._replace(start=max(one.start, start), end=min(one.end, end)) for one in found]
     inside = [one for one in inside if one.start < one.end]
@@ -79,7 +79,7 @@ def draw(found: list[StripSegment], start: int, end: int, positions: Mapping[str
     if len(data) > MAX_SEGMENTS:
         data = _coarse(data, start, end)
     markers = [one for one in inside if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER)]
-    return Strip(
+    return OffsetChart(
         start,
         end,
         [_bar(one, start, end) for one in data],
@@ -88,14 +88,14 @@ def draw(found: list[StripSegment], start: int, end: int, positions: Mapping[str
     )
 
 
-def _coarse(data: list[StripSegment], start: int, end: int) -> list[StripSegment]:
+def _coarse(data: list[ChartSegment], start: int, end: int) -> list[ChartSegment]:
     """At most one segment for each fate and pixel, neighbours joined: smaller ones could not be distinguished."""
-    by_pixel: dict[tuple[int, Fate], StripSegment] = {}
+    by_pixel: dict[tuple[int, Fate], ChartSegment] = {}
     for one in data:
         key = (round(_x(one.start, start, end)), one.fate)
         known = by_pixel.get(key)
         by_pixel[key] = one if known is None else known._replace(end=one.end, producer_id=-1)
-    joined: list[StripSegment] = []
+    joined: list[ChartSegment] = []
     for one in by_pixel.values():
         if joined and joined[-1].fate is one.fate and joined[-1].end >= one.start - 1:
             joined[-1] = joined[-1]._replace(end=one.end, producer_id=-1)
@@ -104,9 +104,9 @@ def _coarse(data: list[StripSegment], start: int, end: int) -> list[StripSegment
     return joined
 
 
-def _bar(one: StripSegment, start: int, end: int) -> StripBar:
+def _bar(one: ChartSegment, start: int, end: int) -> SegmentBar:
     left, right = _x(one.start, start, end), _x(one.end, start, end)
-    return StripBar(left, max(0.8, right - left), one)
+    return SegmentBar(left, max(0.8, right - left), one)
 
 
 def _x(offset: int, start: int, end: int) -> float:

@@ -185,7 +185,7 @@ def test_commands_of_other_blocks_exist_with_their_options(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "data").mkdir()  # what the reader of these pages has by then
-    for name in ("server.properties", "admin.properties", "order.avsc"):
+    for name in ("server.properties", "admin.properties", "registry.properties", "order.avsc"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     for match in COMMAND.finditer(example.text):

@@ -37,7 +37,7 @@ def records(broker: RunningBroker, url: str, topic: str) -> str:
 
 @pytest.fixture
 def console(broker: RunningBroker, url: str) -> Iterator[RunningConsole]:
-    with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}, schema_registry=url) as running:
+    with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}, schema_registry={"url": url}) as running:
         yield running
 
 
@@ -78,7 +78,7 @@ def test_subjects_have_pages_with_their_differences(console: RunningConsole, url
 
 def test_a_registry_that_is_gone_is_told_beside_the_records(broker: RunningBroker, records: str) -> None:
     servers = {"bootstrap.servers": broker.bootstrap_servers}
-    with RunningConsole(servers, schema_registry="http://127.0.0.1:9") as console:
+    with RunningConsole(servers, schema_registry={"url": "http://127.0.0.1:9"}) as console:
         page = text_of(console, "/records", topic=records)
     assert "the schema registry http://127.0.0.1:9 cannot be reached" in page
     assert "plain" in page

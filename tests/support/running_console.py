@@ -30,9 +30,9 @@ class RunningConsole:
         allow_changes: bool = True,
         shared_login: bool = False,
         hosts: frozenset[str] = frozenset(),
-        schema_registry: str | None = None,
+        schema_registry: Mapping[str, str] | None = None,
     ) -> None:
-        self.settings = ConsoleSettings(properties, allow_changes, shared_login, hosts, TOKEN, schema_registry)
+        self.settings = ConsoleSettings(properties, allow_changes, shared_login, hosts, TOKEN, schema_registry or {})
         self.url = ""
         self._listening = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import ConfigError
@@ -24,7 +25,8 @@ class ConsoleSettings:
     :param shared_login: visitors use the credentials in the properties and do not log in.
     :param hosts: host names under which browsers may reach it, besides addresses and localhost.
     :param report_token: the token that a Spark session needs to report its progress; None forbids reports.
-    :param schema_registry: the address of a registry, whose schemas decode keys and values for every visitor.
+    :param schema_registry: arguments of a ``SchemaRegistry``, whose schemas decode keys and values for every visitor;
+        empty for none.
     """
 
     properties: Mapping[str, str] = field(repr=False)
@@ -32,7 +34,7 @@ class ConsoleSettings:
     shared_login: bool = False
     hosts: frozenset[str] = frozenset()
     report_token: str = field(default="", repr=False)
-    schema_registry: str | None = field(default=None, repr=False)
+    schema_registry: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.asks_for_login or self.shared_login or not self._has_credentials:

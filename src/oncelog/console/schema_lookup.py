@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from oncelog.records.record import Record
 from oncelog.schemas.codecs import Codec, Codecs
@@ -42,11 +42,11 @@ class ReadSchema(NamedTuple):
 class RegistryReader:
     """The schemas that a console has seen.
 
-    :raises ConfigError: the address is not valid.
+    :raises ConfigError: the address is not valid, or a file cannot be used.
     """
 
-    def __init__(self, url: str) -> None:
-        self.registry = SchemaRegistry(url, timeout_s=PATIENCE_S, retries=1)
+    def __init__(self, access: Mapping[str, Any]) -> None:
+        self.registry = SchemaRegistry(**access, timeout_s=PATIENCE_S, retries=1)
         self._codecs = Codecs(self.registry)
         self._known: dict[int, _Known] = {}
 

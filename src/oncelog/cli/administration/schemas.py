@@ -10,7 +10,7 @@ import click
 
 from oncelog.cli.shared.options import text
 from oncelog.cli.shared.output import counted, remark, show_json, show_rows
-from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--deleted", is_flag=True, help="Also subjects that were deleted without --permanent.")
 @_options
-def list_subjects(schema_registry: str | None, as_json: bool, deleted: bool) -> None:
+def list_subjects(schema_registry: RegistryAccess, as_json: bool, deleted: bool) -> None:
     """Subjects with their versions.
 
     \b
@@ -68,7 +68,7 @@ def list_subjects(schema_registry: str | None, as_json: bool, deleted: bool) -> 
 @command.command("show")
 @click.argument("named", metavar="ID|SUBJECT[:VERSION]", type=text)
 @_options
-def show(schema_registry: str | None, as_json: bool, named: str) -> None:
+def show(schema_registry: RegistryAccess, as_json: bool, named: str) -> None:
     """A schema by its id, or a subject's version, the latest unless it is named.
 
     \b
@@ -102,7 +102,7 @@ def show(schema_registry: str | None, as_json: bool, named: str) -> None:
 @_file_options
 @_options
 def register(
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     as_json: bool,
     subject: str,
     file: Path,
@@ -133,7 +133,7 @@ def register(
 @_file_options
 @_options
 def check(
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     as_json: bool,
     subject: str,
     file: Path,
@@ -165,7 +165,7 @@ def check(
 @click.argument("named", metavar="SUBJECT[:VERSION]", type=text)
 @click.option("--permanent", is_flag=True, help="Delete for good; only what was deleted without this option before.")
 @_options
-def delete(schema_registry: str | None, as_json: bool, named: str, permanent: bool) -> None:
+def delete(schema_registry: RegistryAccess, as_json: bool, named: str, permanent: bool) -> None:
     """Delete a subject, or one of its versions. Ids stay known, so that records can be read, until --permanent.
 
     \b
@@ -190,7 +190,7 @@ def delete(schema_registry: str | None, as_json: bool, named: str, permanent: bo
 @click.argument("older", metavar="SUBJECT:VERSION", type=text)
 @click.argument("newer", metavar="[SUBJECT:VERSION]", type=text, required=False)
 @_options
-def diff(schema_registry: str | None, as_json: bool, older: str, newer: str | None) -> None:
+def diff(schema_registry: RegistryAccess, as_json: bool, older: str, newer: str | None) -> None:
     """What differs between two versions, the second of which is the latest unless it is named.
 
     \b

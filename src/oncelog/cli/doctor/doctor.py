@@ -11,7 +11,7 @@ from oncelog.cli.shared.options import Cluster
 from oncelog.cli.shared.output import show_json, show_table
 from oncelog.cli.shared.patience import waits_reported
 from oncelog.cli.shared.properties import given_properties
-from oncelog.cli.shared.registry_option import registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.errors import OncelogError
 
 
@@ -45,7 +45,7 @@ def command(
     assignments: tuple[str, ...],
     checkpoint: str | None,
     pause_minutes: int,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     as_json: bool,
 ) -> None:
     """Print what this installation runs on, what is missing, and what to do. Nothing is changed.

@@ -16,6 +16,7 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.cli.shared.options import Cluster
+    from oncelog.cli.shared.registry_option import RegistryAccess
     from oncelog.client.blocking import Consumer
     from oncelog.schemas import SchemaRegistry
 
@@ -26,11 +27,11 @@ WAIT_MS = 5_000
 MAX_NAMED = 5
 
 
-def findings(url: str, cluster: Cluster | None) -> Iterator[DoctorFinding]:
+def findings(access: RegistryAccess, cluster: Cluster | None) -> Iterator[DoctorFinding]:
     """:param cluster: whose topics are looked at; None for the registry alone."""
     from oncelog.cli.shared.registry_option import registry
 
-    with registry(url) as asked:
+    with registry(access) as asked:
         try:
             subjects = asked.subjects()
         except OncelogError as error:

@@ -12,7 +12,7 @@ import click
 from oncelog.cli.doctor.pipeline_tables import pipeline_of, table_diagnoses
 from oncelog.cli.shared.options import Cluster, cluster_options
 from oncelog.cli.shared.output import remark, show_json
-from oncelog.cli.shared.registry_option import registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def doctor(
     group: str,
     on_missing_marker: str,
     file: Path | None,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     cluster: Cluster,
 ) -> None:
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
@@ -61,7 +61,7 @@ def doctor(
       oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
     """
     pipeline = None if file is None else pipeline_of(file, checkpoint)
-    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline, schema_registry or "")
+    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline, schema_registry)
     only_tables = pipeline is not None and not pipeline.writes_topics and not group
     found: Sequence[Diagnosis | TableDiagnosis] = [
         *([] if only_tables else diagnoses(cluster, checkpoint, group, on_missing_marker)),
@@ -84,7 +84,7 @@ def doctor(
         raise click.exceptions.Exit(1)
 
 
-def _tables(cluster: Cluster, checkpoint: str, one: Pipeline, registry: str) -> Sequence[TableDiagnosis]:
+def _tables(cluster: Cluster, checkpoint: str, one: Pipeline, registry: RegistryAccess) -> Sequence[TableDiagnosis]:
     from oncelog.spark.sink.checkpoint import Checkpoint
 
     _check_folder(checkpoint)

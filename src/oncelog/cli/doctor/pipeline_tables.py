@@ -13,6 +13,7 @@ from oncelog.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from oncelog.cli.shared.registry_option import RegistryAccess
     from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.sink.checkpoint import Checkpoint
     from oncelog.spark.tables.doctor import TableDiagnosis
@@ -38,7 +39,7 @@ def pipeline_of(file: Path, checkpoint: str) -> Pipeline:
 
 
 def table_diagnoses(
-    one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: str, registry: str
+    one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: str, registry: RegistryAccess
 ) -> Sequence[TableDiagnosis]:
     """Predict what the next start will do with each table. Spark starts, to learn which columns the rows have.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.options import Cluster, cluster_options
-from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.packages import need_packages
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
     allow_changes: bool,
     hosts: tuple[str, ...],
     shared_login: bool,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     log_level: str,
     log_format: str,
     with_parent: bool,
@@ -54,7 +54,7 @@ def command(
     logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.
 
     With --schema-registry, keys and values are decoded by their schemas, which have a page too. Every visitor sees
-    what the registry shows to the user in its address.
+    what the registry shows to the user in its address or in --schema-registry-config.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def command(
         shared_login,
         frozenset(hosts),
         token or secrets.token_urlsafe(24),
-        schema_registry or None,
+        schema_registry,
     )
     if schema_registry:
         registry(schema_registry)  # an invalid address or a missing package is refused here

@@ -19,7 +19,7 @@ from oncelog.cli.doctor.pipeline_doctor import doctor
 from oncelog.cli.doctor.pipeline_tables import clean
 from oncelog.cli.shared.options import ENVIRONMENT
 from oncelog.cli.shared.output import draws_progress, remark
-from oncelog.cli.shared.registry_option import registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run(
     log: Path,
     metrics: str | None,
     console: str | None,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     as_json: bool,
 ) -> None:
     """Run the pipelines of FILE: Python functions with @pipeline, or a TOML file with source, SQL and sink.
@@ -132,7 +132,7 @@ def run(
                 once,
                 trigger,
                 on_written=measured.written,
-                registry=schema_registry or "",
+                registry=schema_registry,
                 report=remark,
             )
             _run(pipelines, run_settings, master, settings, log, as_json, report, measured)

@@ -15,7 +15,7 @@ from oncelog.cli.shared.completers import complete_groups, complete_topics
 from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
-from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
 from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
@@ -96,7 +96,7 @@ def command(
     form: str,
     key_separator: str | None,
     fields: tuple[str, ...],
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
     show_transactions: bool,
 ) -> None:
     """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
@@ -149,11 +149,11 @@ def command(
     _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
 
 
-def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, url: str | None) -> Line:
+def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, access: RegistryAccess) -> Line:
     line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
-    if not url:
+    if not access:
         return line
-    asked = registry(url)
+    asked = registry(access)
     from oncelog.cli.shared.schema_values import Decoding
 
     decoding = Decoding(asked)

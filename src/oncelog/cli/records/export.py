@@ -11,7 +11,7 @@ import click
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import Cluster, cluster_options, text
 from oncelog.cli.shared.output import counted, progress, remark, show_json
-from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.packages import need_packages
@@ -60,7 +60,7 @@ def command(
     malformed: str,
     part_bytes: int,
     skip_deleted: bool,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
 ) -> None:
     """Export the committed records of TOPIC into Parquet, CSV or a Delta table, each once.
 
@@ -136,16 +136,16 @@ def _reading(cluster: Cluster) -> ConsumerConfig:
     return ConsumerConfig.from_properties({**given, **fixed})
 
 
-def _open(export: Export, topic: str, url: str | None, *, nulls: bool) -> Mapping[str, TypedColumn]:
+def _open(export: Export, topic: str, access: RegistryAccess, *, nulls: bool) -> Mapping[str, TypedColumn]:
     begun = export.begun()
     typed: dict[str, TypedColumn] = {}
     schemas: Mapping[str, int] = {}
-    if url:
+    if access:
         from oncelog.export.exporting import schema_ids
         from oncelog.export.typed.reading import TypedColumn
         from oncelog.schemas.codecs import Codecs
 
-        asked = registry(url)
+        asked = registry(access)
         schemas = schema_ids(asked, topic, begun)
         codecs = Codecs(asked)
         typed = {part: TypedColumn(codecs, number, part, nulls=nulls) for part, number in schemas.items()}

@@ -17,7 +17,7 @@ from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import Cluster, cluster_options, text
 from oncelog.cli.shared.output import Advance, counted, progress, show_json
 from oncelog.cli.shared.properties import named_values
-from oncelog.cli.shared.registry_option import registry, registry_option
+from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
@@ -113,7 +113,7 @@ def command(
     transaction_size: int | None,
     value_schema: str | None,
     key_schema: str | None,
-    schema_registry: str | None,
+    schema_registry: RegistryAccess,
 ) -> None:
     """Write each line of standard input as a record, and say at the end how many were acknowledged.
 
@@ -275,11 +275,11 @@ def _size(source: BinaryIO) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _encoders(url: str | None, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
+def _encoders(access: RegistryAccess, topic: str, key_schema: str | None, value_schema: str | None) -> Encoders:
     """What the options for schemas ask for; a schema from a file is registered here."""
     if key_schema is None and value_schema is None:
         return AS_THEY_ARE
-    asked = registry(url)
+    asked = registry(access)
     from oncelog.cli.shared.schema_values import encoder
 
     return Encoders(

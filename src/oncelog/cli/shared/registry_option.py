@@ -1,12 +1,21 @@
-"""Which schema registry a command asks: the option that such commands have. Called by the commands."""
+"""Which schema registry a command asks, and how: the options that such commands have. Called by the commands.
+
+An address given with ``--schema-registry`` wins over that in the file, that over the environment.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.settings import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,29 +23,84 @@ if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
 
 ENVIRONMENT = "ONCELOG_SCHEMA_REGISTRY"
+PREFIX = "schema.registry."
 Function = TypeVar("Function", bound="Callable[..., Any]")
+RegistryAccess = Mapping[str, Any]
+"""The arguments of :class:`~oncelog.schemas.SchemaRegistry` by name, ``url`` among them; empty for no registry."""
+_ARGUMENTS = {
+    "url": "url",
+    "bearer.auth.token": "token",
+    "ssl.ca.location": "ca_file",
+    "ssl.certificate.location": "certificate",
+    "ssl.key.location": "key",
+}
+_USER = "basic.auth.user.info"
+_SOURCES = {
+    "basic.auth.credentials.source": {"USER_INFO": _USER, "URL": "url"},
+    "bearer.auth.credentials.source": {"STATIC_TOKEN": "bearer.auth.token"},
+}
+"""What Confluent's clients must be told, and what it must be with our other properties."""
 
 
 def registry_option(command: Function) -> Function:
-    """Add the option, and pass it to the command as its argument ``schema_registry``."""
-    return click.option(
+    """Add the options, and pass them to the command as its argument ``schema_registry``, a ``RegistryAccess``."""
+
+    @click.option(
         "--schema-registry",
-        envvar=ENVIRONMENT,
         metavar="URL",
         help=f"The schema registry: http://HOST:PORT, with USER:PASSWORD@ before the host.  [env: {ENVIRONMENT}]",
-    )(command)
+    )
+    @click.option(
+        "--schema-registry-config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="A properties file with the registry's TLS files and login, as Confluent's Python client names them.",
+    )
+    @functools.wraps(command)
+    def wrapped(*args: Any, schema_registry: str | None, schema_registry_config: Path | None, **options: Any) -> Any:
+        access = {} if schema_registry_config is None else _access(schema_registry_config)
+        url = schema_registry or access.get("url") or os.environ.get(ENVIRONMENT)
+        if schema_registry_config is not None and not url:
+            raise ConfigError(
+                f"{schema_registry_config} does not name the registry: add url=https://HOST:PORT, "
+                "or use --schema-registry URL"
+            )
+        return command(*args, schema_registry={**access, "url": url} if url else {}, **options)
+
+    return wrapped  # type: ignore[return-value]
 
 
-def registry(url: str | None) -> SchemaRegistry:
-    """The registry at this address.
+def registry(access: RegistryAccess) -> SchemaRegistry:
+    """The registry that the options name.
 
-    :raises ConfigError: no address was given.
+    :raises ConfigError: none is named, or it cannot be asked in this way.
     :raises OncelogError: the extra is not installed.
     """
-    if not url:
+    if not access:
         raise ConfigError(f"a schema registry is needed: --schema-registry URL, or {ENVIRONMENT}")
     from oncelog.schemas.codecs import need_schema_packages
     from oncelog.schemas.registry import SchemaRegistry
 
     need_schema_packages()
-    return SchemaRegistry(url)
+    return SchemaRegistry(**access)
+
+
+def _access(file: Path) -> dict[str, str]:
+    """:raises ConfigError: a property is not known, or contradicts another one."""
+    given = {name.removeprefix(PREFIX): value.strip() for name, value in given_properties(file, ()).items()}
+    known = (*_ARGUMENTS, _USER, *_SOURCES)
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"{file}: unknown property {name!r} of a schema registry's client{nearest(name, known)}")
+    for name, allowed in _SOURCES.items():
+        source = given.get(name)
+        if source is not None and (source not in allowed or allowed[source] not in given):
+            told = " or ".join(f"{one} with {needed}" for one, needed in allowed.items())
+            raise ConfigError(f"{file}: {name} takes {told}, not {source!r}")
+    access = {argument: given[name] for name, argument in _ARGUMENTS.items() if given.get(name)}
+    if _USER in given:
+        user, colon, access["password"] = given[_USER].partition(":")
+        if not user or not colon:
+            raise ConfigError(f"{file}: {_USER} takes USER:PASSWORD")
+        access["user"] = user
+    return access

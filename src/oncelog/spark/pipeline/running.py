@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from oncelog.spark.executors import Written
+    from oncelog.spark.schemas import Access
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class RunSettings:
     observers: Mapping[str, Observer] = field(default_factory=dict)
     paths: dict[str, dict[int, str]] = field(default_factory=dict)
     on_written: Callable[[str, Written], None] | None = None
-    registry: str = ""
+    registry: Access = ""
     report: Callable[[str], None] = logger.info
 
 

@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -64,6 +64,9 @@ interop: setup ## test with clients that need their own tools: kafkajs, franz-go
 
 aiokafka: $(STAMP) ## run aiokafka's own tests on oncelog's client; SOURCE=FOLDER with its tests if git cannot fetch them
 	$(PYTHON) -m tests.interop.aiokafka_suite $(SOURCE)
+
+confluent-registry: $(STAMP) ## run the registry tests of Confluent's Python client on our registry; SOURCE=FOLDER with a checkout of it if git cannot fetch one
+	$(PYTHON) -m tests.interop.confluent_registry_suite $(SOURCE)
 
 soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours, TESTS=tests/spark for some of them
 	$(PYTHON) -m pytest $(TESTS) -q -m soak --timeout 7200 --durations 15

@@ -42,6 +42,7 @@ ALONE = {
     "spark": "Spark",
     "executors": "Spark's executors write, on a cluster",
     "micro-batches": "Spark's micro-batches, small and large",
+    "schema-registry": "the schema registry",
     "kills": "Spark's driver killed",
 }
 
@@ -136,6 +137,10 @@ def main() -> None:
             from benchmarks import kit
 
             kit.costs(run.rounds, run.add, quick=options.quick)
+        if "schema-registry" in chosen:
+            from benchmarks import schema_registry
+
+            schema_registry.speeds(run.rounds, run.add, quick=options.quick)
         if "executors" in chosen:
             from benchmarks import executors
 

@@ -207,18 +207,18 @@ class _Consuming:
             @wraps(read)
             def traced(*args: Any, **kwargs: Any) -> Any:
                 began_ns = time.time_ns()
-                return self._told(read(*args, **kwargs), began_ns)
+                return self._traced(read(*args, **kwargs), began_ns)
 
             return traced
 
         @wraps(read)
         async def traced_later(*args: Any, **kwargs: Any) -> Any:
             began_ns = time.time_ns()
-            return self._told(await read(*args, **kwargs), began_ns)
+            return self._traced(await read(*args, **kwargs), began_ns)
 
         return traced_later
 
-    def _told(self, found: Any, began_ns: int) -> Any:
+    def _traced(self, found: Any, began_ns: int) -> Any:
         if isinstance(found, Mapping):
             records = [record for some in found.values() for record in some]
         else:

@@ -19,8 +19,8 @@ from confluent_kafka import Producer as ConfluentProducer
 
 import oncelog
 from oncelog.faults.control import FaultControl
+from oncelog.faults.fault_texts import add_fault
 from oncelog.faults.rules import FaultError, Faults
-from oncelog.faults.spoken import add_fault
 from tests.cli.conftest import call
 
 

@@ -171,6 +171,8 @@ RENAMED = {
     r"\bforget_routes\b": "forget_patterns",
     r"hand(?:s|ed)?_on(?![a-z])": "resume",
     r"time_out": "timeout",
+    r"\bgo_on\b": "resume",
+    r"\bis_wide\b|\bgiving_back\b": "has_many_partitions, free",
 }
 """Private words that are gone, and the field's."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from oncelog.broker.limits.answer_memory import AnswerTooLong
 from oncelog.broker.limits.long_requests import MAY_WAIT_LONG
-from oncelog.broker.requests.answers import encoded, encoded_in_chunks, giving_back, parts_of, size_of
+from oncelog.broker.requests.answers import encoded, encoded_in_chunks, freeing, parts_of, size_of
 from oncelog.broker.requests.context import RequestContext, RequestState
 from oncelog.broker.requests.parking import Park, ParkReason, carry_out
 from oncelog.broker.requests.session import Part
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
-"""APIs whose handlers set ``is_wide``: the size of their answers is not examined."""
+"""APIs whose handlers set ``has_many_partitions``: the size of their answers is not examined."""
 T = TypeVar("T")
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
@@ -130,7 +130,7 @@ class RequestLife:
             return
         if ports.requests is not None:
             self._measure(ports.requests, context, answer)
-        if answer is not None and (context.is_wide or (context.api_key not in SHORT and answer.is_long())):
+        if answer is not None and (context.has_many_partitions or (context.api_key not in SHORT and answer.is_long())):
             work = self._encode_in_chunks(context, answer)
             encoded_later = ports.tasks.begin(work, context.channel, owner=context, continues=True)
             parts: Sequence[Part] = yield _parked_if_wide(context, encoded_later)
@@ -187,7 +187,7 @@ class RequestLife:
             parts = yield from encoded_in_chunks(context, answer)
         structures = yield from parts_of(answer)
         del answer
-        tasks.begin(giving_back(structures))
+        tasks.begin(freeing(structures))
         return parts
 
     def _charge(self, context: RequestContext) -> None:
@@ -228,4 +228,4 @@ class RequestLife:
 
 def _parked_if_wide(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
     """A request of many partitions is handled in chunks, and later requests of its connection wait."""
-    return Park(context, ParkReason.MANY_PARTITIONS, later) if context.is_wide else later
+    return Park(context, ParkReason.MANY_PARTITIONS, later) if context.has_many_partitions else later

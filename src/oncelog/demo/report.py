@@ -104,8 +104,8 @@ def _topics(outcome: DemoOutcome) -> str:
 
 
 def _differences(outcome: DemoOutcome) -> str:
-    told = [text for proof in outcome.proofs for text in proof.differences]
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in told) + "</ul>" if told else ""
+    texts = [text for proof in outcome.proofs for text in proof.differences]
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
 def _crashes(outcome: DemoOutcome) -> str:

@@ -47,7 +47,7 @@ class CsvFile:
         try:
             given = json.loads(last)
             self._committed, self._columns = int(given["size_bytes"]), list(given["columns"])
-            told = str(given["progress"])
+            text = str(given["progress"])
         except (ValueError, KeyError, TypeError) as error:
             raise ExportError(f"{self._beside} does not say how far the export is: {error!r}") from error
         size = self._path.stat().st_size if self._path.exists() else 0
@@ -56,7 +56,7 @@ class CsvFile:
                 f"{self._path} has {size} bytes, and {self._beside.name} says {self._committed}: somebody has changed "
                 "it; remove both to export again from the beginning"
             )
-        return ExportProgress.from_json(told, str(self._beside))
+        return ExportProgress.from_json(text, str(self._beside))
 
     def _locked(self) -> BinaryIO:
         import fcntl

@@ -25,8 +25,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from oncelog.errors import OncelogError
+from oncelog.faults.fault_texts import add_fault, do, do_parts, make_fault
 from oncelog.faults.rules import Fault, FaultError, Faults
-from oncelog.faults.spoken import add_fault, do, do_parts, make_fault
 
 LARGEST_BODY = 64 * 1024
 PATIENCE_S = 60

@@ -60,11 +60,11 @@ class _Edited:
     def throttle(self, wait_ms: int) -> None:
         self._channel.throttle(wait_ms)
 
-    def hold(self) -> None:
-        self._channel.hold()
+    def pause_requests(self) -> None:
+        self._channel.pause_requests()
 
-    def go_on(self, slot: int) -> None:
-        self._channel.go_on(slot)
+    def resume_requests(self, slot: int) -> None:
+        self._channel.resume_requests(slot)
 
     def close(self, reason: str) -> None:
         self._channel.close(reason)

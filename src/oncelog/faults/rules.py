@@ -349,14 +349,14 @@ def _can_match(match: Match, action: Action) -> None:
         return
     name = match.api.name.title().replace("_", "")
     reader = READERS.get(match.api, Reader())
-    told = {
+    readers = {
         "topic": reader.topics,
         "partition": reader.topics,
         "transactional_id": reader.transactional_ids,
         "group": reader.groups,
     }
-    for field, tells in told.items():
-        if getattr(match, field) is not None and tells is None:
+    for field, reads in readers.items():
+        if getattr(match, field) is not None and reads is None:
             raise FaultError(f"a {name} request names no {field}, so this fault could never strike")
     if match.partition is not None and match.api in (ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS):
         raise FaultError(f"a {name} request names no partition, so this fault could never strike")

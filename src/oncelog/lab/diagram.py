@@ -99,7 +99,7 @@ def _event(number: int, event: StoryEvent, lanes: dict[str, float], y: float, la
     lines = textwrap.wrap(words, int((layout.width - 48) / character)) or [""]
     width = max(map(len, lines)) * character
     middle = min(max((start + end) / 2, width / 2 + 30), layout.width - width / 2 - 12)
-    told = _text(2, y + 13, str(number), "start", "number")
+    numeral = _text(2, y + 13, str(number), "start", "number")
     label = "".join(_text(middle, y + 13 + _LINE * index, line, "middle") for index, line in enumerate(lines))
     height = _LINE * len(lines)
     kind = f"{event.kind.value} {event.fate.value}"
@@ -109,9 +109,9 @@ def _event(number: int, event: StoryEvent, lanes: dict[str, float], y: float, la
             f'height="{height + 5:g}" rx="5"/>'
         )
         mark = "log" if event.kind is StoryKind.LOG else "note"
-        return f'<g class="{mark}">{told}{box}{label}</g>', height + 14
+        return f'<g class="{mark}">{numeral}{box}{label}</g>', height + 14
     arrow = _arrow(start, end, y + height + 4, event.fate)
-    return f'<g class="{kind}">{told}{label}{arrow}</g>', height + 20
+    return f'<g class="{kind}">{numeral}{label}{arrow}</g>', height + 20
 
 
 def _arrow(start: float, end: float, y: float, fate: StoryFate) -> str:

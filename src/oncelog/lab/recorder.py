@@ -88,21 +88,21 @@ class Recorder:
             _, position = decode_response_header(frame, header.api_key, header.api_version)
             answer = response_type(header.api_key).decode(frame, header.api_version, position)
             shown = _SHOWN[ApiKey(header.api_key)]
-            error, told = shown.answer(asked.request, answer)
+            error, description = shown.answer(asked.request, answer)
             if error is not Error.NONE:
-                told = error.name, {"error": error.name}
+                description = error.name, {"error": error.name}
             elif header.api_key == ApiKey.PRODUCE:
-                told = self._produced(asked.request, told)
-            text, fields = told
+                description = self._produced(asked.request, description)
+            text, fields = description
             fate = (
                 StoryFate.LOST if not arrived else StoryFate.REFUSED if error is not Error.NONE else StoryFate.ARRIVED
             )
             fields = {"api": _name(header.api_key), **fields}
             self._add(StoryEvent(StoryKind.ANSWER, asked.lane, asked.actor, text, fate, fields))
 
-    def _produced(self, request: Any, told: Told) -> Told:
+    def _produced(self, request: Any, description: Told) -> Told:
         """Where a batch was stored; an earlier answer shows whether it had been stored before."""
-        text, fields = told
+        text, fields = description
         header = next(_batches(request), (None, ()))[0]
         offset = fields["base_offset"]
         if header is None or not isinstance(offset, int) or header.producer_id < 0:
@@ -280,8 +280,8 @@ def _describe_producers(request: Any) -> Told:
 def _producers(request: Any, answer: Any) -> tuple[Error, Told]:
     part = answer.topics[0].partitions[0]
     opened = [(state.producer_id, state.current_txn_start_offset) for state in part.active_producers]
-    told = [f"PID {pid} has a transaction open from offset {start}" for pid, start in opened if start >= 0]
-    return Error(part.error_code), (", ".join(told) or "no transaction is open", {"open": told})
+    open_ones = [f"PID {pid} has a transaction open from offset {start}" for pid, start in opened if start >= 0]
+    return Error(part.error_code), (", ".join(open_ones) or "no transaction is open", {"open": open_ones})
 
 
 def _describe(request: Any) -> Told:

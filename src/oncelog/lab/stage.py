@@ -65,7 +65,7 @@ class Stage:
         """What raw clients may send; all of it to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
-        self._told: set[tuple[str, int]] = set()
+        self._reported: set[tuple[str, int]] = set()
         self._closing = contextlib.ExitStack()
         own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
         self.topic = own + _TOPIC
@@ -225,9 +225,9 @@ class Stage:
             return []
         events = []
         for timestamp, offset, state in found:
-            if (transactional_id, offset) in self._told or not state.startswith(("Prepare", "Complete")):
+            if (transactional_id, offset) in self._reported or not state.startswith(("Prepare", "Complete")):
                 continue
-            self._told.add((transactional_id, offset))
+            self._reported.add((transactional_id, offset))
             rank = 0 if state.startswith("Prepare") else 2
             events.append((timestamp, rank, StoryEvent(StoryKind.LOG, lane, lane, state, fields={"state": state})))
         return events
@@ -286,9 +286,9 @@ async def _history(servers: str, login: Mapping[str, str], transactional_id: str
         found = []
         async for batch in stored_batches(admin, name, first, end):
             for record in batch.records:
-                told = transition(record)
-                if told is not None and told[0] == transactional_id and told[1] is not None:
-                    found.append((record.timestamp, record.offset, told[1].state.label))
+                change = transition(record)
+                if change is not None and change[0] == transactional_id and change[1] is not None:
+                    found.append((record.timestamp, record.offset, change[1].state.label))
         return found
 
 

@@ -303,10 +303,10 @@ def _add_shell(page: Exposition, shell: Shell, watch: LoopWatch) -> None:
         page.add(f"{confluent}connection_creation_rate", round(watch.rates.per_second(("opened", listener)), 3), at)
         page.add(f"{confluent}connection_close_rate", round(watch.rates.per_second(("closed", listener)), 3), at)
     for (name, software, listener), count in by_software.items():
-        told = labels(clientSoftwareName=name, clientSoftwareVersion=software, listener=listener, networkProcessor=0)
-        page.add(f"{strimzi}connections_software", count, told)
-        told = labels(client_software_name=name, client_software_version=software, listener=listener)
-        page.add(f"{confluent}connections", count, told)
+        names = labels(clientSoftwareName=name, clientSoftwareVersion=software, listener=listener, networkProcessor=0)
+        page.add(f"{strimzi}connections_software", count, names)
+        names = labels(client_software_name=name, client_software_version=software, listener=listener)
+        page.add(f"{confluent}connections", count, names)
     idle = round(watch.idle, 4)
     page.add("kafka_network_socketserver_networkprocessoravgidle_percent", idle)
     page.add("kafka_network_socketserver_networkprocessoravgidlepercent", idle)
@@ -329,14 +329,14 @@ def _add_shell(page: Exposition, shell: Shell, watch: LoopWatch) -> None:
 
 def _add_durations_ms(page: Exposition, name: str, durations: Durations, at: str = "") -> None:
     values = durations.quantiles_ms(quantile for _, quantile in QUANTILES)
-    told = ((text, round(value, 4)) for (text, _), value in zip(QUANTILES, values, strict=True))
-    page.add_summary(name, told, durations.count, None, at)
+    points = ((text, round(value, 4)) for (text, _), value in zip(QUANTILES, values, strict=True))
+    page.add_summary(name, points, durations.count, None, at)
 
 
 def _add_durations_s(page: Exposition, name: str, durations: Durations, at: str = "") -> None:
     values = durations.quantiles_ms(quantile for _, quantile in QUANTILES)
-    told = ((text, round(value / 1000, 9)) for (text, _), value in zip(QUANTILES, values, strict=True))
-    page.add_summary(name, told, durations.count, round(durations.sum_ns / 1e9, 9), at)
+    points = ((text, round(value / 1000, 9)) for (text, _), value in zip(QUANTILES, values, strict=True))
+    page.add_summary(name, points, durations.count, round(durations.sum_ns / 1e9, 9), at)
 
 
 def _add_requests(page: Exposition, requests: RequestMetrics) -> None:

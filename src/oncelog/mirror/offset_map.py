@@ -147,8 +147,8 @@ class MirrorState:
         """
         try:
             named = json.loads(key or b"null")
-            told = None if value is None else json.loads(value)
-            self._apply(named, told)
+            content = None if value is None else json.loads(value)
+            self._apply(named, content)
         except (ValueError, KeyError, TypeError) as error:
             raise MapError(f"the mirror's topic contains a record that no mirror has written (key {key!r})") from error
 

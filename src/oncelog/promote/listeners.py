@@ -137,14 +137,14 @@ def _check(
     for name in (INTERNAL, CONTROLLER):
         if name in places:
             raise ConfigError(f"the promoted node has a listener {name} of its own: give that of clients another name")
-    told = [*places.items(), (CONTROLLER, controller), (INTERNAL, internal)]
-    for name, address in [*told, *((listener.name, listener.address) for listener in clients)]:
+    taken = [*places.items(), (CONTROLLER, controller), (INTERNAL, internal)]
+    for name, address in [*taken, *((listener.name, listener.address) for listener in clients)]:
         if not address.port:
             raise ConfigError(f"listener {name} has no port that clients could know: give it one with --listen")
-    for name, address in told:
+    for name, address in taken:
         if address.host in ("0.0.0.0", "::"):
             raise ConfigError(
-                f"listener {name} is reached by no client at {address.host}: name the host in advertised.listeners, "
+                f"no client can reach listener {name} at {address.host}: name the host in advertised.listeners, "
                 f"or with --listen, --controller or --internal"
             )
     if listen is not None and given.get(LISTENERS):

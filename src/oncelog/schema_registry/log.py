@@ -142,7 +142,7 @@ class SchemasLog:
 
 
 def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[Entry]:
-    """The record, or nothing if it is damaged: it is skipped and told, as Confluent's registry does."""
+    """The record, or nothing if it is damaged: it is skipped and reported, as Confluent's registry does."""
     try:
         named = decode_key(key)
         return [] if named is None else [Entry(named, decode_value(value), aborted)]

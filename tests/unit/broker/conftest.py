@@ -36,11 +36,11 @@ class RecordingChannel:
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
         self.answers.append(b"".join(bytes(part) for part in parts))  # type: ignore[arg-type]
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         """Each request here is answered before the next one."""
 
-    def go_on(self, slot: int) -> None:
-        """As for ``hold``."""
+    def resume_requests(self, slot: int) -> None:
+        """As for ``pause_requests``."""
 
     def close(self, reason: str) -> None:
         self.closed = reason

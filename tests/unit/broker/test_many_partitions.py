@@ -46,10 +46,10 @@ class Asked(RecordingChannel):
         sent = encode_request(self._kind, version, 7, "test", request.encode(version))
         broker.receive(self, 0, memoryview(bytes(sent))[4:], NOW_MS)
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         self.held = True
 
-    def go_on(self, slot: int) -> None:
+    def resume_requests(self, slot: int) -> None:
         assert self.answers, "others may start before it is answered"
         self.held = False
 

@@ -270,8 +270,8 @@ class Coordinators:
         }
         if topic not in names:
             return config.default_replication_factor
-        told = config.static.get(names[topic])
-        return int(told) if told is not None else INTERNAL_REPLICAS
+        given = config.static.get(names[topic])
+        return int(given) if given is not None else INTERNAL_REPLICAS
 
     def moved(self, partition: TopicPartition, *, has_leader: bool, now_ms: int) -> None:
         """Another node, or none, leads an internal partition: its state is read from its log again."""

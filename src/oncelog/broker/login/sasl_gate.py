@@ -230,8 +230,8 @@ class SaslGate:
         if make is None:
             answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
             # A client out of step may send anything here, even a password: only valid names (RFC 4422) are shown.
-            told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
-            reason = f"the SASL mechanism {told} is not enabled"
+            quoted = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
+            reason = f"the SASL mechanism {quoted} is not enabled"
             self._end(channel, now_ms, reason, None if self._is_renewal else (slot, header, answer))
             return
         if self._is_renewal and name != self._name:

@@ -67,7 +67,7 @@ def encoded_in_chunks(context: RequestContext, response: Message) -> Work[list[P
 
 
 def parts_of(response: Message) -> Work[list[Struct]]:
-    """All structures of a long answer, nested ones first, as :func:`giving_back` needs them."""
+    """All structures of a long answer, nested ones first, as :func:`freeing` needs them."""
     parts: list[Struct] = [response]
     leaves: list[Struct] = []
     for number, part in enumerate(parts, 1):
@@ -80,7 +80,7 @@ def parts_of(response: Message) -> Work[list[Struct]]:
     return leaves + parts[::-1]
 
 
-def giving_back(parts: list[Struct]) -> Work[None]:
+def freeing(parts: list[Struct]) -> Work[None]:
     """Release the memory of a long answer that was written, in chunks: freeing all of it at once takes milliseconds.
 
     Nothing else refers to the parts by now. The last ones are released first, because a part lives as long as the

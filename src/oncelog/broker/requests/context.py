@@ -51,7 +51,7 @@ class RequestContext:
     may_be_repeated: bool = False
     """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended),
     Fetch (answered at once, with records) and OffsetCommit (the offset of one partition was committed at once)."""
-    is_wide: bool = False
+    has_many_partitions: bool = False
     """Whether it names so many partitions that it is handled and answered in chunks, and is parked meanwhile. Set by
     Produce and Fetch, whose answers are not examined."""
     is_long: bool = False

@@ -48,14 +48,14 @@ class Park(Generic[T]):
         self.reason = reason
         self.until = until
         request.parks += 1
-        request.channel.hold()
+        request.channel.pause_requests()
 
     def end(self) -> None:
         """The request has continued. When its last park ends, the connection may start further requests."""
         request = self._request
         request.parks -= 1
         if not request.parks:
-            request.channel.go_on(request.slot)
+            request.channel.resume_requests(request.slot)
         capacity, request.park_capacity = request.park_capacity, None
         if capacity is not None:
             capacity.resolve(None)

@@ -112,14 +112,14 @@ class Channel(Protocol):
         """Pause reading requests from this connection for ``wait_ms``: the client has exceeded its quota."""
         ...
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         """Start no further request of this connection, not even a Produce, until the current one is answered."""
         ...
 
-    def go_on(self, slot: int) -> None:
-        """End the hold of a Produce: later requests may start before its answer is sent.
+    def resume_requests(self, slot: int) -> None:
+        """End the pause for a Produce: later requests may start before its answer is sent.
 
-        No effect if a later request had started before the hold: that one may be held, too.
+        No effect if a later request had started before the pause: that one may be parked, too.
         """
         ...
 

@@ -67,13 +67,13 @@ def refusal(api_key: int, version: int, request: Any, error: Error, message: str
     if key == ApiKey.PRODUCE and request.acks == 0:
         return None
     default = MESSAGES[error]
-    told = None if key in WITHOUT_MESSAGE else default if key in WITH_DEFAULT_MESSAGE else message or default
+    message = None if key in WITHOUT_MESSAGE else default if key in WITH_DEFAULT_MESSAGE else message or default
     kind = response_type(key)
-    values = {**_errors(kind, error, told), **(_of_version(_FIXED.get(key, ()), version) or {})}
+    values = {**_errors(kind, error, message), **(_of_version(_FIXED.get(key, ()), version) or {})}
     each = _of_version(_ENTRIES.get(key, ()), version)
     if each is not None:
         responses = import_module(f"oncelog.protocol.generated.{key.name.lower()}_response")
-        values[each.field] = _entries(responses, each, request, error, told)
+        values[each.field] = _entries(responses, each, request, error, message)
     return kind(**values)
 
 
@@ -82,26 +82,26 @@ def _of_version(rows: Sequence[tuple[int, T]], version: int) -> T | None:
     return next((row for first, row in reversed(rows) if version >= first), None)
 
 
-def _errors(kind: type, error: Error, told: str | None) -> dict[str, Any]:
+def _errors(kind: type, error: Error, message: str | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in getattr(kind, "__slots__", ()):
         if field in ("error_code", "partition_error_code"):
             values[field] = error
         elif field == "error_message":
-            values[field] = told
+            values[field] = message
     return values
 
 
-def _entries(responses: ModuleType, each: Each, request: Any, error: Error, told: str | None) -> list[Any]:
+def _entries(responses: ModuleType, each: Each, request: Any, error: Error, message: str | None) -> list[Any]:
     kind = getattr(responses, each.kind)
-    always = {**_errors(kind, error, told), **each.fixed}
+    always = {**_errors(kind, error, message), **each.fixed}
     made = []
     for asked in (each.asked(request) if callable(each.asked) else getattr(request, each.asked)) or ():
         values = always | {
             field: asked if name == ITSELF else getattr(asked, name) for field, name in each.same.items()
         }
         if each.inner is not None:
-            values[each.inner.field] = _entries(responses, each.inner, asked, error, told)
+            values[each.inner.field] = _entries(responses, each.inner, asked, error, message)
         made.append(kind(**values))
     return made
 

@@ -95,7 +95,7 @@ class Flushing:
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""
         metadata = self._ports.metadata_sync
-        if not metadata.is_settled and metadata.holds_back(partition):
+        if not metadata.is_settled and metadata.delays_sync_of(partition):
             return
         self._dirty[partition] = None
         log = partition.log

@@ -276,7 +276,7 @@ class MetadataSync:
         if self.failure is not None and partition.topic_id in self._topics:
             partition.flush_failed(self.failure)
 
-    def holds_back(self, partition: Partition) -> bool:
+    def delays_sync_of(self, partition: Partition) -> bool:
         """Whether a partition may not be synced yet; once it may, it is passed to ``flushing``."""
         if self._topics and partition.topic_id in self._topics:
             self._partitions[partition] = None

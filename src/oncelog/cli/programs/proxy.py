@@ -13,8 +13,8 @@ from oncelog.cli.shared.output import cleaning_up, remark, show_json
 from oncelog.cli.shared.properties import given_properties
 from oncelog.client.core.config import ClientConfig
 from oncelog.faults.control import FaultControl
+from oncelog.faults.fault_texts import KINDS, add_fault
 from oncelog.faults.proxy import FaultProxy
-from oncelog.faults.spoken import KINDS, add_fault
 from oncelog.server.listener_settings import Address
 
 _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs in towards the brokers."

@@ -123,8 +123,8 @@ def api_name(api_key: int) -> str:
 
 def _not_offered(api_key: int, version: int) -> str:
     release = first_with(ApiKey(api_key), version)
-    told = "" if release is None else f": Apache Kafka has it since {release}"
-    return f"{api_name(api_key)} {version} is not offered{told}"
+    since = "" if release is None else f": Apache Kafka has it since {release}"
+    return f"{api_name(api_key)} {version} is not offered{since}"
 
 
 # --- connections

@@ -241,13 +241,13 @@ class OffsetRequests:
             error, guard = verification
             shard = self._runtime.shard(partition.partition)
             if error is not NONE or shard is None:
-                told = Error.NOT_COORDINATOR if shard is None else client_error(error)
-                return Deferred.of(_all_refused(answer, told))
+                refusal = Error.NOT_COORDINATOR if shard is None else client_error(error)
+                return Deferred.of(_all_refused(answer, refusal))
             check = self._may_commit_in_transaction(shard, request)
             refused = check if isinstance(check, Error) else self._refused(decided, topics, check)
             if refused is not NONE:
-                told = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
-                return Deferred.of(_all_refused(answer, told))
+                refusal = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
+                return Deferred.of(_all_refused(answer, refusal))
             apply = partial(shard.offsets_committed, decided.committed, producer.producer_id)
             written = shard.write(decided.written, now_ms, producer, guard, apply=apply)
             return written.map(lambda error: _all_refused(answer, client_error(error)))
@@ -434,7 +434,7 @@ def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[Off
         response.topics.append(OffsetCommitResponseTopic(topic.topic, topic.topic_id, []))
         return response.topics[-1].partitions
 
-    yield from _tell(topics, outcomes, add, OffsetCommitResponsePartition)
+    yield from _add_outcomes(topics, outcomes, add, OffsetCommitResponsePartition)
     return response
 
 
@@ -445,26 +445,26 @@ def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks
         response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, []))
         return response.topics[-1].partitions
 
-    yield from _tell(topics, outcomes, add, TxnOffsetCommitResponsePartition)
+    yield from _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)
     return response
 
 
-Told = TypeVar("Told", OffsetCommitResponsePartition, TxnOffsetCommitResponsePartition)
+Outcome = TypeVar("Outcome", OffsetCommitResponsePartition, TxnOffsetCommitResponsePartition)
 
 
-def _tell(
+def _add_outcomes(
     topics: Sequence[_Commits],
     outcomes: Outcomes,
-    add: Callable[[_Commits], list[Told]],
-    partition_outcome: Callable[[int, Error], Told],
+    add: Callable[[_Commits], list[Outcome]],
+    partition_outcome: Callable[[int, Error], Outcome],
 ) -> Chunks[None]:
     """Report each partition's outcome, in the list that ``add`` makes for its topic."""
     looked_at = 0
     for number, topic in enumerate(topics):
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
-        told = add(topic)
+        listed = add(topic)
         for partition, error in zip(topic.partitions, errors, strict=False):
-            told.append(partition_outcome(partition.partition_index, error))
+            listed.append(partition_outcome(partition.partition_index, error))
             looked_at += 1
             if not looked_at % PARTITIONS_IN_A_CHUNK:
                 yield

@@ -410,10 +410,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.resume_reading()
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         self._only_produce = False
 
-    def go_on(self, slot: int) -> None:
+    def resume_requests(self, slot: int) -> None:
         if slot == self._next_slot - 1:
             self._only_produce = True
         self._server.wants_write(self)  # which resumes those that waited

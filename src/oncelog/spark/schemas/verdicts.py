@@ -34,21 +34,21 @@ class Verdicts:
     """The answers about one pipeline's ids since its batch began."""
 
     def __init__(self, context: SparkContext) -> None:
-        self._told = context.accumulator({}, _Union())
+        self._answers = context.accumulator({}, _Union())
 
     def begin(self) -> None:
         """A batch begins; on the driver."""
-        self._told.value = {}
+        self._answers.value = {}
 
     def add(self, verdicts: Mapping[int, str]) -> None:
         """Add answers, in a task."""
-        self._told.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
+        self._answers.add({schema_id: frozenset([verdict]) for schema_id, verdict in verdicts.items()})
 
     def observe(self, step: BatchStep, batch_id: int | None) -> None:
         """Before the batch is committed. Raises SinkRefused if two answers about an id differ."""
         if step is not BatchStep.MARKER_ADDED:
             return
-        differing = sorted(schema_id for schema_id, verdicts in self._told.value.items() if len(verdicts) > 1)
+        differing = sorted(schema_id for schema_id, verdicts in self._answers.value.items() if len(verdicts) > 1)
         if differing:
             raise SinkRefused(
                 f"While a batch was read, the schema registry answered differently about schema id {differing[0]}: "

@@ -198,9 +198,9 @@ class Failure:
     timeline: Timeline
 
     def __str__(self) -> str:
-        told = "\n".join(f"  {trouble}" for trouble in self.troubles) or "  none"
+        shown = "\n".join(f"  {trouble}" for trouble in self.troubles) or "  none"
         return (
-            f"seed {self.seed} fails with {type(self.error).__name__}: {self.error}\ntroubles needed for it:\n{told}\n"
+            f"seed {self.seed} fails with {type(self.error).__name__}: {self.error}\ntroubles needed for it:\n{shown}\n"
             f"the last of {self.timeline.count} lines of what happened (simulated seconds, who, what):\n"
             f"{self.timeline.text(LAST_LINES)}"
         )

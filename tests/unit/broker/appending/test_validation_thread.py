@@ -75,10 +75,10 @@ class Peer(RecordingChannel):
         super().__init__()
         self.held = 0
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         self.held += 1
 
-    def go_on(self, slot: int) -> None:
+    def resume_requests(self, slot: int) -> None:
         self.held = 0
 
     def parts(self, version: int = VERSION) -> list[PartitionProduceResponse]:

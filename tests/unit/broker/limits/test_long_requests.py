@@ -71,7 +71,7 @@ class Peer(RecordingChannel):
         self.connection_id = Peer.made
         self.holds = False
 
-    def hold(self) -> None:
+    def pause_requests(self) -> None:
         self.holds = True
 
 

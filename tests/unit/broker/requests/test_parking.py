@@ -155,7 +155,7 @@ def test_between_two_parks_no_other_request_is_started(
         yield Park(context, ParkReason.WRITE, second)
 
     result = carry_out(steps())
-    monkeypatch.setattr(peer, "go_on", released.append)
+    monkeypatch.setattr(peer, "resume_requests", released.append)
     first.resolve(None)
     assert released == []
     if fails:

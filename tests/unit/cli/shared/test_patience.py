@@ -83,15 +83,15 @@ def test_without_a_command_nobody_is_told_and_nothing_is_counted() -> None:
 
 
 def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from oncelog.client.aio.connection import telling
+    from oncelog.client.aio.connection import wait_reports
 
     monkeypatch.setattr(patience, "PATIENCE_S", 0)
-    monkeypatch.setattr(telling, "TICK_MS", 1)
+    monkeypatch.setattr(wait_reports, "TICK_MS", 1)
     told = asyncio.Event()
     monkeypatch.setattr(patience, "remark", lambda text: (print(text), told.set()))
 
     async def wait() -> None:
-        with waits_reported(), telling.waiting(HOST, "start()", 60):
+        with waits_reported(), wait_reports.waiting(HOST, "start()", 60):
             await told.wait()
 
     asyncio.run(wait())

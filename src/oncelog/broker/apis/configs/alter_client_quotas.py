@@ -52,14 +52,14 @@ def _alter(ports: QuotaPorts, request: AlterClientQuotasRequest) -> Work[AlterCl
         yield
     ports.quotas_changed()
     answers: list[EntryData] = []
-    for told in in_parts(list(results.items()), ENTRIES_IN_A_CHUNK):
+    for answered in in_parts(list(results.items()), ENTRIES_IN_A_CHUNK):
         answers += [
             EntryData(
                 error_code=error,
                 error_message=message,
                 entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
             )
-            for entity, (error, message) in told
+            for entity, (error, message) in answered
         ]
         yield
     return AlterClientQuotasResponse(entries=answers)

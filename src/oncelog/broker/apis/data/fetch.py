@@ -177,7 +177,7 @@ class _WideFetch:
         request: FetchRequest,
         isolation: IsolationLevel,
     ) -> None:
-        context.is_wide = True
+        context.has_many_partitions = True
         self._response: Deferred[FetchResponse] = Deferred()
         self._ports = ports
         self._context = context
@@ -334,9 +334,9 @@ def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[A
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
     for part in in_parts(answers, PARTITIONS_IN_A_CHUNK):
-        told = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
-        _add_by_topic(response.responses, told)
-        for answer in told:
+        news = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
+        _add_by_topic(response.responses, news)
+        for answer in news:
             if not answer.size_bytes:
                 continue
             partition = partition_of(ports, answer.key)

@@ -40,7 +40,7 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
     """
     version, topics = context.api_version, request.topic_data
     if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
-        context.is_wide = True
+        context.has_many_partitions = True
         chunks = ports.tasks.begin(_append_each(ports, context, request), owner=context).flat_map(gather)
         return chunks.flat_map(
             lambda parts: ports.tasks.begin(

@@ -215,12 +215,12 @@ class TransactionsAdmin(AdminConnection):
         return fenced
 
 
-def _producer_state(told: DescribedProducer) -> ProducerState:
+def _producer_state(described: DescribedProducer) -> ProducerState:
     return ProducerState(
-        told.producer_id,
-        told.producer_epoch,
-        told.last_sequence,
-        told.last_timestamp,
-        told.coordinator_epoch,
-        told.current_txn_start_offset,
+        described.producer_id,
+        described.producer_epoch,
+        described.last_sequence,
+        described.last_timestamp,
+        described.coordinator_epoch,
+        described.current_txn_start_offset,
     )

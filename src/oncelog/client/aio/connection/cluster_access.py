@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from oncelog.client.aio.connection.network import Network
-from oncelog.client.aio.connection.telling import waiting
+from oncelog.client.aio.connection.wait_reports import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import (
     IllegalStateError,

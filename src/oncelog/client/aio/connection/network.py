@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client.aio.connection.connection import NEVER_MS, BrokerConnection, Request
-from oncelog.client.aio.connection.telling import waiting
+from oncelog.client.aio.connection.wait_reports import waiting
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import KafkaConnectionError, error_for
 from oncelog.client.core.config import ClientConfig

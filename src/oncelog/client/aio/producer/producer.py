@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
 
 from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
-from oncelog.client.aio.connection.telling import waiting
+from oncelog.client.aio.connection.wait_reports import waiting
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.producer.deliveries import Deliveries
 from oncelog.client.aio.producer.hand_batch import Batch, HandBatchOutcome, RecordHeaders

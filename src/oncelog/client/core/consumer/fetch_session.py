@@ -54,11 +54,11 @@ class ClientFetchSession:
         :param ids: the topics' ids.
         """
         full = self.epoch == 0
-        told: dict[TopicPartition, tuple[bytes, int, int]] = {}
+        asked: dict[TopicPartition, tuple[bytes, int, int]] = {}
         topics: dict[str, list[FetchPartition]] = {}
         for name, (offset, epoch) in wanted.items():
-            told[name] = (ids[name.topic], offset, epoch)
-            if not full and self.known.get(name) == told[name]:
+            asked[name] = (ids[name.topic], offset, epoch)
+            if not full and self.known.get(name) == asked[name]:
                 continue
             topics.setdefault(name.topic, []).append(
                 FetchPartition(
@@ -71,9 +71,9 @@ class ClientFetchSession:
         forgotten: dict[tuple[str, bytes], list[int]] = {}
         if not full:
             for name, (topic_id, _, _) in self.known.items():
-                if name not in told or told[name][0] != topic_id:
+                if name not in asked or asked[name][0] != topic_id:
                     forgotten.setdefault((name.topic, topic_id), []).append(name.partition)
-        self.known = told
+        self.known = asked
         return FetchRequest(
             max_wait_ms=config.fetch_max_wait_ms,
             min_bytes=config.fetch_min_bytes,

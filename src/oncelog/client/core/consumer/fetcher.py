@@ -283,8 +283,8 @@ class Fetcher:
         if error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSUPPORTED_COMPRESSION_TYPE):
             self._stop(name, state, error_for(error, f"topic {name.topic!r} cannot be read"))
             return
-        told = data.current_leader
-        if not self._metadata.leader_changed(name, told.leader_id, told.leader_epoch):
+        leader = data.current_leader
+        if not self._metadata.leader_changed(name, leader.leader_id, leader.leader_epoch):
             self._metadata.request_update()
         session = self._sessions.get(node)
         if session is not None:

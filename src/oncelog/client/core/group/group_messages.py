@@ -47,10 +47,10 @@ def read_member(assignor: str, member_id: str, instance_id: str | None, data: by
     message, _ = ConsumerProtocolSubscription.decode_prefix(data, version, 2)
     owned = tuple(TopicPartition(item.topic, number) for item in message.owned_partitions for number in item.partitions)
     user_data = None if message.user_data is None else bytes(message.user_data)
-    told, generation = decode_user_data(assignor, user_data)
+    named, generation = decode_user_data(assignor, user_data)
     if message.generation_id >= 0:
         generation = message.generation_id
-    return AssignedMember(member_id, tuple(message.topics), owned or told, generation, instance_id)
+    return AssignedMember(member_id, tuple(message.topics), owned or named, generation, instance_id)
 
 
 def assignment_bytes(partitions: list[TopicPartition]) -> bytes:

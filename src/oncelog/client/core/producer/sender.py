@@ -321,8 +321,8 @@ class Sender:
         self._accumulator.complete(batch, error=failure)
 
     def _learn_leader(self, partition: TopicPartition, answer: PartitionProduceResponse) -> None:
-        told = answer.current_leader
-        if not self._metadata.leader_changed(partition, told.leader_id, told.leader_epoch):
+        leader = answer.current_leader
+        if not self._metadata.leader_changed(partition, leader.leader_id, leader.leader_epoch):
             self._metadata.request_update()
 
     def _action(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> ErrorAction:

@@ -21,7 +21,7 @@ from benchmarks.raw import Caller, batch, encode, produce
 from benchmarks.reach import REACH
 from benchmarks.servers import Server, Usage
 from oncelog.errors import Error
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

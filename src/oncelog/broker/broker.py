@@ -44,7 +44,7 @@ from oncelog.errors import Error
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import decode_request_header
 from oncelog.protocol.messages import request_type
 from oncelog.protocol.produce_fast import parse_one_partition

@@ -25,7 +25,7 @@ from oncelog.broker.requests.tasks import Tasks
 from oncelog.broker.requests.work import Work
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from oncelog.conformance.raw.home import door_to
 from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
 from oncelog.conformance.registry import Check, case_name
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest

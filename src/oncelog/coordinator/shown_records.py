@@ -10,7 +10,7 @@ from typing import Any
 from oncelog.coordinator.transaction.records import decode_key, decode_value
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.errors import OncelogError
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.internal_records import (
     Unknown,
     decode_group_record,

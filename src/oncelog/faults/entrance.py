@@ -14,7 +14,7 @@ from typing import Final
 from oncelog.broker.login.sasl_mechanisms import PLAIN, LoginRefused, PlainLogin
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse

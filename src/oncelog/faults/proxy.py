@@ -31,7 +31,7 @@ from oncelog.faults.rules import Action, Fault, Faults
 from oncelog.faults.subjects import Subject, decoded, subject_of
 from oncelog.faults.upstream import Upstream
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import (
     RequestHeader,
     decode_request_header,

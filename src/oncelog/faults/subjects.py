@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import RequestHeader
 from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import ZERO_UUID, Message

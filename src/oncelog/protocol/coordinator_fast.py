@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final
 
-from oncelog.protocol.errors import UnencodableValue
+from oncelog.protocol.codec_errors import UnencodableValue
 from oncelog.protocol.wire import ZERO_UUID, string_length, uvarint
 
 _INT32: Final = Struct(">i")

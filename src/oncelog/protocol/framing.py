@@ -14,7 +14,7 @@ from struct import error as StructError
 from typing import Final
 
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage, UnencodableValue
+from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated import API_VERSIONS
 from oncelog.protocol.wire import READ_ERRORS, Buffer, malformed, overrun, skip_tags
 

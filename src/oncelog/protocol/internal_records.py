@@ -13,7 +13,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
 
-from oncelog.protocol.errors import MalformedMessage, UnencodableValue
+from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.wire import Buffer, Message

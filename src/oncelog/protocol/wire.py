@@ -13,7 +13,7 @@ from struct import Struct as BinaryStruct
 from struct import error as StructError
 from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
-from oncelog.protocol.errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
+from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
 
 Buffer: TypeAlias = bytes | memoryview
 Uuid: TypeAlias = bytes

@@ -13,7 +13,7 @@ from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechani
 from oncelog.broker.registry import SERVED, served_apis
 from oncelog.broker.requests.work import finished
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest

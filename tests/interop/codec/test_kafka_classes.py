@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from oncelog.protocol.errors import UnencodableValue, UnsupportedField
+from oncelog.protocol.codec_errors import UnencodableValue, UnsupportedField
 from oncelog.protocol.wire import Message
 from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_message, message_class, versions
 from tools.codec.schema import MessageDef, StructDef

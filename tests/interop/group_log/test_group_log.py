@@ -16,7 +16,7 @@ import pytest
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.wire import TRANSIENT, Connection
 from oncelog.errors import Error
-from oncelog.protocol.errors import UnsupportedField
+from oncelog.protocol.codec_errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest

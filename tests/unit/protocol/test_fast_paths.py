@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.protocol.errors import MalformedMessage, UnknownVersion, UnsupportedField
+from oncelog.protocol.codec_errors import MalformedMessage, UnknownVersion, UnsupportedField
 from oncelog.protocol.fetch_fast import encode_fetch_response_parts, set_slices
 from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import (
     decode_request_header,
     decode_response_header,

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from oncelog.protocol.errors import MalformedMessage, UnknownVersion
+from oncelog.protocol.codec_errors import MalformedMessage, UnknownVersion
 from oncelog.protocol.generated.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )

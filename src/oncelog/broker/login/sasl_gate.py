@@ -26,7 +26,7 @@ from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.security.refusals import refusal
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse

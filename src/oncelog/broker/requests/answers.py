@@ -11,7 +11,7 @@ from oncelog.broker.requests.session import Part
 from oncelog.broker.requests.work import Work
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.errors import UnencodableValue
+from oncelog.protocol.codec_errors import UnencodableValue
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.wire import Message, Struct
 

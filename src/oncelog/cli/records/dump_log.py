@@ -26,7 +26,7 @@ from oncelog.log.file_names import parse_partition_folder
 from oncelog.log.leader_epoch_cache import EpochEntry
 from oncelog.log.producers.producer_entry import ProducerStateEntry
 from oncelog.log.segments.transaction_index import AbortedTxn
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.records.batch import BatchHeader, Record, TimestampType
 from oncelog.server.disk.os_disk import OsDisk
 from oncelog.shown import json_bytes, show_bytes

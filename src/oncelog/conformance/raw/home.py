@@ -16,7 +16,7 @@ from oncelog.client.core.releases import is_too_old, too_old
 from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
 from oncelog.errors import OncelogError
 from oncelog.faults.proxy import FaultProxy
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest

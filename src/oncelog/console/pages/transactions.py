@@ -17,7 +17,7 @@ from oncelog.console.timeline import TimelineStep, events
 from oncelog.console.web import RefusedRequest, Visit
 from oncelog.coordinator.shown_records import transition
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
 from oncelog.protocol.generated.consumer_protocol_assignment import TopicPartition as AssignedTopic
 from oncelog.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription

@@ -32,7 +32,7 @@ from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
-from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse

@@ -60,7 +60,7 @@ def test_what_was_done_before_a_refusal_is_shown(served: Served, unique_name: st
 def test_a_topic_without_a_name_is_wrong_usage(served: Served) -> None:
     refused = served.run("topics", "create", "")
     assert refused.code == 2
-    assert "a name is needed" in refused.sentence()
+    assert "a name must not be empty" in refused.sentence()
 
 
 def test_configs_tells_where_each_value_comes_from(served: Served, unique_name: str) -> None:

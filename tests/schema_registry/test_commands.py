@@ -107,6 +107,20 @@ def test_what_cannot_be_decoded_stays_with_the_reason(oncelog_command: Commands,
     assert "error 40403" in record["value_problem"]
 
 
+def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, orders: str) -> None:
+    file = oncelog_command.file("order.avsc", ORDER)
+    line = '{"id": 7, "at": null}'
+    oncelog_command("produce", "-t", orders, "-X", "transactional.id=t", "--value-schema", file, stdin=line).done()
+    oncelog_command("produce", "-t", orders, stdin="plain").done()
+    words = ("consume", "-t", orders, "--show-transactions", "-e")
+    shown = oncelog_command(*words).done()
+    assert [row.split("\t")[5:] for row in shown.out.splitlines()[1:] if "marker" not in row] == [[line], ["plain"]]
+    stored = oncelog_command(*words, "--json").done().json_lines
+    with_schema, plain = (record for record in stored if not record["control"])
+    assert (with_schema["value"], with_schema["value_schema"]["name"]) == (json.loads(line), "Order")
+    assert (plain["value"], plain["value_problem"]) == ("plain", "no schema id: the first byte is 112, not 0")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

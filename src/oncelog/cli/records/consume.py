@@ -24,6 +24,7 @@ from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
+    from oncelog.cli.shared.schema_values import Decoding
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.structs import ConsumerRecord
 
@@ -141,7 +142,8 @@ def command(
     if show_transactions:
         from oncelog.cli.records.fates import show_fates
 
-        asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json))
+        decoding = _decoding(schema_registry) if schema_registry else None
+        asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
         return
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
@@ -153,11 +155,15 @@ def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str 
     line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
     if not access:
         return line
+    decoding = _decoding(access)
+    return decoding.as_json if in_json else decoding.around(line)
+
+
+def _decoding(access: RegistryAccess) -> Decoding:
     asked = registry(access)
     from oncelog.cli.shared.schema_values import Decoding
 
-    decoding = Decoding(asked)
-    return decoding.as_json if in_json else decoding.around(line)
+    return Decoding(asked)
 
 
 def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:

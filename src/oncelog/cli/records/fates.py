@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.shared.output import counted, remark
@@ -18,13 +18,19 @@ from oncelog.client.aio.admin.log_reader import FateReader, Producers, StoredRec
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.shown import json_bytes
-from oncelog.types import TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.cli.shared.schema_values import Decoding
 
 HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
 
 
-async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
-    """Show records until there is a reason to stop, or a signal cancels this."""
+async def show_fates(config: AdminConfig, what: What, *, in_json: bool, decoding: Decoding | None) -> None:
+    """Show records until there is a reason to stop, or a signal cancels this.
+
+    :param decoding: for keys and values with schemas; those of internal topics have fields of their own.
+    """
     task = asyncio.current_task()
     if task is not None:
         Stop(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
@@ -36,8 +42,10 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
             if not in_json:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
             async for name, stored in _fates(admin, what):
-                line = _json_line if in_json else _line
-                output.write(line(name, stored, await producers.name(stored.header)))
+                internal = name.topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
+                transactional_id = await producers.name(stored.header)
+                line = partial(_json_line if in_json else _line, name, stored, transactional_id)
+                output.write(await asyncio.to_thread(line, decoding) if decoding and not internal else line(None))
                 count += 1
     except asyncio.CancelledError:
         pass
@@ -82,16 +90,18 @@ async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition
         await asyncio.sleep(POLL_MS / 1000)
 
 
-def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None) -> bytes:
+def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None) -> bytes:
     header, record, fate = stored
     producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
     fields = [f"{name}:{record.offset}", fate.value, producer, transactional_id or "-"]
     if not header.is_control:
-        fields += shown(name.topic, record)
+        fields += decoding.texts(fields[0], record) if decoding else shown(name.topic, record)
     return ("\t".join(fields) + "\n").encode()
 
 
-def _json_line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None) -> bytes:
+def _json_line(
+    name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None
+) -> bytes:
     header, record, fate = stored
     fields: dict[str, Any] = {
         "topic": name.topic,
@@ -105,7 +115,12 @@ def _json_line(name: TopicPartition, stored: StoredRecord, transactional_id: str
         "transactional_id": transactional_id,
         "sequence": record.sequence,
     }
+    about: dict[str, Any] = {}
     if not header.is_control:
-        fields["key"], fields["value"] = decoded(name.topic, record)
+        if decoding:
+            parts, about = decoding.members(record)
+            fields.update(parts)
+        else:
+            fields["key"], fields["value"] = decoded(name.topic, record)
         fields["headers"] = [[key, json_bytes(value)] for key, value in record.headers]
-    return dumped(fields)
+    return dumped({**fields, **about})

@@ -16,7 +16,7 @@ from oncelog.schemas.framing import MAGIC, framed
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 from oncelog.schemas.subjects import topic_subject
-from oncelog.shown import json_bytes
+from oncelog.shown import json_bytes, show_bytes
 
 if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
@@ -56,35 +56,49 @@ class Decoding:
             "timestamp": record.timestamp,
             "timestamp_type": record.timestamp_type,
         }
-        more: dict[str, Any] = {}
+        key_and_value, about = self.members(record)
+        headers = [[name, json_bytes(value)] for name, value in record.headers]
+        return dumped({**fields, **key_and_value, "headers": headers, **about})
+
+    def members(self, record: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Key and value for JSON, and what is told about them: their schemas, or why they stay as they are."""
+        parts: dict[str, Any] = {}
+        about: dict[str, Any] = {}
         for part, data in (("key", record.key), ("value", record.value)):
             found, problem = self._decoded(data)
-            fields[part] = json_bytes(data) if found is None else found.value
+            parts[part] = json_bytes(data) if found is None else found.value
             if found is not None:
-                more[f"{part}_schema"] = {"id": found.schema_id, "type": found.schema_type, "name": found.name}
+                about[f"{part}_schema"] = {"id": found.schema_id, "type": found.schema_type, "name": found.name}
             elif problem:
-                more[f"{part}_problem"] = problem
-        headers = [[name, json_bytes(value)] for name, value in record.headers]
-        return dumped({**fields, "headers": headers, **more})
+                about[f"{part}_problem"] = problem
+        return parts, about
+
+    def texts(self, place: str, record: Any) -> tuple[str, str]:
+        """Key and value as text.
+
+        :param place: where the record is, ``orders-0:17``.
+        """
+        return show_bytes(self._as_bytes(place, record, "key")), show_bytes(self._as_bytes(place, record, "value"))
 
     def around(self, line: Line) -> Line:
         """A format whose keys and values are JSON."""
 
         def decoded(record: Any) -> bytes:
-            key, value = (self._as_bytes(record, part) for part in ("key", "value"))
+            at = f"{record.topic}-{record.partition}:{record.offset}"
+            key, value = (self._as_bytes(at, record, part) for part in ("key", "value"))
             place = (record.topic, record.partition, record.offset, record.timestamp, record.headers)
             return line(_Shown(*place, key, value))
 
         return decoded
 
-    def _as_bytes(self, record: Any, part: str) -> bytes | None:
+    def _as_bytes(self, place: str, record: Any, part: str) -> bytes | None:
         data: bytes | None = getattr(record, part)
         found, problem = self._decoded(data)
         if found is not None:
             return json.dumps(found.value, ensure_ascii=False).encode()
         if problem and data and data[0] == MAGIC and self._reported < MAX_REMARKS:
             self._reported += 1
-            remark(f"{record.topic}-{record.partition}:{record.offset}: its {part} stays as it is: {problem}")
+            remark(f"{place}: its {part} stays as it is: {problem}")
         return data
 
     def _decoded(self, data: bytes | None) -> tuple[Decoded | None, str]:

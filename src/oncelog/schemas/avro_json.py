@@ -158,9 +158,12 @@ def _unfit(where: str, what: str, value: Any) -> SchemaError:
 def _bytes(schema: Mapping[str, Any], value: Any, where: str) -> Any:
     if schema.get("logicalType") == "decimal" and isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
-            return decimal.Decimal(str(value))
+            number = decimal.Decimal(str(value))
         except decimal.InvalidOperation:
             raise _unfit(where, "a decimal number", value) from None
+        if not number.is_finite():
+            raise _unfit(where, "a decimal number", value)
+        return number
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, dict) and value.keys() == {"base64"}:
@@ -176,14 +179,25 @@ def _primitive(kind: str, logical: str | None, value: Any, where: str) -> Any:
     if isinstance(value, str):
         if kind in ("float", "double") and value in _NO_NUMBERS:
             return _NO_NUMBERS[value]
-        if kind in ("int", "long") and logical is not None:
-            return _time(logical, value, where)
+        if (kind, logical) in _TIMES:
+            return _time(str(logical), value, where)
+        if (kind, logical) == ("string", "uuid") and not _is_uuid(value):
+            raise _unfit(where, "a UUID such as 00000000-0000-4000-8000-000000000000", value)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind != "boolean"):
         raise _unfit(where, kind, value)
     bits = _BITS.get(kind)
     if bits is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
         raise _unfit(where, f"{kind} of {bits} bits", value)
     return value
+
+
+def _is_uuid(text: str) -> bool:
+    """Readers refuse another text."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _time(logical: str, value: str, where: str) -> Any:
@@ -200,5 +214,9 @@ def _time(logical: str, value: str, where: str) -> Any:
     return moment
 
 
+_TIMES = {("int", "date"), ("int", "time-millis"), ("long", "time-micros")} | {
+    ("long", f"{which}-{unit}") for which in ("timestamp", "local-timestamp") for unit in ("millis", "micros")
+}
+"""What has a text; a timestamp in nanoseconds is the number that it is shown as."""
 _BITS = {"int": 32, "long": 64}
 _EXAMPLES = {"date": "2026-01-31", "time-millis": "12:00:00", "time-micros": "12:00:00"}

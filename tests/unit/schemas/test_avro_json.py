@@ -69,6 +69,12 @@ UNFIT: list[tuple[Any, Any, str]] = [
     (NODE, {"v": 1, "next": {"v": "x"}}, r"next\.v must be int"),
     (logical("int", "date"), "yesterday", "2026-01-31"),
     (logical("bytes", "decimal", precision=4), "a lot", "a decimal number"),
+    (logical("bytes", "decimal", precision=4), "NaN", "a decimal number"),
+    (logical("bytes", "decimal", precision=4), 1e400, "a decimal number"),
+    (logical("string", "uuid"), "nobody", "must be a UUID"),
+    (logical("long", "timestamp-nanos"), "2026-01-31T12:00:00Z", "must be long"),
+    (logical("long", "fortnight"), "2026-01-31", "must be long"),
+    (logical("int", "timestamp-millis"), "2026-01-31T12:00:00Z", "must be int"),
     ("bytes", {"base64": "?"}, "must be base64"),
 ]
 

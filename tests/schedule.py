@@ -21,6 +21,7 @@ SECONDS = {
     "spark_versions/test_spark_version_crashes.py": 140,
     "pipeline/test_registered_formats.py": 180,
     "pipeline/test_order_flow.py": 60,
+    "pipeline/test_killed_with_schemas.py": 60,
     "pipeline/test_table_sinks.py": 120,
     "atomic/test_killed_inbox.py": 80,
     "export/test_export_killed.py": 80,

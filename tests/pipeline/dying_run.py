@@ -1,4 +1,4 @@
-"""``oncelog pipeline run`` that dies by SIGKILL, with all that it has started, at a step of its first batch.
+"""``oncelog pipeline run`` that dies by SIGKILL, with all that is in its process group, at a step of a batch.
 
 ``python -m tests.pipeline.dying_run NAME STEP FILE OPTIONS...``: the steps of all sinks of the pipeline NAME are
 counted from 1; those passed are written to standard output.
@@ -24,7 +24,7 @@ def run() -> None:
         passed.append(step)
         os.write(1, f"{step.value} of batch {batch_id}\n".encode())
         if len(passed) == int(last):
-            os.killpg(os.getpid(), signal.SIGKILL)
+            os.killpg(os.getpgrp(), signal.SIGKILL)
 
     running.RunSettings = functools.partial(running.RunSettings, observers={name: observe})  # type: ignore[misc,assignment]
     main(["pipeline", "run", *arguments])

@@ -160,7 +160,7 @@ def test_a_payload_cut_anywhere_is_one_error(stand_in: StandIn) -> None:
     data = struct.pack(">bi", 0, 1) + b"\x04\x02x\x04yz\x00" + struct.pack("<d", 1.5)
     assert codecs.decoded(data).value == {"a": ["x", "yz"], "b": 1.5}
     for length in range(len(data)):
-        with pytest.raises(SchemaError):
+        with pytest.raises(SchemaError, match="they end too early" if length >= 5 else "cannot hold a schema id"):
             codecs.decoded(data[:length])
     with pytest.raises(SchemaError, match="1 bytes are left over"):
         codecs.decoded(data + b"\0")

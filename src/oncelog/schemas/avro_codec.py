@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import json
@@ -21,6 +22,17 @@ UNFIT = (
     StopIteration, struct.error,
 )  # fmt: skip
 """What fastavro raises for a value or for bytes that do not fit: it checks neither before it reads or writes them."""
+
+
+class _NotingReads(io.BytesIO):
+    """Notes whether more was asked for than there was."""
+
+    was_short = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self.was_short |= size is not None and len(found) < size
+        return found
 
 
 class AvroCodec:
@@ -76,11 +88,21 @@ class AvroCodec:
         try:
             value = fastavro.schemaless_reader(source, self.parsed, None if reader is None else reader.parsed)
         except UNFIT as error:
-            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {_said(error)}") from error
+            said = "they end too early" if self._end_too_early(payload) else _said(error)
+            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {said}") from error
         left = len(payload) - source.tell()
         if left:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {left} bytes are left over")
         return value
+
+    def _end_too_early(self, payload: bytes) -> bool:
+        """Whether bytes that cannot be read were cut: fastavro's errors do not tell."""
+        import fastavro
+
+        source = _NotingReads(payload)
+        with contextlib.suppress(*UNFIT):
+            fastavro.schemaless_reader(source, self.parsed, None)
+        return source.was_short
 
     def to_json(self, value: Any) -> Any:
         """The value as JSON has it."""

@@ -1,4 +1,4 @@
-"""An order flow in Avro: half-way the orders get a field, and one record is broken.
+"""An order flow in Avro: halfway the orders get a field, and one record is broken.
 
     python examples/orders/order_flow.py                                        # starts a broker with a registry
     python examples/orders/order_flow.py 127.0.0.1:9092 http://127.0.0.1:8081   # on any Kafka, with any registry

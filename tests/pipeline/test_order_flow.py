@@ -1,4 +1,4 @@
-"""The example of orders whose schema changes half-way, run as a user runs it, on both brokers."""
+"""The example of orders whose schema changes halfway, run as a user runs it, on both brokers."""
 
 from __future__ import annotations
 

@@ -120,6 +120,28 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
     ]
 
 
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_version_that_is_named_stays_when_there_is_a_newer_one(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+) -> None:
+    address = broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-out", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    text = AVRO.format(topic=unique_name, url=registry_url)
+    named = text.replace("[source]", f'[source]\nschema = "{unique_name}-value:1"')
+    file = pipeline.write("orders.toml", named)
+    with SchemaRegistry(registry_url) as registry:
+        old = AvroSerializer(registry, ORDER, topic=unique_name)({"id": 1, "amount": Decimal(1)})
+        new = AvroSerializer(registry, NOTED, topic=unique_name)({"id": 2, "amount": Decimal(2), "note": "x"})
+        produce(address, unique_name, [new, old])
+        ended = pipeline.run(str(file), "--once", "-b", address)
+        assert ended.returncode == 0, ended.stderr
+        assert f"orders: source is read into {unique_name}-value:1" in ended.stderr
+        found = values_of(address, f"{unique_name}-out", registry)
+    assert [(order.pop("id"), str(order.pop("amount")), order) for order in found] == [(1, "1.00", {}), (2, "2.00", {})]
+    assert committed(address, f"{unique_name}-dead") == []
+
+
 TAGS = {"type": "array", "items": {"type": "string"}}
 EVENTS = {"type": "object", "properties": {"id": {"type": "integer"}, "tags": TAGS}, "required": ["id"]}
 SEVERAL = """

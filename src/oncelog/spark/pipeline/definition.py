@@ -233,8 +233,20 @@ class Pipeline:
             raise ConfigError(
                 f"Pipeline {self.name}: a sink of format {sink.format} needs schema, a registered version to write with"
             )
+        if sink.schema and (sink.record or sink.subject_name != "topic"):
+            raise ConfigError(
+                f"Pipeline {self.name}: record and subject_name are for a schema that is made of the columns, and "
+                f"schema names {sink.schema}: leave one out"
+            )
+        self._check_message(sink)
         if not sink.schema and not sink.topic and not sink.topics:
             raise ConfigError(f"Pipeline {self.name}: a schema is registered for each topic: name the sink's topics")
+
+    def _check_message(self, of: Source | Sink) -> None:
+        if of.message and of.format != "protobuf":
+            raise ConfigError(
+                f"Pipeline {self.name}: message = {of.message!r} is for the format protobuf: leave it out"
+            )
 
     def _check_source(self, source: Source) -> None:
         if source.malformed not in MALFORMED:
@@ -250,6 +262,12 @@ class Pipeline:
         if source.format not in (JSON_TEXT, *REGISTERED):
             known = ", ".join((JSON_TEXT, *REGISTERED))
             raise ConfigError(f"Pipeline {self.name}: format is {source.format!r}, allowed are {known}")
+        self._check_message(source)
+        if source.registry and not source.is_registered:
+            raise ConfigError(
+                f"Pipeline {self.name}: a source with a registry needs a format ({', '.join(REGISTERED)}): give it "
+                "one, or leave the registry out"
+            )
         if source.is_registered and not source.subject:
             raise ConfigError(
                 f"Pipeline {self.name} reads several topics of format {source.format}: name the subject to read into "

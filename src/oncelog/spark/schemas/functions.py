@@ -6,6 +6,7 @@ builds the query. What was written with other schemas is read with those: each w
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,6 +113,12 @@ def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> Sch
     named: dict[str, Any] = {"url": access} if isinstance(access, str) else dict(access)
     if not named.get("url"):
         raise ConfigError("a schema registry is given by its address, or by a mapping with url and other settings")
+    known = tuple(inspect.signature(SchemaRegistry).parameters)
+    unknown = sorted(set(named) - set(known))
+    if unknown:
+        raise ConfigError(
+            f"the access to a schema registry has no setting {unknown[0]!r}, allowed are {', '.join(known)}"
+        )
     try:
         return SchemaRegistry(**{**(given or {}), **named})
     except TypeError as error:

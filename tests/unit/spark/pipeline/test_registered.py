@@ -176,13 +176,14 @@ topic = "out"
 
 def test_toml_names_format_registry_and_schema(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
-    path.write_text(
-        TOML % 'format = "avro"\nregistry = "http://r"\nschema = "s:3"\nrecord = "a.B"\nsubject_name = "record"'
-    )
+    path.write_text(TOML % 'format = "avro"\nregistry = "http://r"\nrecord = "a.B"\nsubject_name = "record"')
     (one,) = load_pipelines(path)
     (source,), (sink,) = one.sources.values(), one.topic_sinks.values()
     assert (source.format, source.registry) == ("avro", {"url": "http://r", "ca_file": "ca.pem"})
-    assert (sink.format, sink.registry, sink.schema, sink.record) == ("avro", "http://r", "s:3", "a.B")
+    assert (sink.format, sink.registry, sink.record, sink.subject_name) == ("avro", "http://r", "a.B", "record")
+    path.write_text(TOML % 'format = "avro"\nschema = "s:3"')
+    ((sink,),) = ([*one.topic_sinks.values()] for one in load_pipelines(path))
+    assert sink.schema == "s:3"
 
 
 @pytest.mark.parametrize(
@@ -192,6 +193,9 @@ def test_toml_names_format_registry_and_schema(tmp_path: Path) -> None:
         ('format = "delta"\nregistry = "http://r"', "sink.registry is for records with schemas"),
         ('format = "avro"\ntable = "t"', "sink.table is for tables"),
         ('format = "json-schema"', "needs schema, a registered version to write with"),
+        ('format = "avro"\nschema = "s"\nrecord = "a.B"', "record and subject_name are for a schema that is made of"),
+        ('format = "avro"\nschema = "s"\nsubject_name = "record"', "schema names s: leave one out"),
+        ('format = "avro"\nmessage = "M"', "message = 'M' is for the format protobuf"),
         ('format = "avro"\nsubject_name = "x"', "subject_name must be one of topic, record, topic-record"),
     ],
 )
@@ -206,11 +210,13 @@ def test_entries_that_do_not_fit_each_other_are_refused(tmp_path: Path, sink: st
     ("source", "why"),
     [
         (Source("a", format="xml"), "format is 'xml', allowed are json, avro, json-schema, protobuf"),
+        (Source("a", format="avro", message="M"), "message = 'M' is for the format protobuf: leave it out"),
+        (Source("a", registry="http://r"), "a source with a registry needs a format"),
         (Source("a,b", format="avro"), "name the subject to read into"),
         (Source(options={"subscribePattern": "a.*"}, format="avro"), "name the subject to read into"),
     ],
 )
-def test_source_that_says_too_little_is_refused(source: Source, why: str) -> None:
+def test_source_whose_entries_do_not_fit_is_refused(source: Source, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         pipeline_of(source)
 
@@ -219,5 +225,7 @@ def test_registry_is_an_address_or_settings() -> None:
     for wrong in ("", {}, {"url": "http://r", "colour": "red"}):
         with pytest.raises(ConfigError):
             open_registry(wrong)
+    with pytest.raises(ConfigError, match="has no setting 'colour', allowed are url, user, password"):
+        open_registry({"url": "http://user:secret@r", "colour": "red"})
     with pytest.raises(ConfigError, match="malformed is 'x'"):
         from_registry("value", "http://r", subject="s", malformed="x")

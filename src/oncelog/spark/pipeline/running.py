@@ -53,6 +53,8 @@ STARTS = 4
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
+"""What a function of the user, or a library, raised in a worker."""
 _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
@@ -284,4 +286,6 @@ def explain(error: Exception) -> str:
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
     wrapped = text.startswith(_WRAPPING)
     first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
+    if first.endswith("from the Python worker:") and (raised := _RAISED.search(text)):
+        first += f" {raised[1]}"
     return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

@@ -44,3 +44,18 @@ def test_checkpoint_with_another_number_of_sources_is_told_with_what_to_do() -> 
         "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"
     )
     assert "that read 1 times with one that reads 3 times" in explain(Exception(text))
+
+
+def test_error_of_a_python_function_is_told_and_not_only_where_it_was_raised() -> None:
+    text = (
+        "An exception was thrown from the Python worker:\n"
+        "Traceback (most recent call last):\n"
+        '  File "worker.py", line 1, in main\n'
+        "    process()\n"
+        "ValueError: no order is negative\n"
+        "\n"
+        "\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)"
+    )
+    assert explain(Exception(text)) == (
+        "An exception was thrown from the Python worker: ValueError: no order is negative"
+    )

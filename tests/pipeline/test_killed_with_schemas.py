@@ -163,8 +163,10 @@ def test_driver_and_registry_that_die_together_lose_and_double_nothing(
     broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[int]
 ) -> None:
     world = World(broker, unique_name, tmp_path)
-    for step in steps:
-        world.die_at(step)
-    world.finish()
-    world.registry.terminate()
-    assert world.registry.wait(60) == 0
+    try:
+        for step in steps:
+            world.die_at(step)
+        world.finish()
+    finally:
+        world.registry.kill()
+        world.registry.wait()

@@ -69,6 +69,10 @@ class Project:
             create_topic(address, topic, 2)
         self.written: dict[str, int] = {self.web: 0, self.shops: 0}
 
+    def replace(self, texts: Mapping[Path, str]) -> None:
+        """Other transformations in place of the example's, under paths in its folder."""
+        self._texts = {path: text for path, text in self._texts.items() if path.suffix == ".yml"} | dict(texts)
+
     def add(self, count: int) -> None:
         """More records into both topics."""
         for topic, first in self.written.items():

@@ -147,6 +147,8 @@ def problems(
     level = state.level(subject)
     if level == "NONE" or not live:
         return []
+    if level not in rest_errors.LEVELS:  # of a topic that another registry has written
+        raise rest_errors.not_permitted(f"the configuration of subject {subject} has the compatibility level {level!r}")
     direction, _, transitive = level.partition("_")
     found: list[str] = []
     for version in reversed(live if transitive else live[-1:]):

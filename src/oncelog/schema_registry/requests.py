@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.rest_errors import Refused
-from oncelog.schema_registry.schema_records import compact
+from oncelog.schema_registry.schema_records import MAX_NUMBER, compact
 from oncelog.schema_registry.state import AVRO, Reference
 
 LATEST = -1
-MAX_VERSION = 2**31 - 1
 MAX_REFERENCES = 1000
 
 
@@ -75,7 +74,7 @@ def _number(found: Mapping[str, Any], name: str) -> int | None:
     value = found.get(name)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_VERSION:
+    if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_NUMBER:
         raise rest_errors.invalid_schema(f"{name} is no number from 1 to 2^31-1: {value!r}")
     return value
 
@@ -109,6 +108,6 @@ def version_of(text: str) -> int:
         number = int(text)
     except ValueError:
         raise rest_errors.invalid_version(text) from None
-    if not 0 < number <= MAX_VERSION:
+    if not 0 < number <= MAX_NUMBER:
         raise rest_errors.invalid_version(text)
     return number

@@ -13,7 +13,7 @@ from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks, find_version, problems
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import LEVELS, MODES
-from oncelog.schema_registry.schema_records import CONFIG, MODE, SCHEMA, Key, Write, announcement
+from oncelog.schema_registry.schema_records import CONFIG, MAX_NUMBER, MODE, SCHEMA, Key, Write, announcement
 from oncelog.schema_registry.state import Content, State, Version
 
 READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
@@ -75,6 +75,10 @@ def _writable(state: State, subject: str, *, with_id: bool) -> str:
 
 def _next_version(state: State, subject: str, wanted: int | None, mode: str) -> int:
     following = max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
+    if following > MAX_NUMBER and not wanted:
+        raise rest_errors.not_permitted(
+            f"no version is left for subject {subject}: {MAX_NUMBER} was given, the highest"
+        )
     if wanted is None or wanted == following or (mode == "IMPORT" and wanted > 0):
         return wanted or following
     raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
@@ -85,6 +89,10 @@ def _id_for(state: State, content: Content, found: Version | None, wanted: int |
         known = state.ids.get(content)
         if known is not None:
             return known
+        if found is None and state.highest_id >= MAX_NUMBER:
+            raise rest_errors.not_permitted(
+                f"no id is left: {MAX_NUMBER} was given, the highest; import schemas with lower ids into an empty topic"
+            )
         return found.id if found is not None else state.highest_id + 1
     there = state.contents.get(wanted)
     if there is not None and there != content:

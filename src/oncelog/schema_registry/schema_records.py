@@ -29,6 +29,10 @@ class DamagedRecord(OncelogError):
     """A record of ``_schemas`` that is no JSON, or lacks what its kind has."""
 
 
+MAX_NUMBER = 2**31 - 1
+"""The highest id and the highest version: a record's framing has four bytes for an id."""
+
+
 class Key(NamedTuple):
     """The key of a record; ``subject`` is None for what holds everywhere, ``version`` for all kinds but SCHEMA."""
 
@@ -65,7 +69,7 @@ def decode_key(data: bytes | None) -> Key | None:
     if kind not in KNOWN:
         return None
     subject, version = found.get("subject"), found.get("version")
-    if kind == SCHEMA and not (isinstance(subject, str) and isinstance(version, int)):
+    if kind == SCHEMA and not (isinstance(subject, str) and type(version) is int and 0 < version <= MAX_NUMBER):
         raise DamagedRecord(f"a record of _schemas has the key {data!r}, which names no subject and version")
     return Key(kind, subject if isinstance(subject, str) else None, version if isinstance(version, int) else None)
 

@@ -18,6 +18,7 @@ from oncelog.schema_registry.schema_records import (
     CLEAR_SUBJECT,
     CONFIG,
     DELETE_SUBJECT,
+    MAX_NUMBER,
     MODE,
     NOOP,
     SCHEMA,
@@ -139,7 +140,7 @@ class State:
 
     def note(self, key: Key, value: Value | None) -> None:
         """Take notice of a record that was aborted: its id may be known to somebody and is not given again."""
-        if key.kind == SCHEMA and value is not None and isinstance(value.get("id"), int):
+        if key.kind == SCHEMA and value is not None and _is_id(value.get("id")):
             self.highest_id = max(self.highest_id, value["id"])
 
     def _apply(self, key: Key, value: Value | None) -> None:
@@ -155,8 +156,10 @@ class State:
             case "CLEAR_SUBJECT" if value is not None:
                 self._clear(value.get("subject"))
             case "NOOP" if value is not None and "oncelog" in value:
-                self.writer = str(value["oncelog"]["url"])
-                self.highest_id = max(self.highest_id, int(value["oncelog"]["highestId"]))
+                url, highest = value["oncelog"]["url"], value["oncelog"]["highestId"]
+                if not _is_id(highest):
+                    raise ValueError("highestId")
+                self.writer, self.highest_id = str(url), max(self.highest_id, highest)
 
     def _put(self, key: Key, value: Value | None) -> None:
         subject, number = str(key.subject), int(key.version or 0)
@@ -250,10 +253,14 @@ def _config(value: Value) -> Value:
     return value
 
 
+def _is_id(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_NUMBER
+
+
 def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
     """:raises DamagedRecord: the value lacks something, or has it in another type."""
     schema, schema_id = value.get("schema"), value.get("id")
-    if not isinstance(schema, str) or not isinstance(schema_id, int) or schema_id < 0:
+    if not isinstance(schema, str) or not isinstance(schema_id, int) or not _is_id(schema_id):
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")
     listed = value.get("references") or ()
     references = tuple(Reference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)

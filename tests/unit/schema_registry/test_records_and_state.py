@@ -132,3 +132,17 @@ def test_the_id_of_an_aborted_record_is_not_given_again() -> None:
 def test_versions_that_come_late_are_in_order() -> None:
     state = folded(version("x", 3, 1), version("x", 1, 2, '"string"'))
     assert [one.version for one in state.versions("x")] == [1, 3]
+
+
+@pytest.mark.parametrize("number", [2**31, 10**30, -1, True])
+def test_an_id_or_a_version_that_no_record_could_carry_is_damage(number: int) -> None:
+    """One of them would make every later id too high to be framed."""
+    with pytest.raises(DamagedRecord):
+        folded(version("x", 1, number))
+    with pytest.raises(DamagedRecord):
+        decode_key(encode_key(Key(SCHEMA, "x", number)))
+    state = State()
+    with pytest.raises(DamagedRecord):
+        state.apply(*announcement("http://other", number))
+    state.note(*version("x", 1, number))
+    assert (state.writer, state.highest_id) == (None, 0)

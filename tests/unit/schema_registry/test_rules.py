@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from oncelog.schema_registry.formats.parsing import Parser
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.rules import Decision
-from oncelog.schema_registry.schema_records import encode_key, encode_value
+from oncelog.schema_registry.schema_records import CONFIG, SCHEMA, Key, encode_key, encode_value
 from oncelog.schema_registry.state import State
 
 CHECKS = Checks(Parser())
@@ -106,3 +107,24 @@ def test_nothing_is_changed_by_a_decision() -> None:
     state = State()
     decision = rules.register(state, CHECKS, "x", Submitted('"int"'))
     assert (state.subjects, state.highest_id, decision.answer) == ({}, 0, {"id": 1})
+
+
+def test_when_the_highest_id_is_given_a_new_schema_is_refused_and_a_known_one_is_not() -> None:
+    state = State()
+    value = {"subject": "x", "version": 2**31 - 1, "id": 2**31 - 1, "schema": '"int"', "deleted": False}
+    state.apply(Key(SCHEMA, "x", 2**31 - 1), value)
+    assert rules.register(state, CHECKS, "y", Submitted('"int"')).answer == {"id": 2**31 - 1}
+    for subject, schema, why in (("y", '"string"', "no id is left"), ("x", '"long"', "no version is left")):
+        with pytest.raises(Refused) as refused:
+            rules.register(state, CHECKS, subject, Submitted(schema))
+        assert (refused.value.status, refused.value.code) == (422, 42205)
+        assert why in str(refused.value)
+
+
+def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None:
+    state = State()
+    value = {"subject": "x", "version": 1, "id": 1, "schema": '"int"', "deleted": False}
+    state.apply(Key(SCHEMA, "x", 1), value)
+    state.apply(Key(CONFIG, "x"), {"subject": "x", "compatibilityLevel": "SIDEWAYS"})
+    with pytest.raises(Refused, match="SIDEWAYS"):
+        rules.register(state, CHECKS, "x", Submitted('"string"'))

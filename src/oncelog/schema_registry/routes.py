@@ -6,6 +6,7 @@ that a browser sends to another site's address no sooner than that site allows i
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -35,6 +36,8 @@ TAKEN = (
     "application/octet-stream",
 )
 _READS = ("GET", "HEAD")
+BODY_SECONDS = 30.0
+"""How long a body may take to arrive: clients that never send theirs must not use up the connections."""
 
 
 class Call:
@@ -114,10 +117,14 @@ class App:
         if size.isdigit() and int(size) > self._max_body_bytes:
             raise self._too_large()
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self._max_body_bytes:
-                raise self._too_large()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > self._max_body_bytes:
+                        raise self._too_large()
+        except TimeoutError:
+            raise Refused(408, 408, f"HTTP 408 Request Timeout: no whole body within {BODY_SECONDS:g} s") from None
         if body and kind not in TAKEN:
             raise Refused(415, 415, f"HTTP 415 Unsupported Media Type: send {CONTENT_TYPE}")
         return bytes(body)

@@ -869,6 +869,14 @@ REGISTRIES: Sequence[Mutant] = (
         scenes=("registries",),
         one_in=2,
     ),
+    Mutant(
+        "a registry gives an id again that was in an aborted transaction",
+        "schema_registry.service:Registry._read_on",
+        "self.state.note(key, value)",
+        "pass",
+        scenes=("registries",),
+        one_in=13,
+    ),
 )
 
 CATALOGUE: Sequence[Mutant] = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,13 +50,16 @@ class _Call:
 class Net:
     """Where the registries listen; what a registry uses to reach others (``forward``, ``answers``).
 
-    :param deaths: how often a registry is killed while it deals with a request.
+    :param deaths: how often a registry is killed while it deals with a request. How often it is paused then, for longer
+        than others wait for it so that they take over from it, is drawn here.
     """
 
-    def __init__(self, world: Simulation, rng: random.Random, deaths: float) -> None:
+    def __init__(self, world: Simulation, deaths: float) -> None:
         self.deaths = deaths
+        self._pausing = world.rng("registries' pauses")
+        self._pauses = self._pausing.choice([0.0, 0.05, 0.2])
         self._world = world
-        self._rng = rng
+        self._rng = world.rng("registries' network")
         self._queues: dict[str, tuple[str, asyncio.Queue[_Call]]] = {}
 
     def listen(self, url: str, name: str) -> asyncio.Queue[_Call]:
@@ -83,6 +85,8 @@ class Net:
             found[1].put_nowait(call)
         if self._rng.random() < self.deaths and not self._world.is_calm:
             self._kill(self._world.processes[found[0]])
+        elif self._pausing.random() < self._pauses and not self._world.is_calm:
+            self._pause(self._world.processes[found[0]])
         async with asyncio.timeout(patience_s):
             answer = await call.answer
             if self._rng.random() < _LOST:
@@ -95,6 +99,13 @@ class Net:
         dies_s = self._rng.choice([0.002, 0.01, 0.05]) * self._rng.random()
         later(dies_s, process.kill, context=nobodys)
         later(dies_s + self._rng.choice([0.1, 1.0, 10.0]), process.restart, context=nobodys)
+
+    def _pause(self, process: SimulatedProcess) -> None:
+        """Within the same time; requests that come meanwhile wait for it."""
+        later, nobodys = self._world.loop.call_later, contextvars.Context()
+        begins_s = self._pausing.choice([0.0, 0.002, 0.01, 0.05]) * self._pausing.random()
+        later(begins_s, process.pause, context=nobodys)
+        later(begins_s + self._pausing.uniform(_LOOK_S, _CLIENTS_PATIENCE_S), process.resume, context=nobodys)
 
     async def forward(self, url: str, request: Any, body: bytes) -> Answer | None:
         """As ``Forwarder.forward``."""
@@ -241,7 +252,7 @@ def _schema(number: int, name: str = "shared") -> str:
 
 
 class Auditor(Program):
-    """Reads the topic when everybody is done, aborted records too."""
+    """Reads the topic, aborted records too: beside the others, before it is compacted, and when they are done."""
 
     alone = True
 
@@ -250,28 +261,33 @@ class Auditor(Program):
         self._users = users
 
     async def live(self, life: str) -> None:
-        while not all(user.done for user in self._users):
-            await asyncio.sleep(1.0)
-        self.history.stored_schemas = await self._all("read_uncommitted")
-        self.history.committed_schemas = await self._all("read_committed")
+        await self._read("read_uncommitted", self.history.stored_schemas, beside=True)
+        committed: list[Stored] = []
+        await self._read("read_committed", committed)
+        self.history.committed_schemas = committed
         self.done = True
 
-    async def _all(self, isolation_level: str) -> list[Stored]:
+    async def _read(self, isolation_level: str, found: list[Stored], *, beside: bool = False) -> None:
+        """Add the topic's records to ``found``; those that come ``beside`` the others' work too."""
         where = TopicPartition(TOPIC, 0)
         consumer: Consumer[bytes, bytes] = Consumer(
             **self.settings, isolation_level=isolation_level, auto_offset_reset="earliest"
         )
-        found: list[Stored] = []
         try:
             await consumer.start()
             consumer.assign([where])
+            while beside and not all(user.done for user in self._users):
+                found += await _some(consumer)
             end = (await consumer.end_offsets([where]))[where]
             while await consumer.position(where) < end:
-                for records in (await consumer.getmany(timeout_ms=500)).values():
-                    found += [Stored(one.key or b"", one.value) for one in records]
+                found += await _some(consumer)
         finally:
             await _leave(consumer)
-        return found
+
+
+async def _some(consumer: Consumer[bytes, bytes]) -> list[Stored]:
+    records = await consumer.getmany(timeout_ms=500)
+    return [Stored(one.key or b"", one.value) for part in records.values() for one in part]
 
 
 async def _leave(consumer: Consumer[bytes, bytes]) -> None:

@@ -469,7 +469,7 @@ def registries(rng: random.Random) -> Scene:
 
     def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
         history.compacted = dict.fromkeys(scene.topics, retention_ms)
-        net = Net(world, world.rng("registries' network"), deaths=rng.choice([0.0, 0.1, 0.3]))
+        net = Net(world, deaths=rng.choice([0.0, 0.1, 0.3]))
         names = [f"registry{number}" for number in range(rng.randint(1, 3))]
         users: list[Registrar] = []
         made = [RegistryProgram(world, history, name, net, users) for name in names]

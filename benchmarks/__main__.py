@@ -40,6 +40,7 @@ ALONE = {
     "metrics": "what metrics cost",
     "kit": "what faults and nodes cost a broker that has neither",
     "spark": "Spark",
+    "json-columns": "Spark, ten columns of JSON",
     "executors": "Spark's executors write, on a cluster",
     "micro-batches": "Spark's micro-batches, small and large",
     "schema-registry": "the schema registry",
@@ -145,6 +146,10 @@ def main() -> None:
             from benchmarks import executors
 
             executors.speeds(run.rounds, run.add, quick=options.quick)
+        if "json-columns" in chosen:
+            from benchmarks import json_columns
+
+            json_columns.speeds(run.rounds, run.add, quick=options.quick)
         if "micro-batches" in chosen:
             from benchmarks import micro_batches
 

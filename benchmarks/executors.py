@@ -41,6 +41,7 @@ TUNED = {
 }
 """What a patient user sets on Spark's own connector: large compressed batches."""
 CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "rows made and dropped": ("noop", {}),
     "Spark's connector, defaults": ("kafka", {}),
     "Spark's connector, tuned": ("kafka", TUNED),
     "oncelog, executors": ("executors", {}),

@@ -94,7 +94,8 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
         found: dict[tuple[tuple[str, str], int], list[dict[str, float]]] = {}
         idle = [("kafka", "noop"), ("oncelog", "noop"), ("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each")]
         wait = {"work": "idle", "broker": server.pid, "before_s": 1 if quick else 5, "seconds": 2 if quick else 10}
-        steps += [_step(server, chain, 200) | wait | {"topic": new_topic(server, PARTITIONS)} for chain in idle]
+        turns = idle * rounds  # in turns: Java's compiler, busy until it has seen them all, is in the first figures
+        steps += [_step(server, chain, 200) | wait | {"topic": new_topic(server, PARTITIONS)} for chain in turns]
         with Job(steps, master="local[2]") as job:
             for chain, count, warm_up in plan:
                 parts = [_parts(batch) for batch in job.line()["batches"]]
@@ -102,7 +103,7 @@ def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) ->
                 print(f"micro-batches: {named}{', warm-up' * warm_up}", file=sys.stderr, flush=True)
                 if not warm_up:
                     found.setdefault((chain, count), []).extend(parts)
-            for chain in idle:
+            for chain in turns:
                 cost = job.line()
                 for who in ("driver", "broker"):
                     add("idle", {f"{CHAINS[chain]}: CPU of the {who}, ms a second": cost[f"{who}_s"] * 1000})

@@ -9,9 +9,11 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import from_json
 
 from benchmarks import spark_streams
 from oncelog.spark.session import session
@@ -60,6 +62,62 @@ def read(spark: SparkSession, step: dict[str, Any]) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
+TEN_COLUMNS = (
+    "id",
+    "id % 100 as customer",
+    "md5(cast(id as string)) as session",
+    "id / 7 as price",
+    "id % 2 = 0 as paid",
+    "timestamp_millis(1700000000000 + id * 1000) as at",
+    "cast(id % 5 as int) as quantity",
+    "concat('item ', id % 1000) as item",
+    "cast(id as decimal(12, 2)) as total",
+    "array(id, id + 1) as related",
+)
+
+
+def _ten_columns(spark: SparkSession, rows: int) -> DataFrame:
+    """Cached, so that making them takes nothing: the next step finds what this one has kept."""
+    columns = spark.range(0, rows, 1, 2).selectExpr(*TEN_COLUMNS).cache()
+    columns.write.format("noop").mode("overwrite").save()
+    return columns
+
+
+def write_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
+    """Ten columns as JSON, by a connector, by `executors` (our `write`) or to `noop`; the time without making them."""
+    columns = _ten_columns(spark, step["rows"])
+    rows = columns.selectExpr("cast(id as string) as key", "to_json(struct(*)) as value")
+    options = {"kafka.bootstrap.servers": step["servers"], "topic": step["topic"]}
+    if step["format"] == "executors":
+        return _timed(lambda: session_write(rows, options))
+    writer = rows.write.format(step["format"])
+    if step["format"] != "noop":
+        writer = writer.options(**options)
+    return _timed(lambda: writer.mode("append").save())
+
+
+def read_columns(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
+    """Every record's JSON as ten columns, to a sink that drops them; with `noop`, JSON that is cached."""
+    columns = _ten_columns(spark, step["rows"])
+    if step["format"] == "noop":
+        values = columns.selectExpr("to_json(struct(*)) as value").cache()
+        values.write.format("noop").mode("overwrite").save()
+    else:
+        reader = spark.read.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
+        reader = reader.option("subscribe", step["topic"]).option("startingOffsets", "earliest")
+        values = reader.load().selectExpr("cast(value as string) as value")
+    rows = values.select(from_json("value", columns.schema).alias("row")).select("row.*")
+    return _timed(lambda: rows.write.format("noop").mode("overwrite").save())
+
+
+def _timed(work: Callable[[], object]) -> dict[str, Any]:
+    """Seconds that ``work`` took, and CPU seconds of this process and all below it."""
+    begin, before = time.monotonic(), spark_streams.cpu_s(os.getpid())
+    work()
+    seconds = time.monotonic() - begin
+    return {"seconds": seconds, "cpu_s": spark_streams.cpu_since(before, spark_streams.cpu_s(os.getpid()))}
+
+
 def copy(spark: SparkSession, step: dict[str, Any]) -> None:
     """A streaming query from one topic to another in micro-batches, until all is copied."""
     reader = spark.readStream.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
@@ -74,6 +132,8 @@ WORK = {
     "write": write,
     "write_json": write_json,
     "read": read,
+    "write_columns": write_columns,
+    "read_columns": read_columns,
     "copy": copy,
     "stream": spark_streams.stream,
     "idle": spark_streams.idle,

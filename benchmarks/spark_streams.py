@@ -178,9 +178,9 @@ def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
         try:
             _await(query, lambda: query._jsq.lastProgress() is not None)
             time.sleep(step["before_s"])
-            begin, driver, broker = time.monotonic(), _cpu_s(os.getpid()), _cpu_s(step["broker"])
+            begin, driver, broker = time.monotonic(), cpu_s(os.getpid()), cpu_s(step["broker"])
             time.sleep(step["seconds"])
-            driver_s, broker_s = _since(driver, _cpu_s(os.getpid())), _since(broker, _cpu_s(step["broker"]))
+            driver_s, broker_s = cpu_since(driver, cpu_s(os.getpid())), cpu_since(broker, cpu_s(step["broker"]))
             seconds = time.monotonic() - begin
         finally:
             query.stop()
@@ -225,13 +225,13 @@ def _steps(path: Path) -> dict[int, dict[str, float]]:
     return found
 
 
-def _cpu_s(pid: int) -> dict[int, float]:
+def cpu_s(pid: int) -> dict[int, float]:
     """CPU seconds of a process and of each one below it."""
     root = psutil.Process(pid)
     times = {process.pid: process.cpu_times() for process in (root, *root.children(recursive=True))}
     return {number: one.user + one.system for number, one in times.items()}
 
 
-def _since(before: dict[int, float], now: dict[int, float]) -> float:
+def cpu_since(before: dict[int, float], now: dict[int, float]) -> float:
     """What was taken meanwhile, without processes that have ended."""
     return sum(seconds - before.get(pid, 0.0) for pid, seconds in now.items())

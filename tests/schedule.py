@@ -59,6 +59,7 @@ SECONDS = {
     "security/test_clients.py": 44,
     "docs/test_examples.py": 43,
     "client/test_consumer.py": 24,
+    "frameworks/test_faststream.py": 60,
     "simulation/test_seeds.py": 30,
     "interop/log/test_kafka_files.py": 40,
     "console/test_accessible.py": 40,

@@ -189,3 +189,23 @@ def test_partition_that_is_not_there_is_refused(broker: RunningBroker, unique_na
     asyncio.run(smaller())
     assert f"was in partition 7 of {world.origin}, which has 3 now" in world.redrive().sentence()
     assert world.values(world.origin) == []
+
+
+def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
+    """The log lost records, or is another one: its new letters have offsets that the group has read already."""
+    group = group_of(world.dead, "default")
+
+    async def ahead() -> None:
+        async with Admin(bootstrap_servers=world.address) as admin:
+            found = await admin.list_consumer_group_offsets(group)
+            await admin.alter_consumer_group_offsets(
+                group, {name: (one.offset + 100, one.metadata) for name, one in found.items()}
+            )
+
+    assert world.redrive().code == 0
+    asyncio.run(ahead())
+    refused = world.redrive()
+    assert refused.code == 1
+    assert "the topic was created again, or records of it were lost" in refused.err
+    assert world.redrive("--name", "again").code == 0
+    assert len(world.values(world.origin)) == 40

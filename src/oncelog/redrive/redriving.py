@@ -89,6 +89,13 @@ class Redrive:
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
         ends = await self._admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
         starts = {name: max(committed[name].offset if name in committed else 0, firsts[name].offset) for name in names}
+        for name, read in committed.items():
+            if read.offset > ends[name].offset:
+                raise RedriveError(
+                    f"{name} ends at offset {ends[name].offset}, and group {self._group} has read to "
+                    f"{read.offset}: the topic was created again, or records of it were lost; delete the group, or "
+                    "give this redrive a --name of its own, to begin with the letters that are there now"
+                )
         self._ends = {name: ends[name].offset for name in names if starts[name] < ends[name].offset}
         self._positions = {name: starts[name] for name in self._ends}
         self._consumer.assign(list(self._ends))

@@ -6,7 +6,7 @@ Spark plan. A type that a format cannot hold is refused with the column's name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -199,6 +199,15 @@ def check_partitions(found: Sequence[str], options: TableOptions) -> None:
             f"{options} is partitioned by {', '.join(found) or 'nothing'}, and partitionBy says "
             f"{', '.join(options.partition_by) or 'nothing'}: set it to what the table has"
         )
+
+
+def check_required(required: Collection[str], given: Collection[str], options: TableOptions) -> None:
+    """Refuse rows without a column that may not be NULL in the table."""
+    for name in required:
+        if name not in given:
+            raise ConfigError(
+                f"Column {name} of {options} is NOT NULL, and the rows have no such column: add it in the query"
+            )
 
 
 def escaped(name: str) -> str:

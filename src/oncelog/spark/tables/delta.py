@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -54,6 +54,9 @@ _PLAN = ":plan"
 _HISTORY = 100
 _RETENTION = "delta.setTransactionRetentionDuration"
 _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+_CHECK = "delta.constraints."
+_COMPUTED = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
+"""Entries of a column by which an engine refuses or makes its values."""
 _FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
 
 
@@ -108,6 +111,9 @@ class DeltaTableStore:
         wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
         check_partitions(table.metadata().partition_columns, self._options)
+        check_required(_required(table), schema.names, self._options)
+        if self._options.mode is not Mode.UPSERT:
+            _check_unconstrained(table, self._options)
         return StructType([schema[name] for name, _ in added])
 
     def missing_rights(self) -> list[str]:
@@ -155,6 +161,7 @@ class DeltaTableStore:
         if upserts:
             check_keys(rows, self._options)
         files = [] if upserts else self._files(commit.parts, rows)
+        _check_nulls(files, _required(table), self._options)
         properties = _properties(commit)
         try:
             if upserts:
@@ -251,6 +258,41 @@ def file_system(options: TableOptions) -> FileSystem:
     from pyarrow.fs import PyFileSystem
 
     return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
+
+
+def _required(table: DeltaTable) -> list[str]:
+    """The columns that are NOT NULL."""
+    return [field.name for field in table.schema().fields if not field.nullable]
+
+
+def _check_nulls(files: Sequence[DataFile], required: Sequence[str], options: TableOptions) -> None:
+    """Refuse files with NULL where the table has NOT NULL: the library does not look into files."""
+    for file in files:
+        nulls = _json(file.statistics)["nullCount"]
+        nulls |= {name: int(value is None) for name, value in file.partition_values.items()}
+        for name in required:
+            if nulls.get(name):
+                raise DeltaRefused(
+                    f"A row for {options} has NULL in column {name}, which is NOT NULL there: leave such rows out in "
+                    "the query"
+                )
+
+
+def _check_unconstrained(table: DeltaTable, options: TableOptions) -> None:
+    """Refuse a table with conditions that only an engine checks: files of tasks would get around them."""
+    checks = [name for name in table.metadata().configuration if name.startswith(_CHECK)]
+    if checks:
+        raise ConfigError(
+            f"{options} has a CHECK constraint ({checks[0].removeprefix(_CHECK)}), and files that are added to a table "
+            "are not checked: drop the constraint and filter in the query, or use mode upsert, which checks"
+        )
+    for field in table.schema().fields:
+        conditions = [name for name in field.metadata if name in _COMPUTED]
+        if conditions:
+            raise ConfigError(
+                f"Column {field.name} of {options} has {conditions[0]}, which files that are added to a table do not "
+                "follow: use a table without it"
+            )
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:

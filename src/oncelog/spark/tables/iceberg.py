@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -128,6 +128,7 @@ class IcebergTable:
     def _lacks_columns(self, table: Table, stored: pa.Schema) -> bool:
         """Whether columns are to be added. Raises ConfigError if they may not be, or if one has another type."""
         found = [(name, _text(kind)) for name, kind in _fields(table.schema().as_arrow())]
+        check_required([one.name for one in table.schema().fields if one.required], stored.names, self._options)
         return bool(missing_columns([(name, _text(kind)) for name, kind in _fields(stored)], found, self._options))
 
     def missing_rights(self) -> list[str]:
@@ -248,6 +249,7 @@ class IcebergTable:
             transaction.delete(AlwaysTrue(), snapshot_properties=properties)
         found = [file for part in commit.parts if part.written is not None for file in pickle.loads(part.written)]
         if source is not None:
+            _check_nulls(source, table.metadata, str(self._options))
             found += _dataframe_to_data_files(table_metadata=table.metadata, df=source, io=table.io)
         return found
 
@@ -288,12 +290,22 @@ class FilesWriter:
             return
         metadata, properties = pickle.loads(self.table)
         for rows in _chunks(held, batches):
+            _check_nulls(rows, metadata, self.name)
             try:
                 found = list(_write(metadata, properties, rows))
             except OSError as error:
                 raise IcebergRefused(f"{self.name} cannot be written: {error}") from error
             size = sum(file.file_size_in_bytes for file in found)
             yield Part(rows.num_rows, size, written=pickle.dumps(found))
+
+
+def _check_nulls(rows: pa.Table, metadata: TableMetadata, name: str) -> None:
+    for field in metadata.schema().fields:
+        if field.required and rows.column(field.name).null_count:
+            raise IcebergRefused(
+                f"A row for {name} has NULL in column {field.name}, which is NOT NULL there: leave such rows out in "
+                "the query"
+            )
 
 
 def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:

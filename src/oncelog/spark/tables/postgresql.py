@@ -20,7 +20,7 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.csv_rows import csv_of
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
-from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.keys import KeyRefused, check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Leftover, Part, Sighting, TaskWriter, inline_rows
@@ -245,7 +245,7 @@ class PostgresTable:
         inline = inline_rows(commit.parts)
         staged = [int(pickle.loads(part.written)) for part in commit.parts if part.written is not None]
         attempts = ", ".join(map(str, staged))
-        if inline and upserts and not staged:
+        if inline and upserts:
             check_keys(inline, self._options)
         if inline and not upserts:
             _copy(connection, f"COPY {self._name} ({names}) FROM STDIN (FORMAT csv)", inline)
@@ -257,6 +257,9 @@ class PostgresTable:
             _copy(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
         sources = []
         if staged:
+            self._check_staged(
+                connection, attempts, sum(p.rows for p in commit.parts if p.written is not None), upserts
+            )
             sources.append(f"SELECT {names} FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
         if inline and upserts:
             sources.append(f"SELECT {names} FROM pg_temp.oncelog_inline")
@@ -276,6 +279,24 @@ class PostgresTable:
             raise InvariantError(f"{expected} rows were copied for {self._options}, and {moved} are there")
         if staged:
             _execute(connection, f"DELETE FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
+
+    def _check_staged(self, connection: psycopg.Connection, attempts: str, expected: int, upserts: bool) -> None:
+        """Raises PostgresRefused if not all rows that tasks have copied are there, or KeyRefused for keys that
+        :func:`check_keys` would refuse. The table is unlogged: a server that crashed has emptied it."""
+        of_batch = f"FROM {_in_values(self._staged)} WHERE {ATTEMPT} IN ({attempts})"
+        there = _one(connection, f"SELECT count(*) {of_batch}", ())
+        if there != expected:
+            raise PostgresRefused(
+                f"Of {expected} rows on their way to {self._options}, {there} are there: PostgreSQL has crashed, or "
+                f"somebody has changed {self._staged}; nothing was committed, and a new start computes the batch again"
+            )
+        for name in self._options.key if upserts else ():
+            column = _in_values(quoted(name))
+            nan = f"(pg_typeof({column}) IN ('real'::regtype, 'double precision'::regtype) AND {column}::text = 'NaN')"
+            if _one(connection, f"SELECT 1 {of_batch} AND ({column} IS NULL OR {nan}) LIMIT 1", ()):
+                raise KeyRefused(
+                    f"A row for {self._options} has NULL or NaN in its key {name}: leave such rows out in the query"
+                )
 
     def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
         names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")

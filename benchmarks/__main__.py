@@ -44,6 +44,7 @@ ALONE = {
     "executors": "Spark's executors write, on a cluster",
     "micro-batches": "Spark's micro-batches, small and large",
     "schema-registry": "the schema registry",
+    "verify": "oncelog verify on large topics",
     "kills": "Spark's driver killed",
 }
 
@@ -142,6 +143,10 @@ def main() -> None:
             from benchmarks import schema_registry
 
             schema_registry.speeds(run.rounds, run.add, quick=options.quick)
+        if "verify" in chosen:
+            from benchmarks import verify
+
+            verify.speeds(run.rounds, run.add, quick=options.quick)
         if "executors" in chosen:
             from benchmarks import executors
 

@@ -45,7 +45,7 @@ SECONDS = {
     "spark/executors/test_executors.py": 92,
     "spark/sink/test_connect.py": 77,
     "console/test_bad_input.py": 68,
-    "release/test_packages.py": 160,
+    "release/test_packages.py": 140,
     "docs/test_adding.py": 56,
     "crash/test_disk_faults.py": 61,
     "conformance/test_time_outs.py": 26,

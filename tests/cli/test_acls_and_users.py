@@ -67,7 +67,7 @@ def test_acls_are_added_listed_and_removed(guarded: Served) -> None:
         (("add", "--topic", "t", "--allow", "User:a"), "--operation"),
         (("add", "--topic", "t", "--allow", "User:a", "--operation", "fly"), "fly"),
         (("add", "--topic", "t", "--allow", "alice", "--operation", "read"), "alice"),
-        (("remove",), "say which"),
+        (("remove",), "name what to remove"),
     ],
 )
 def test_acls_that_make_no_sense_are_refused_in_one_sentence(

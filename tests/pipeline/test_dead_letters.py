@@ -89,7 +89,7 @@ REPAIRS = """
 from dataclasses import replace
 
 def mend(letter):
-    assert letter.error.startswith("the value is no JSON")
+    assert letter.error.startswith("the value is not JSON")
     return replace(letter, value=b'{"carrier": "MM", "delay": 99}') if letter.value == b"no json" else letter
 """
 

@@ -97,6 +97,7 @@ def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None
     _run(BIN / "check-wheel-contents", *(path for path in distributions.values() if path.suffix == ".whl"))
 
 
+@pytest.mark.soak
 def test_a_dry_run_of_a_release_builds_and_checks_and_says_what_is_missing(source: Path) -> None:
     said = _run(sys.executable, "-m", "tools.release", "--dry-run", "--build", "--tag", "v0.0.0", cwd=source)
     assert "### Broker" in said  # the changelog's section

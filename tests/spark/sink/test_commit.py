@@ -192,7 +192,7 @@ def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_nam
 def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
     sink.commit(0)
     assert sink.commit(0, rows=10) is BatchOutcome.SKIPPED
-    assert "written with 30 rows and has 10 when it is repeated" in sink.warnings[0]
+    assert "written with 30 rows and has 10 now that it is repeated" in sink.warnings[0]
     eventually(sink.visible, batch(0))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from oncelog.config import TopicConfig
-from oncelog.errors import CorruptLogError
+from oncelog.errors import CorruptLogError, StorageError
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
 from oncelog.log.file_names import (
     CLEANED_SUFFIX,
@@ -228,15 +228,21 @@ class _Loader:
         """
         if not self.state.has_written_since(self.now_ms - _RECALL_MS):
             return
-        headers: list[BatchHeader] = []
+        tails: list[tuple[Segment, int]] = []
         left = _RECALL_BYTES
         for segment in reversed(self.segments):
-            if segment.base_offset >= offset or left <= 0:
-                continue
-            start = segment.offset_index.boundary_at_or_before(max(0, segment.size_bytes - left))
-            left -= segment.size_bytes - start
-            headers = [header for _, header in segment.scan(start) if header.base_offset < offset] + headers
-        self.state.recall(headers)
+            if segment.base_offset < offset and left > 0:
+                start = segment.offset_index.boundary_at_or_before(max(0, segment.size_bytes - left))
+                left -= segment.size_bytes - start
+                tails.append((segment, start))
+        headers: list[BatchHeader] = []
+        try:
+            for segment, start in reversed(tails):
+                for _, found in scan_batches(segment.file, self._scanner(segment), segment.size_bytes, position=start):
+                    headers += [BatchHeader._make(fields) for fields, marker in found.producers if marker is None]
+        except (CorruptBatch, StorageError) as error:
+            logger.warning("the last batches of the producers of %s are not all known: %s", self.folder, error)
+        self.state.recall(header for header in headers if header.base_offset < offset)
 
     def with_ends(self) -> list[tuple[Segment, int]]:
         """The segments, each with the offset after its end."""
@@ -261,13 +267,7 @@ class _Loader:
         """
         self.load_state(segment.base_offset)
         segment.start_indexes()
-        scanner = BatchScanner(
-            segment.base_offset,
-            segment.base_offset + MAX_RELATIVE_OFFSET,
-            self.config.index_interval_bytes,
-            self.epochs.latest_epoch,
-            parse_control,
-        )
+        scanner = self._scanner(segment)
         end = 0
         try:
             for position, found in scan_batches(segment.file, scanner, segment.size_bytes):
@@ -278,6 +278,15 @@ class _Loader:
             logger.warning("%s ends at offset %d, position %d: %s", segment, scanner.next_offset, end, error)
         segment.take_scanned(scanner)
         return self.end_at(segment, end, scanner.next_offset, synced_to)
+
+    def _scanner(self, segment: Segment) -> BatchScanner:
+        return BatchScanner(
+            segment.base_offset,
+            segment.base_offset + MAX_RELATIVE_OFFSET,
+            self.config.index_interval_bytes,
+            self.epochs.latest_epoch,
+            parse_control,
+        )
 
     def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int) -> int:
         """End a scanned segment at position ``end`` and write what derives from it; returns the bytes cut."""

@@ -217,3 +217,22 @@ def test_a_batch_whose_offset_an_index_cannot_hold_begins_a_segment(disk: Faulty
     segment = Segment.create(disk, FOLDER, 10, NOW_MS)
     assert segment.should_roll(100, NOW_MS, 10 + 2**31, NOW_MS, log.config, 0)
     assert not segment.should_roll(100, NOW_MS, 10 + 2**31 - 1, NOW_MS, log.config, 0)
+
+
+def test_disk_that_fails_to_read_the_last_batches_of_producers_keeps_nobody_from_opening_the_log(
+    log: PartitionLog, disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clean start reads them only so that a repeated batch is known."""
+    for seq in range(3):
+        append(log, batch(pid=1, seq=seq))
+    log.close()
+    size = disk.size(LOG) // 3
+
+    def opened(name: str, create: bool = False) -> File:
+        file = FaultyDisk.open(disk, name, create=create)
+        return FailingFile(file, range(2 * size - 1, 2 * size)) if name == LOG else file  # type: ignore[return-value]
+
+    monkeypatch.setattr(disk, "open", opened)
+    again = open_log(disk, clean=True)
+    assert again.log_end_offset == 3
+    assert append(again, batch(pid=1, seq=2)).duplicate

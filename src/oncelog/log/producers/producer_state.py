@@ -333,12 +333,13 @@ class ProducerStateManager:
     def recall(self, headers: Iterable[BatchHeader]) -> None:
         """Complete the cached batches of producers of which a snapshot told the last one.
 
-        :param headers: batches at the end of the log up to the snapshot's offset, in order.
+        :param headers: data batches at the end of the log up to the snapshot's offset, in order; of many batches of a
+            producer the last ones are enough.
         """
         found: dict[int, deque[BatchMetadata]] = {}
         for header in headers:
             entry = self.entries.get(header.producer_id)
-            if entry is not None and entry.producer_epoch == header.producer_epoch and not header.is_control:
+            if entry is not None and entry.producer_epoch == header.producer_epoch:
                 fields = header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp
                 batches = found.setdefault(header.producer_id, deque(maxlen=BATCHES_KEPT))
                 batches.append(new_tuple(BatchMetadata, fields))

@@ -61,14 +61,14 @@ def read_batches(
         position += header.size_bytes
 
 
-def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[int, Scanned]]:
-    """Feed the batches in ``[0, end)`` to ``scanner``; yields what it finds after each read, and where the batches read
-    end.
+def scan_batches(file: File, scanner: BatchScanner, end: int, *, position: int = 0) -> Iterator[tuple[int, Scanned]]:
+    """Feed the batches in ``[position, end)`` to ``scanner``; yields what it finds after each read, and where the
+    batches read end.
 
     :raises CorruptBatch: at the first bytes that the scanner refuses or that are incomplete; everything before them was
         yielded.
     """
-    position, size = 0, _SCAN_BYTES
+    size = _SCAN_BYTES
     while position < end:
         size = min(size, end - position)
         found = scanner.scan(file.read_at(position, size), position)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from oncelog.schema_registry.schema_records import (
     CLEAR_SUBJECT,
@@ -253,14 +253,14 @@ def _config(value: Value) -> Value:
     return value
 
 
-def _is_id(value: object) -> bool:
+def _is_id(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= MAX_NUMBER
 
 
 def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
     """:raises DamagedRecord: the value lacks something, or has it in another type."""
     schema, schema_id = value.get("schema"), value.get("id")
-    if not isinstance(schema, str) or not isinstance(schema_id, int) or not _is_id(schema_id):
+    if not isinstance(schema, str) or not _is_id(schema_id):
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")
     listed = value.get("references") or ()
     references = tuple(Reference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)

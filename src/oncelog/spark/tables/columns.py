@@ -210,6 +210,11 @@ def check_required(required: Collection[str], given: Collection[str], options: T
             )
 
 
+def null_refusal(column: str, table: object) -> str:
+    """Why rows with NULL in a column that is NOT NULL are refused."""
+    return f"A row for {table} has NULL in column {column}, which is NOT NULL there: leave such rows out in the query"
+
+
 def escaped(name: str) -> str:
     """A column's name as Spark takes it, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"

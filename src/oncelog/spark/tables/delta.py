@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -272,10 +272,7 @@ def _check_nulls(files: Sequence[DataFile], required: Sequence[str], options: Ta
         nulls |= {name: int(value is None) for name, value in file.partition_values.items()}
         for name in required:
             if nulls.get(name):
-                raise DeltaRefused(
-                    f"A row for {options} has NULL in column {name}, which is NOT NULL there: leave such rows out in "
-                    "the query"
-                )
+                raise DeltaRefused(null_refusal(name, options))
 
 
 def _check_unconstrained(table: DeltaTable, options: TableOptions) -> None:

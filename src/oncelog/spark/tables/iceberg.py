@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
+from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -302,10 +302,7 @@ class FilesWriter:
 def _check_nulls(rows: pa.Table, metadata: TableMetadata, name: str) -> None:
     for field in metadata.schema().fields:
         if field.required and rows.column(field.name).null_count:
-            raise IcebergRefused(
-                f"A row for {name} has NULL in column {field.name}, which is NOT NULL there: leave such rows out in "
-                "the query"
-            )
+            raise IcebergRefused(null_refusal(field.name, name))
 
 
 def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:

@@ -88,7 +88,7 @@ def match(
             if offset > reached.get(partition, b""):
                 reached[partition] = offset
             if source[_KEY:] != dest[_KEY:] and not sides.ignores_content:
-                _tell_altered(source, dest, sides, report)
+                _report_altered(source, dest, sides, report)
             if source[_KEY:_CONTENT] != NO_KEY:
                 pairs.add(source[_KEY:_CONTENT] + source[IDENTITY_BYTES:_KEY] + dest[IDENTITY_BYTES:_KEY])
             surplus.matched(source, dest)
@@ -98,7 +98,7 @@ def match(
             missing.add(source[_KEY:_CONTENT] + source[IDENTITY_BYTES:_KEY] + pack_place(is_tombstone, 0))
             source = next(sources, _NO_ROW)
         else:
-            surplus.advance(dest)
+            surplus.report(dest)
             dest = next(dests, _NO_ROW)
         if done >= _TOLD_EVERY:
             advance(done, "comparing")
@@ -113,7 +113,7 @@ def _place(row: bytes) -> tuple[int, int]:
     return partition, offset
 
 
-def _tell_altered(source: bytes, dest: bytes, sides: Sides, report: Report) -> None:
+def _report_altered(source: bytes, dest: bytes, sides: Sides, report: Report) -> None:
     (partition, offset), (dest_partition, dest_offset) = _place(source), _place(dest)
     what = "value" if source[_KEY:_CONTENT] == dest[_KEY:_CONTENT] else "key"
     report.add(
@@ -139,7 +139,7 @@ class _Surplus:
             self._dest = dest
         self._source = source
 
-    def advance(self, dest: bytes) -> None:
+    def report(self, dest: bytes) -> None:
         """Report a record of the destination for which the source has none."""
         sides = self._sides
         partition, offset = _place(dest)

@@ -43,9 +43,7 @@ logger = logging.getLogger(__name__)
 
 _COPY_BYTES = 1 << 20
 _RECALL_BYTES = 4 << 20
-_RECALL_MS = 15 * 60_000
-"""A producer that wrote nothing for so long is not sending one of its last batches again: ``delivery.timeout.ms`` is 2
-minutes by default."""
+"""As much of a log's end is read for the last batches of its producers."""
 
 
 class LoadedLog(NamedTuple):
@@ -226,7 +224,7 @@ class _Loader:
         it misses: refused as out of order, it would write it again under its next epoch. (Apache Kafka leaves that to
         the other replicas.)
         """
-        if not self.state.has_written_since(self.now_ms - _RECALL_MS):
+        if not self.state.entries:
             return
         tails: list[tuple[Segment, int]] = []
         left = _RECALL_BYTES

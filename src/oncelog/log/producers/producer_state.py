@@ -326,10 +326,6 @@ class ProducerStateManager:
         self._ongoing = dict(open_transactions)
         self._unstable = dict.fromkeys(self._ongoing)
 
-    def has_written_since(self, time_ms: int) -> bool:
-        """Whether a producer's last record is not older than ``time_ms``."""
-        return any(entry.last_timestamp >= time_ms for entry in self.entries.values())
-
     def recall(self, headers: Iterable[BatchHeader]) -> None:
         """Complete the cached batches of producers of which a snapshot told the last one.
 

@@ -177,6 +177,13 @@ format = "avro"
 record = "shop.Event"
 subject_name = "topic-record"
 sql = "select if(id > 1, '{topic}-a', '{topic}-b') as topic, id, size(tags) as n from events"
+
+[sinks.record]
+topic = "{topic}-record"
+format = "avro"
+record = "shop.Note"
+subject_name = "record"
+sql = "select id as n from events"
 """
 
 
@@ -187,7 +194,7 @@ def test_json_schema_and_protobuf_are_read_and_written(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
     address = broker.bootstrap_servers
-    for name in ("events", "wrapped", "dead", "json", "protobuf", "a", "b"):
+    for name in ("events", "wrapped", "dead", "json", "protobuf", "a", "b", "record"):
         create_topic(address, f"{unique_name}-{name}", 1)
     with SchemaRegistry(registry_url) as registry:
         events = JsonSchemaSerializer(registry, EVENTS, topic=f"{unique_name}-events")
@@ -197,7 +204,8 @@ def test_json_schema_and_protobuf_are_read_and_written(
         produce(address, f"{unique_name}-events", [*good, bad])
         produce(address, f"{unique_name}-wrapped", [wrapped(Int64Value(value=2**40)), b"\0\0\0"])
         file = pipeline.write("several.toml", SEVERAL.format(topic=unique_name))
-        ended = pipeline.run(str(file), "--once", "-b", address, "--schema-registry", registry_url)
+        how = pipeline.write("registry.properties", f"schema.registry.url={registry_url}\n")
+        ended = pipeline.run(str(file), "--once", "-b", address, "--schema-registry-config", str(how))
         assert ended.returncode == 0, ended.stderr
 
         def found(name: str) -> list[bytes]:
@@ -213,7 +221,9 @@ def test_json_schema_and_protobuf_are_read_and_written(
         assert found("dead") == [bad]
         as_dict = AvroDeserializer(registry)
         assert [as_dict(value) for name in "ab" for value in found(name)] == [{"id": 2, "n": 2}, {"id": 1, "n": 1}]
-        assert {f"{unique_name}-a-shop.Event", f"{unique_name}-b-shop.Event"} <= set(registry.subjects())
+        assert [as_dict(value) for value in found("record")] == [{"n": 1}, {"n": 2}]
+        subjects = {f"{unique_name}-a-shop.Event", f"{unique_name}-b-shop.Event", "shop.Note"}
+        assert subjects <= set(registry.subjects())
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)

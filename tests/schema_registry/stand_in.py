@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -47,6 +47,8 @@ class StandIn:
                 return _ok({"id": self._register(subject, body)})
             case ("POST", ["subjects", subject]):
                 return self._version(subject, self._register(subject, body))
+            case ("GET", ["subjects", subject, "versions"]):
+                return _ok(list(range(1, len(self._subjects[subject]) + 1)))
             case ("GET", ["subjects", subject, "versions", "latest"]):
                 return self._version(subject, self._subjects[subject][-1])
             case ("GET", ["subjects", subject, "versions", number]):
@@ -96,8 +98,9 @@ def running() -> Iterator[StandIn]:
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(text))}.items():
                 self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(text)
+            with suppress(ConnectionError):  # who asked did not wait
+                self.end_headers()
+                self.wfile.write(text)
 
         do_POST = do_GET
         do_DELETE = do_GET

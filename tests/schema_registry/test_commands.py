@@ -107,6 +107,21 @@ def test_what_cannot_be_decoded_stays_with_the_reason(oncelog_command: Commands,
     assert "error 40403" in record["value_problem"]
 
 
+def test_reasons_after_the_fifth_are_counted_at_the_end(oncelog_command: Commands, orders: str) -> None:
+    with oncelog.Producer(bootstrap_servers=oncelog_command.servers) as producer:
+        for _ in range(8):
+            producer.send(orders, b"\0\0\0\0\x09x")
+        producer.send(orders, b"plain")
+        producer.flush()
+    for words in (("--from-beginning",), ("--show-transactions",)):
+        told = oncelog_command("consume", "-t", orders, "-e", *words).done().err.splitlines()
+        assert sum("its value stays as it is" in line for line in told) == 5
+        assert "3 more keys and values stay as they are; --json has each reason" in told
+    told = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "-c", "6").done().err.splitlines()
+    assert "1 more key or value stays as it is; --json has each reason" in told
+    assert "more" not in oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "--json").done().err
+
+
 def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, orders: str) -> None:
     file = oncelog_command.file("order.avsc", ORDER)
     line = '{"id": 7, "at": null}'

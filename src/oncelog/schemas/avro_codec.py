@@ -12,7 +12,7 @@ from typing import Any
 
 from oncelog.errors import ConfigError
 from oncelog.schemas.avro_json import from_json, to_json
-from oncelog.schemas.avro_shape import most_bytes
+from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, Schema
@@ -141,7 +141,11 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
 def _loaded(text: str) -> Any:
     """A schema's JSON; the name of a primitive type may stand there without quotation marks."""
     bare = text.strip()
-    return bare if bare.isidentifier() else json.loads(text)
+    if bare.isidentifier():
+        return bare
+    loaded = json.loads(text)
+    drop_impossible_decimals(loaded)
+    return loaded
 
 
 def _full_name(schema: Any, default: str) -> str:

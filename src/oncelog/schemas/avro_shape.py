@@ -1,10 +1,12 @@
-"""Whether a few bytes could claim a huge value of an Avro schema, or one that is nested too deeply to be read. Pure.
+"""Whether a few bytes could claim a huge value of an Avro schema, or one that is nested too deeply to be read; and what
+of a schema must not be believed. Pure.
 
 Called before anything is read with a schema that somebody else wrote.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from oncelog.errors import ConfigError
@@ -130,3 +132,23 @@ def _inner(schema: Any) -> list[Any]:
     kind = schema.get("type")
     fields = [field.get("type") for field in schema.get("fields", [])]
     return [schema.get("items"), schema.get("values"), *fields, *([kind] if isinstance(kind, dict | list) else [])]
+
+
+def drop_impossible_decimals(schema: Any) -> None:
+    """Make decimal numbers that no number fits the bytes that they are kept in, as Java does.
+
+    Source: Avro's specification, which has invalid logical types ignored: a scale above the precision, among others.
+    """
+    if isinstance(schema, dict) and schema.get("logicalType") == "decimal" and not _is_possible(schema):
+        del schema["logicalType"]
+    for inner in _inner(schema):
+        drop_impossible_decimals(inner)
+
+
+def _is_possible(decimal: dict[str, Any]) -> bool:
+    precision, scale, size = decimal.get("precision"), decimal.get("scale", 0), decimal.get("size")
+    if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision or precision == 0:
+        return False
+    if decimal.get("type") != "fixed":
+        return decimal.get("type") == "bytes"
+    return type(size) is int and precision <= math.floor(math.log10(2) * (8 * size - 1))

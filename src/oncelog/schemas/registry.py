@@ -23,6 +23,7 @@ MISSING_S = 10.0
 LATEST_S = 60.0
 MAX_REFERENCES = 1_000
 LATEST = "latest"
+MAX_ID = 2**31 - 1
 T = TypeVar("T")
 
 
@@ -102,6 +103,9 @@ class SchemaRegistry:
                 if error.is_not_found:
                     self._keep_for(key, error, MISSING_S)
                 raise
+            answered = answer.get("id", schema_id) if isinstance(answer, Mapping) else schema_id  # few registries tell
+            if answered != schema_id:
+                raise _mixed_up(self.url, f"schema id {schema_id}", f"schema id {answered!r}")
             found = self._keep(key, _schema(self.url, answer))
         return found  # type: ignore[no-any-return]
 
@@ -126,7 +130,8 @@ class SchemaRegistry:
     def version(self, subject: str, version: int | str = LATEST, form: str = "") -> RegisteredSchema:
         """A version of a subject; the latest is asked for each time."""
         more = f"?format={form}" if form else ""
-        return _registered(self.url, self._ask("GET", f"/subjects/{_quoted(subject)}/versions/{version}{more}"))
+        answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/{version}{more}")
+        return _registered(self.url, answer, subject, version)
 
     def latest(self, subject: str) -> RegisteredSchema:
         """A subject's latest version, which may be as old as the minute that it is remembered for."""
@@ -142,7 +147,7 @@ class SchemaRegistry:
         if known is None:
             more = "?normalize=true" if normalize else ""
             answer = self._ask("POST", f"/subjects/{_quoted(subject)}/versions{more}", _body(schema))
-            known = self._keep(key, _number(self.url, answer, "id"))
+            known = self._keep(key, _id(self.url, answer))
             with self._lock:
                 self._until.pop(("latest", subject), None)
         return int(known)
@@ -157,7 +162,7 @@ class SchemaRegistry:
         if found is None:
             more = "?normalize=true" if normalize else ""
             answer = self._ask("POST", f"/subjects/{_quoted(subject)}{more}", _body(schema))
-            found = self._keep(key, _registered(self.url, answer))
+            found = self._keep(key, _registered(self.url, answer, subject))
         return found
 
     def problems(self, subject: str, schema: Schema, version: int | str = LATEST) -> list[str]:
@@ -218,7 +223,7 @@ class SchemaRegistry:
         if found is None:
             more = f"&format={form}" if form else ""
             answer = self._ask("GET", f"/subjects/{_quoted(subject)}/versions/{version}?deleted=true{more}")
-            found = self._keep(key, _registered(self.url, answer).schema)
+            found = self._keep(key, _registered(self.url, answer, subject, version).schema)
         return found
 
     def _ask(self, method: str, target: str, body: Any = None) -> Any:
@@ -318,8 +323,26 @@ def _schema(url: str, answer: Any) -> Schema:
     return Schema(_text(url, answer, "schema"), schema_type, references)
 
 
-def _registered(url: str, answer: Any) -> RegisteredSchema:
+def _id(url: str, answer: Any) -> int:
+    found = _number(url, answer, "id")
+    if not 0 <= found <= MAX_ID:
+        raise _lies(url, f"id: it is {found}, and records carry 0 to {MAX_ID}")
+    return found
+
+
+def _registered(url: str, answer: Any, subject: str, version: int | str = LATEST) -> RegisteredSchema:
+    """The version that was asked for; an answer about another one is not believed."""
     schema = _schema(url, answer)
-    return RegisteredSchema(
-        _text(url, answer, "subject"), _number(url, answer, "version"), _number(url, answer, "id"), schema
+    found = RegisteredSchema(_text(url, answer, "subject"), _number(url, answer, "version"), _id(url, answer), schema)
+    if found.subject != subject:
+        raise _mixed_up(url, f"subject {subject}", f"subject {found.subject}")
+    if version not in (LATEST, "-1", -1) and str(version).lstrip("0") != str(found.version):
+        raise _mixed_up(url, f"{subject} version {version}", f"version {found.version}")
+    return found
+
+
+def _mixed_up(url: str, asked: str, answered: str) -> SchemaRegistryError:
+    return SchemaRegistryError(
+        f"{url} was asked for {asked} and answers with {answered}, which is not used: see whether a proxy mixes its "
+        "answers up, or whether that is the one to ask for"
     )

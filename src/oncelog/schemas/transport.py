@@ -265,7 +265,8 @@ def _refused(shown: str, status: int, answered: Any, text: bytes) -> SchemaRegis
     said = answered.get("message") if isinstance(answered, dict) else None
     if status in (401, 403):
         what = "asks for a login" if status == 401 else "forbids this"
-        return SchemaRegistryError(f"the schema registry {shown} {what}: {said or _shown(text)}", status, _int(code))
+        why = f": {said or _shown(text)}" if text.strip() else ""
+        return SchemaRegistryError(f"the schema registry {shown} {what}{why}", status, _int(code))
     if isinstance(code, int) and isinstance(said, str):
         return SchemaRegistryError(f"the schema registry {shown} refuses: {said} (error {code})", status, code)
     return SchemaRegistryError(f"{shown} answers with status {status}, as no schema registry: {_shown(text)}", status)

@@ -14,10 +14,12 @@ import pyspark
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import struct
 
 import oncelog
-from oncelog.schemas import AvroSerializer, SchemaRegistry, SchemaRegistryError
-from oncelog.spark.schemas import from_registry, to_registry
+from oncelog.schemas import AvroDeserializer, AvroSerializer, SchemaRegistry, SchemaRegistryError
+from oncelog.schemas.framing import schema_id_of
+from oncelog.spark.schemas import avro_schema, from_registry, to_registry
 from tests.class_archive import QUICK_JAVA
 from tests.spark.schemas import registry_session
 from tests.support.connect_server import connect_server
@@ -82,13 +84,21 @@ def test_columns_of_a_stream_and_a_value_that_fails_it(
     options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
     rows = spark.readStream.format("oncelog").options(**options).load()
     orders = rows.select(from_registry("value", url, subject=f"{unique_name}-value").alias("o")).select("o.id")
+    schema = avro_schema(orders.schema, "Copy")
+    copies = orders.select(
+        "id", to_registry(struct("id"), url, subject=f"{unique_name}-copy", schema=schema).alias("v")
+    )
 
     def run() -> None:
-        writer = orders.writeStream.format("parquet").option("path", str(tmp_path / "out")).trigger(availableNow=True)
+        writer = copies.writeStream.format("parquet").option("path", str(tmp_path / "out")).trigger(availableNow=True)
         run_to_the_end(writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start)
 
     run()
-    assert [row["id"] for row in spark.read.parquet(str(tmp_path / "out")).collect()] == [7]
+    ((given, written),) = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert given == 7
+    with SchemaRegistry(url) as registry:
+        assert registry.latest(f"{unique_name}-copy").schema_id == schema_id_of(written)
+        assert AvroDeserializer(registry)(written) == {"id": 7}
     with oncelog.Producer(bootstrap_servers=address) as producer:
         producer.send_and_wait(unique_name, b"bad")
     with pytest.raises(StreamingQueryException, match="a value of 3 bytes cannot be read: 3 bytes cannot hold"):

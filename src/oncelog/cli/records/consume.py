@@ -142,24 +142,25 @@ def command(
     if show_transactions:
         from oncelog.cli.records.fates import show_fates
 
-        decoding = _decoding(schema_registry) if schema_registry else None
+        decoding = _decoding(schema_registry)
         asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
+        if decoding is not None:
+            decoding.tell_rest()
         return
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
-    line = _line(in_json, form, fields, key_separator, schema_registry)
-    _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
-
-
-def _line(in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, access: RegistryAccess) -> Line:
     line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
+    decoding = _decoding(schema_registry)
+    if decoding is not None:
+        line = decoding.as_json if in_json else decoding.around(line)
+    _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
+    if decoding is not None:
+        decoding.tell_rest()
+
+
+def _decoding(access: RegistryAccess) -> Decoding | None:
     if not access:
-        return line
-    decoding = _decoding(access)
-    return decoding.as_json if in_json else decoding.around(line)
-
-
-def _decoding(access: RegistryAccess) -> Decoding:
+        return None
     asked = registry(access)
     from oncelog.cli.shared.schema_values import Decoding
 

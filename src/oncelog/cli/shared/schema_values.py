@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
 MAX_REMARKS = 5
-"""How many reasons why values cannot be decoded are told; the others are alike."""
+"""How many reasons why values cannot be decoded are told; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,14 @@ class Decoding:
     def __init__(self, registry: SchemaRegistry) -> None:
         registry.subjects()  # one that cannot be reached is refused before the first record
         self._codecs = Codecs(registry)
-        self._reported = 0
+        self._undecoded = 0
+
+    def tell_rest(self) -> None:
+        """Say, at the end, how many keys and values could not be decoded whose reasons were not told."""
+        rest = self._undecoded - MAX_REMARKS
+        if rest > 0:
+            which = "key or value stays as it is" if rest == 1 else "keys and values stay as they are"
+            remark(f"{rest} more {which}; --json has each reason")
 
     def as_json(self, record: Any) -> bytes:
         """One line of JSON, which ``produce --json-lines`` accepts."""
@@ -96,9 +103,10 @@ class Decoding:
         found, problem = self._decoded(data)
         if found is not None:
             return json.dumps(found.value, ensure_ascii=False).encode()
-        if problem and data and data[0] == MAGIC and self._reported < MAX_REMARKS:
-            self._reported += 1
-            remark(f"{place}: its {part} stays as it is: {problem}")
+        if problem and data and data[0] == MAGIC:
+            self._undecoded += 1
+            if self._undecoded <= MAX_REMARKS:
+                remark(f"{place}: its {part} stays as it is: {problem}")
         return data
 
     def _decoded(self, data: bytes | None) -> tuple[Decoded | None, str]:

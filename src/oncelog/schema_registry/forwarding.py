@@ -1,4 +1,7 @@
-"""Sends a change to the registry that writes, and asks whether there is one at an address. Called by the routes."""
+"""Sends a change to the registry that writes, and asks whether there is one at an address. Called by the routes.
+
+A user's name and password go along: the address is one that :mod:`~oncelog.schema_registry.log` believes.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +40,12 @@ class Forwarder:
     async def forward(self, url: str, request: Request, body: bytes) -> Answer | None:
         """What the registry at ``url`` answers; None if it cannot be reached.
 
-        :raises Refused: it does not answer, and may have done what was asked.
+        :raises Refused: it has no TLS and this one has; or it does not answer, and may have done what was asked.
         """
+        if self._trusted is not None and urlsplit(url).scheme != "https":
+            raise rest_errors.unknown_leader(
+                f"{url} writes, without TLS: passwords that came here over TLS are not sent there; give it TLS too"
+            )
         headers = {name: request.headers[name] for name in _KEPT if name in request.headers}
         target = request.scope["raw_path"].decode("latin-1").partition("?")[0]
         query = request.scope["query_string"].decode("latin-1")
@@ -66,7 +73,7 @@ class Forwarder:
         try:
             try:
                 connection.connect()
-            except (OSError, ValueError):
+            except OSError:
                 return None
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)

@@ -2,10 +2,14 @@
 
 Every decision is one batch in one transaction. The transactional id is the same for all registries of a topic, so that
 who initializes it fences who wrote before, and ends what that one left open: what is read after it is all there is.
+
+Who may write to the topic may register schemas, but may not lead others' requests and passwords elsewhere: the address
+of the registry that writes is believed only if the producer of that transactional id wrote it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Sequence
@@ -18,8 +22,8 @@ from oncelog.client.aio.offset_lookups import LATEST
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
-from oncelog.errors import OncelogError
-from oncelog.records.batch import BatchBuilder, decode_records, iter_headers
+from oncelog.errors import KafkaError, OncelogError
+from oncelog.records.batch import BatchBuilder, BatchHeader, decode_records, iter_headers
 from oncelog.schema_registry.schema_records import (
     DamagedRecord,
     Key,
@@ -28,9 +32,10 @@ from oncelog.schema_registry.schema_records import (
     decode_key,
     decode_value,
     encode_key,
+    without_url,
 )
 from oncelog.schema_registry.schema_records import encode_value as encoded
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.types import NO_PRODUCER, IsolationLevel, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +43,8 @@ TRANSACTION_TIMEOUT_MS = 15_000
 """How long a registry that died in the middle of a write holds back readers, unless another one takes over first."""
 DELIVERY_MS = 10_000
 WAIT_MS = 500
+OWNER_SECONDS = 5.0
+"""How long reading waits to learn whose producer the transactional id has."""
 _READING_CHANNEL = 2
 """A connection of its own: the broker answers nothing else there while it waits for records."""
 
@@ -67,6 +74,9 @@ class SchemasLog:
     def __init__(self, admin: Admin, topic: str, transactional_id: str) -> None:
         self._admin = admin
         self.partition = TopicPartition(topic, 0)
+        self._transactional_id = transactional_id
+        self._owners = NO_PRODUCER.producer_id
+        """The producer id that the transactional id had when it was asked for last."""
         self._transactions = BatchTransactions(
             admin.cluster,
             transactional_id,
@@ -119,8 +129,32 @@ class SchemasLog:
             if not header.is_control:
                 data = view[at : at + header.size_bytes]
                 records = [one for one in decode_records(data) if one.offset >= begin]
-                entries += [one for record in records for one in _entries(record.key, record.value, aborted=not kept)]
+                found = [one for record in records for one in _entries(record.key, record.value, aborted=not kept)]
+                entries += await self._believed(header, found)
         return Read(entries, max(position, begin))
+
+    async def _believed(self, header: BatchHeader, entries: list[Entry]) -> list[Entry]:
+        """A batch's records without an address that somebody else than a registry announces."""
+        without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
+        if without == entries or await self._is_owner(header):
+            return entries
+        log.info("the address in %s is not that of the registry that may write: it is not asked", entries)
+        return without
+
+    async def _is_owner(self, header: BatchHeader) -> bool:
+        """Whether the transactional id has this batch's producer. Producer ids are not given twice, so one that it had
+        before wrote what a later registry has replaced."""
+        if not header.is_transactional:
+            return False
+        if header.producer_id not in (self._owners, self._transactions.producer.producer_id):
+            try:
+                async with asyncio.timeout(OWNER_SECONDS):
+                    (found,) = await self._admin.describe_transactions([self._transactional_id])
+            except (KafkaError, TimeoutError) as error:
+                log.info("whose producer %s has is not known: %s", self._transactional_id, error)
+                return False
+            self._owners = found.producer_id
+        return header.producer_id in (self._owners, self._transactions.producer.producer_id)
 
     async def fence(self) -> None:
         """End what another registry does there, and become the one that may write."""

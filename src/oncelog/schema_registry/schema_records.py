@@ -100,3 +100,11 @@ def compact(value: object) -> bytes:
 def announcement(url: str, highest_id: int) -> Write:
     """The record that tells who writes, and the highest id given so far."""
     return Key(NOOP), {"oncelog": {"url": url, "highestId": highest_id}}
+
+
+def without_url(key: Key, value: Value | None) -> Value | None:
+    """An announcement without the address: what is left says the highest id. Any other value stays as it is."""
+    told = value.get("oncelog") if value is not None and key.kind == NOOP else None
+    if not isinstance(told, dict) or "url" not in told:
+        return value
+    return {"oncelog": {name: one for name, one in told.items() if name != "url"}}

@@ -8,6 +8,7 @@ import contextlib
 import socket
 import ssl
 from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.schema_registry.settings import Login, RegistrySettings
@@ -23,7 +24,9 @@ MAX_CONNECTIONS = 5000
 
 
 def check_listening(settings: RegistrySettings, address: Address) -> None:
-    """:raises ConfigError: others could reach the registry, and it would ask them for nothing."""
+    """:raises ConfigError: others could reach the registry, and it would ask them for nothing, or its URL is none."""
+    if settings.url is not None:
+        _check_url(settings.url)
     if (settings.certificate is None) != (settings.key is None):
         raise ConfigError("TLS needs both a certificate and its private key")
     if settings.login is Login.NONE and not address.is_loopback:
@@ -31,6 +34,16 @@ def check_listening(settings: RegistrySettings, address: Address) -> None:
             f"without a login a schema registry listens on this machine alone, not on {address}: "
             "use --login kafka, with which users of the cluster have the rights of its ACLs"
         )
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.netloc and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or "@" in url or url.rstrip("/") != f"{parts.scheme}://{parts.netloc}":
+        raise ConfigError(f"the url of a schema registry is http://HOST:PORT or https://HOST:PORT, not {url!r}")
 
 
 def bind(address: Address) -> socket.socket:

@@ -156,10 +156,10 @@ class State:
             case "CLEAR_SUBJECT" if value is not None:
                 self._clear(value.get("subject"))
             case "NOOP" if value is not None and "oncelog" in value:
-                url, highest = value["oncelog"]["url"], value["oncelog"]["highestId"]
+                url, highest = value["oncelog"].get("url"), value["oncelog"]["highestId"]
                 if not _is_id(highest):
                     raise ValueError("highestId")
-                self.writer, self.highest_id = str(url), max(self.highest_id, highest)
+                self.writer, self.highest_id = url or self.writer, max(self.highest_id, highest)
 
     def _put(self, key: Key, value: Value | None) -> None:
         subject, number = str(key.subject), int(key.version or 0)

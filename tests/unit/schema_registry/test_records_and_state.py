@@ -19,6 +19,7 @@ from oncelog.schema_registry.schema_records import (
     decode_key,
     decode_value,
     encode_key,
+    without_url,
 )
 from oncelog.schema_registry.state import Reference, State
 
@@ -114,6 +115,14 @@ def test_a_tombstone_forgets_the_id_but_not_that_it_was_given() -> None:
     state = folded(version("x", 1, 1), version("x", 2, 2, '"string"'), (Key(SCHEMA, "x", 2), None))
     assert 2 not in state.contents
     assert state.highest_id == 2
+
+
+def test_an_announcement_that_is_not_believed_still_tells_the_highest_id() -> None:
+    key, value = announcement("http://elsewhere", 7)
+    state = folded(announcement("http://a", 3), (key, without_url(key, value)))
+    assert (state.highest_id, state.writer) == (7, "http://a")
+    for other in (None, {}, {"oncelog": 1}, {"oncelog": {"highestId": 1}}):
+        assert without_url(key, other) == other
 
 
 def test_the_highest_id_survives_compaction_in_an_announcement() -> None:

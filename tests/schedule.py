@@ -16,9 +16,9 @@ OWN = (SPARK, SPARK, BROWSER)
 
 SECONDS = {
     "demo/test_demo.py": 400,
-    "spark_versions/test_spark_versions.py": 240,
+    "spark_versions/test_spark_versions.py": 120,
     "spark/declarative/test_declarative.py": 160,
-    "spark_versions/test_spark_version_crashes.py": 140,
+    "spark_versions/test_spark_version_crashes.py": 70,
     "pipeline/test_registered_formats.py": 180,
     "pipeline/test_order_flow.py": 60,
     "pipeline/test_killed_with_schemas.py": 60,

@@ -21,8 +21,8 @@ HEAD = """# Which PySpark
 <!-- Made by tools/document_spark_versions.py from tests/spark_versions/results.json: run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test` runs each way to write on one of two environments, two of them with a kill; `make soak` runs all, with
-pipelines and all kills.
+`make test` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
+all, with pipelines and all kills. The tests of an environment share a session, except where something is killed.
 
 - **yes**, and the seconds that it took on two cores beside other programs, starts of Spark among them;
 - **refused by name**: an error says what to do instead;

@@ -1,4 +1,4 @@
-"""Each test here runs in an environment with one PySpark: ``make test`` has some on two of them, ``make soak`` all.
+"""Each test here runs in an environment with one PySpark: ``make test`` has some on one of them, ``make soak`` all.
 
 With ``ONCELOG_SPARK_VERSIONS_RESULTS`` the results of all tests that have the marker ``case`` are kept in that file,
 from which ``tools.document_spark_versions`` makes the table of the documentation; those of the same case in the same
@@ -7,12 +7,13 @@ environment are replaced.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.spark_versions.environments import ENVIRONMENTS, SHORT, Environment
+from tests.spark_versions.running import Program
 from tests.support.version_results import VersionResults
 
 HERE = Path(__file__).parent
@@ -31,9 +32,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     case = metafunc.definition.get_closest_marker("case")
     least, below = RESULTS.releases_of(case)
     chosen = [one for one in ENVIRONMENTS.values() if least <= one.release < below]
-    short = case.kwargs.get("short", SHORT) if case else SHORT
-    rows = [pytest.param(one, id=one.name, marks=[] if one.name in short else [pytest.mark.soak]) for one in chosen]
-    metafunc.parametrize("environment", rows)
+    is_short = case is None or case.kwargs.get("short", True)
+    rows = [
+        pytest.param(one, id=one.name, marks=[] if is_short and one.name == SHORT else [pytest.mark.soak])
+        for one in chosen
+    ]
+    metafunc.parametrize("environment", rows, scope="module")  # so that those of one environment run together
+
+
+@pytest.fixture(scope="module")
+def program(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """A session in this environment, for all tests of the module."""
+    found = Program(environment, tmp_path_factory.mktemp("program") / "program.log")
+    yield found
+    found.close()
 
 
 @pytest.hookimpl(wrapper=True)

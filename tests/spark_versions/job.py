@@ -1,7 +1,9 @@
 """What the tests of PySpark's versions run in each environment: queries and writes, in a process that may be killed.
 
-Run as ``python -m tests.spark_versions.job TASK``; prints its process ids first, then JSON, a line for each result.
-It imports nothing that only the environment of the tests has.
+Run as ``python -m tests.spark_versions.job TASKS``; prints its process ids first, then JSON, a line for each result.
+With ``--more`` after them it then carries out the tasks of each line that it reads, all in one session, and ends each
+such line with ``{"end": ERROR}``, which is null if they succeeded. It imports nothing that only the environment of
+the tests has.
 """
 
 from __future__ import annotations
@@ -9,12 +11,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from oncelog.errors import OncelogError
 from oncelog.spark.session import for_each_batch, session, write
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.versions import HAS_DATA_SOURCES
@@ -118,7 +123,11 @@ def as_dict(progress: Any) -> dict[str, Any]:
     return found
 
 
-RUNS = {"write": run_write, "read": run_read, "stream": run_stream}
+def run_nothing(spark: SparkSession, task: dict[str, Any]) -> None:
+    """Only the session is started."""
+
+
+RUNS = {"nothing": run_nothing, "write": run_write, "read": run_read, "stream": run_stream}
 
 
 def main() -> None:
@@ -132,7 +141,20 @@ def main() -> None:
     say([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()])
     for task in tasks:
         RUNS[task["run"]](spark, task)
+    if sys.argv[2:] == ["--more"]:
+        for line in sys.stdin:
+            say({"end": error_of(spark, json.loads(line))})
     spark.stop()
+
+
+def error_of(spark: SparkSession, tasks: list[dict[str, Any]]) -> str | None:
+    """Carry out the tasks, and say what stopped them."""
+    try:
+        for task in tasks:
+            RUNS[task["run"]](spark, task)
+    except (OncelogError, PySparkException):
+        return traceback.format_exc()
+    return None
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import RunningBroker
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values
 from tests.spark_versions.environments import Environment
-from tests.spark_versions.running import refusal, said
+from tests.spark_versions.running import Program
 
 pytestmark = [pytest.mark.timeout(1200)]
 case = pytest.mark.case
@@ -52,18 +52,17 @@ def copy(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> Cop
 
 
 @case("`write`, by the driver and by the executors")
-def test_batch_is_written_by_the_driver_and_by_the_executors(environment: Environment, copy: Copy) -> None:
+def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, copy: Copy) -> None:
     write = {"run": "write", "servers": copy.address, "sink": copy.sink}
-    found = said(environment, write | {"by": "0", "range": [0, 50]}, write | {"by": "2", "range": [50, 200]})
+    found = program.said(write | {"by": "0", "range": [0, 50]}, write | {"by": "2", "range": [50, 200]})
     assert found == [["driver", 50], ["executors", 150]]
     assert numbers_in(copy.address, copy.sink) == list(range(200))
 
 
 @case('`format("oncelog")`: batch read and batch write', least=(4, 0))
-def test_format_reads_and_writes_a_batch(environment: Environment, copy: Copy) -> None:
+def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
     copy.add(70)
-    found = said(
-        environment,
+    found = program.said(
         {"run": "read", "servers": copy.address, "source": copy.source},
         {"run": "write", "servers": copy.address, "sink": copy.sink, "by": "format", "range": [0, 50]},
     )
@@ -72,8 +71,8 @@ def test_format_reads_and_writes_a_batch(environment: Environment, copy: Copy) -
 
 
 @case('`format("oncelog")`: batch read and batch write', below=(4, 0), holds="refused by name")
-def test_format_is_refused_by_name_where_there_are_no_data_sources(environment: Environment, copy: Copy) -> None:
-    text = refusal(environment, {"run": "read", "servers": copy.address, "source": copy.source})
+def test_format_is_refused_by_name_where_there_are_no_data_sources(program: Program, copy: Copy) -> None:
+    text = program.refusal({"run": "read", "servers": copy.address, "source": copy.source})
     assert 'has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka")' in text
 
 
@@ -82,44 +81,48 @@ def batches_of(found: list[Any]) -> list[int]:
     return sizes
 
 
-def check_stream(environment: Environment, copy: Copy, by: str) -> None:
+def check_stream(environment: Environment, program: Program, copy: Copy, by: str) -> None:
     """New, restarted, restarted with nothing new and once more with AvailableNow: each record once."""
     limited = environment.release not in ((4, 0), (4, 1))
     copy.add(100)
-    assert batches_of(said(environment, copy.task(by))) == ([40, 40, 20] if limited else [100])
+    assert batches_of(program.said(copy.task(by))) == ([40, 40, 20] if limited else [100])
     copy.check()
     copy.add(60)
-    again = said(environment, copy.task(by), copy.task(by), copy.task(by, until="stopped"))
+    again = program.said(copy.task(by), copy.task(by), copy.task(by, until="stopped"))
     runs = [line["batches"] for line in again if isinstance(line, dict)]
     assert runs == ([[40, 20], [], []] if limited else [[60], [], []])
     copy.check()
 
 
-@case('`format("oncelog")`: stream read and stream write', least=(4, 0), short=())
-def test_format_as_sink_copies_each_record_once(environment: Environment, copy: Copy) -> None:
-    check_stream(environment, copy, "format")
+@case('`format("oncelog")`: stream read and stream write', least=(4, 0), short=False)
+def test_format_as_sink_copies_each_record_once(environment: Environment, program: Program, copy: Copy) -> None:
+    check_stream(environment, program, copy, "format")
 
 
-@case("`for_each_batch`, by the driver", short=("3.5",))
-def test_for_each_batch_by_the_driver_copies_each_record_once(environment: Environment, copy: Copy) -> None:
-    check_stream(environment, copy, "0")
+@case("`for_each_batch`, by the driver")
+def test_for_each_batch_by_the_driver_copies_each_record_once(
+    environment: Environment, program: Program, copy: Copy
+) -> None:
+    check_stream(environment, program, copy, "0")
 
 
-@case("`for_each_batch`, by the executors", short=("4.1",))
-def test_for_each_batch_by_the_executors_copies_each_record_once(environment: Environment, copy: Copy) -> None:
-    check_stream(environment, copy, "2")
+@case("`for_each_batch`, by the executors", short=False)
+def test_for_each_batch_by_the_executors_copies_each_record_once(
+    environment: Environment, program: Program, copy: Copy
+) -> None:
+    check_stream(environment, program, copy, "2")
 
 
-@case("restored checkpoint is refused", short=("3.5",))
-def test_checkpoint_that_is_older_than_the_log_is_refused(environment: Environment, copy: Copy) -> None:
+@case("restored checkpoint is refused")
+def test_checkpoint_that_is_older_than_the_log_is_refused(program: Program, copy: Copy) -> None:
     copy.add(40)
-    said(environment, copy.task("0"))
+    program.said(copy.task("0"))
     kept = copy.folder / "kept"
     shutil.copytree(copy.checkpoint, kept)
     copy.add(40)
-    said(environment, copy.task("0"))
+    program.said(copy.task("0"))
     shutil.rmtree(copy.checkpoint)
     kept.rename(copy.checkpoint)
     copy.add(40)
-    assert "is older than the log" in refusal(environment, copy.task("0"))
+    assert "is older than the log" in program.refusal(copy.task("0"))
     assert numbers_in(copy.address, copy.sink) == list(range(80))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from confluent_kafka import Producer as LibrdkafkaProducer
 
 from oncelog import Broker
+from oncelog.client import aio
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
+from oncelog.verify.second_look import still_there
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import ApacheKafka
@@ -133,6 +136,43 @@ def test_compacted_topic_has_no_finding(broker: RunningBroker, admin: Admin, uni
     outcome = verify(broker, unique_name).done()
     assert outcome.json["looked_at"]["transactions"] == 20
     assert found(outcome) == []
+
+
+def test_records_that_come_while_open_transactions_are_asked_about_are_checked(
+    broker: RunningBroker, admin: Admin, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(admin, unique_name, 1, **{"cleanup.policy": "compact"})
+    listed = aio.Admin.list_transactions
+
+    with transactional(broker, unique_name) as producer:
+        producer.begin_transaction()
+        producer.send_and_wait(unique_name, b"v", key=b"open")
+
+        async def after_more(self: aio.Admin, *given: Any) -> Any:
+            async with aio.Producer(bootstrap_servers=broker.bootstrap_servers) as plain:
+                await plain.send_and_wait(unique_name, b"v", key=b"another")
+            return await listed(self, *given)
+
+        monkeypatch.setattr(aio.Admin, "list_transactions", after_more)
+        outcome = verify(broker, unique_name).done()
+        assert outcome.json["looked_at"]["records"] == 2
+        assert [one["finding"] for one in found(outcome, "allowed")] == ["open-transaction"]
+        producer.abort_transaction()
+
+
+def test_only_what_is_still_there_counts(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+    create(admin, unique_name, 1)
+    where = TopicPartition(unique_name, 0)
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        for _ in range(6):
+            producer.send_and_wait(unique_name, b"v")
+    admin.delete_records({where: 3})
+
+    async def ask() -> set[int]:
+        async with aio.Admin(bootstrap_servers=broker.bootstrap_servers) as asking:
+            return await still_there(asking, where, [1, 2, 3, 5, 9])
+
+    assert asyncio.run(ask()) == {3, 5}
 
 
 def test_internal_topics_have_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:

@@ -37,7 +37,7 @@ class BatchChecks:
         self.gap_to = -1
         """Where the last gap of any kind ended."""
         self.latest_ms = NO_TIMESTAMP
-        """The largest timestamp so far, as an estimate of when the batch was appended."""
+        """The largest timestamp so far that is not in the future, as an estimate of when the batch was appended."""
         self._where = where
         self._expected = expected
         self._report = report
@@ -57,7 +57,8 @@ class BatchChecks:
         if self._decodes and not header.is_control and not self._has_sound_records(header, data):
             return False
         self._check_append_time(header)
-        self.latest_ms = max(self.latest_ms, header.max_timestamp)
+        if header.max_timestamp <= self._expected.now_ms:
+            self.latest_ms = max(self.latest_ms, header.max_timestamp)
         return True
 
     def _add(self, kind: str, header: BatchHeader, detail: str) -> None:

@@ -24,6 +24,9 @@ class Expected:
     transaction_limit_ms: int = TRANSACTION_LIMIT_MS
     """Nothing may be open for longer, whatever its own timeout is."""
 
+    now_ms: int = 2**63 - 1
+    """No record was appended after it, whatever timestamp its producer gave it."""
+
     @staticmethod
     def is_internal(where: TopicPartition) -> bool:
         """Whether coordinators write there, whose batches have no sequence numbers."""

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import fetch_stored
 from oncelog.client.aio.consumer.consumer import Consumer
-from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import decode_records, iter_headers
 from oncelog.types import IsolationLevel, TopicPartition
 from oncelog.verify.aborted import AbortedOffsets
 from oncelog.verify.findings import Report
+from oncelog.verify.second_look import still_there
 
 _ROUND_MS = 1000
 _QUIET_ROUNDS = 20
@@ -150,7 +150,7 @@ async def _add(
     wrong[kind] = sorted(shown - expected)
     wrong["committed-hidden"] = sorted(expected - shown)
     hidden = wrong["committed-hidden"]
-    if hidden and not await _is_there(admin, where, hidden[-1]):
+    if hidden and not await still_there(admin, where, hidden[-1:]):
         wrong["committed-hidden"] = []
     for name, offsets in wrong.items():
         if offsets:
@@ -163,15 +163,3 @@ async def _add(
                 producer_id=batch.producer_id,
                 producer_epoch=batch.producer_epoch,
             )
-
-
-async def _is_there(admin: Admin, where: TopicPartition, offset: int) -> bool:
-    """Whether the record is still in the log: retention and compaction go on while it is read."""
-    try:
-        stored = await fetch_stored(admin, where, offset, IsolationLevel.READ_UNCOMMITTED, 1)
-    except KafkaError as error:
-        if error.error is not Error.OFFSET_OUT_OF_RANGE:
-            raise
-        return False
-    found = next(iter_headers(stored.records), None)
-    return found is not None and any(record.offset == offset for record in decode_records(stored.records))

@@ -3,7 +3,8 @@
 Called by :mod:`oncelog.verify.partition_check` for compacted partitions, with every data batch. How far the cleaner has
 been is known of a data folder (its checkpoint), and of any other log from what it has removed: it cleans from the
 beginning, so below a gap it has been everywhere. Keys are kept on disk, by a hash of 16 bytes. Aborted records do not
-count; what a transaction wrote counts when it commits.
+count; what a transaction wrote counts when it commits. A cleaner that runs while the partition is read removes what was
+read before, so the caller looks at :attr:`KeyChecks.came_back` once more before it is reported.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _BATCH = 10_000
 _CACHE_KIB = 32 * 1024
 _WAITING = 100
 """Pairs kept that are above what the cleaner is known to have reached."""
+_KEPT = 10_000
+"""Pairs kept that are below it; more are not looked for."""
 
 
 class Twice(NamedTuple):
@@ -45,8 +48,13 @@ class KeyChecks:
         self._new: dict[bytes, int] = {}
         self._open: dict[int, list[tuple[bytes, int]]] = {}
         self._twice: list[Twice] = []
+        self.came_back: list[Twice] = []
+        """Keys that are there twice below what the cleaner has reached."""
 
     def close(self) -> None:
+        """Report what came back."""
+        for twice in self.came_back:
+            self._add(twice)
         self._store.close()
 
     def cleaned_to(self, offset: int) -> None:
@@ -55,8 +63,10 @@ class KeyChecks:
         below = [twice for twice in self._twice if twice.later < self._clean_to]
         if below:
             self._twice = [twice for twice in self._twice if twice.later >= self._clean_to]
-            for twice in below:
-                self._add(twice)
+            self._keep(below)
+
+    def _keep(self, found: list[Twice]) -> None:
+        self.came_back += found[: _KEPT - len(self.came_back)]
 
     def _add(self, twice: Twice) -> None:
         self._report.add(
@@ -100,6 +110,6 @@ class KeyChecks:
 
     def _found(self, twice: Twice) -> None:
         if twice.later < self._clean_to:
-            self._add(twice)
+            self._keep([twice])
         elif len(self._twice) < _WAITING:
             self._twice.append(twice)

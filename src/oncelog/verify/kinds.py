@@ -34,6 +34,7 @@ _WRITER = (
 )
 _BROKER = "report it to the broker's authors with the output of oncelog dump-log for these offsets"
 _END = "end it: oncelog transactions find-hanging, then oncelog transactions abort"
+_INDEX = "remove the segment's .txnindex file while the broker is stopped: a start writes it again"
 _AGAIN = "run it again"
 
 
@@ -145,7 +146,12 @@ _LOG_FOUND = _table(
     (
         "aborted-not-indexed",
         "The .txnindex files do not list an aborted transaction: readers are given its records.",
-        "remove the segment's .txnindex file while the broker is stopped: a start writes it again",
+        _INDEX,
+    ),
+    (
+        "committed-indexed",
+        "The .txnindex files list a committed transaction as aborted: readers are not given its records.",
+        _INDEX,
     ),
     # compaction
     (
@@ -221,7 +227,8 @@ _LOG_ALLOWED = _table(
     ("unknown-control-record", "A control record is of a type that this version does not know.", "nothing"),
     (
         "torn-end",
-        "The last batch of a folder is cut off: the broker was killed, and its next start removes it.",
+        "The last batch of a folder is cut off, or zeros follow it: the broker was killed, and its next start removes "
+        "that.",
         "nothing",
     ),
 )

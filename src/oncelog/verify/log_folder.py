@@ -37,6 +37,7 @@ from oncelog.verify.producer_checks import Open
 
 OnProgress = Callable[[int, str], None]
 _EVERYTHING = 2**63 - 1
+_BLOCK_BYTES = 1024 * 1024
 
 
 class PartitionFolder(NamedTuple):
@@ -88,7 +89,7 @@ def verify_folder(
             wanted = above.expected(folder.where, expected, log_start)
             check = PartitionCheck(folder.where, wanted, report, outcomes, decodes=decodes)
             _read(disk, folder, check, above.is_clean, advance)
-            _compare_index(disk, folder, check.aborted(), above.indexed_to(folder.where), report)
+            _compare_index(disk, folder, check.aborted(), above.indexed_to(folder.where), outcomes, report)
             open_now += check.open()
             latest_ms = max(latest_ms, check.latest_ms)
             check.end(writers)
@@ -138,6 +139,9 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
         position = 0
         try:
             for at, header, data in _batches(file):
+                if header.base_offset < base_offset:
+                    said = f"{name} has offset {header.base_offset}: nobody finds it there"
+                    check.report.add("malformed-batch", folder.where, said, first=header.base_offset)
                 check.take(header, data)
                 position = at + header.size_bytes
                 advance(header.size_bytes, str(folder.where))
@@ -145,12 +149,23 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
             check.report.add("older-format", folder.where, f"{name}: {error}", first=check.next_offset or 0)
         except CorruptBatch as error:
             last = number == len(segments) - 1
-            kind = "torn-end" if last and not is_clean and "cut off" in str(error) else "malformed-batch"
+            is_torn = last and not is_clean and ("cut off" in str(error) or _is_zero(file, position))
+            kind = "torn-end" if is_torn else "malformed-batch"
             check.report.add(
                 kind, folder.where, f"{name}, from position {position} on: {error}", first=check.next_offset or -1
             )
         finally:
             file.close()
+
+
+def _is_zero(file: File, position: int) -> bool:
+    """Whether the rest of a file is what a file system leaves where bytes were promised and never came."""
+    while position < file.size():
+        rest = file.read_at(position, min(_BLOCK_BYTES, file.size() - position))
+        if rest.strip(b"\0"):
+            return False
+        position += len(rest)
+    return True
 
 
 def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
@@ -179,26 +194,51 @@ def _batches(file: File) -> Iterator[tuple[int, BatchHeader, memoryview]]:
 
 
 def _compare_index(
-    disk: Disk, folder: PartitionFolder, aborted: AbortedOffsets, indexed_to: int, report: Report
+    disk: Disk, folder: PartitionFolder, aborted: AbortedOffsets, indexed_to: int, outcomes: Outcomes, report: Report
 ) -> None:
-    listed: set[tuple[int, int]] = set()
-    for base_offset in _segments(disk, folder):
-        path = _path(folder, file_name(base_offset, TRANSACTION_INDEX_SUFFIX))
-        if not disk.exists(path):
-            continue
-        try:
-            entries = TransactionIndex.decode(base_offset, disk.read(path), path).entries
-        except CorruptLogError as error:
-            report.add("aborted-not-indexed", folder.where, str(error))
-            return
-        listed.update((entry.producer_id, entry.last_offset) for entry in entries)
+    """Compare with the log what the ``.txnindex`` files say: by them a broker tells readers what to leave out."""
+    try:
+        listed = _listed(disk, folder)
+    except CorruptLogError as error:
+        report.add("aborted-not-indexed", folder.where, str(error))
+        return
     for first, marker, producer_id in aborted:
-        if marker < indexed_to and (producer_id, marker) not in listed:
+        listed_from = listed.get((producer_id, marker))
+        if listed_from == first:
+            del listed[producer_id, marker]
+        elif marker < indexed_to and (listed_from is None or listed_from > first):
+            from_there = "" if listed_from is None else f", before offset {listed_from},"
             report.add(
                 "aborted-not-indexed",
                 folder.where,
-                "a broker that reads these files gives its records to readers of committed ones",
+                f"a broker that reads these files gives its records{from_there} to readers of committed ones",
                 first=first,
                 last=marker,
                 producer_id=producer_id,
             )
+    for (producer_id, last), first in listed.items():  # compaction may have removed what these are about
+        hidden = outcomes.committed_within(folder.where, producer_id, first, last)
+        if hidden is not None:
+            report.add(
+                "committed-indexed",
+                folder.where,
+                f"the entry of offsets {first} to {last} hides it",
+                first=hidden.first_offset,
+                last=hidden.marker_offset,
+                producer_id=producer_id,
+                producer_epoch=hidden.producer_epoch,
+            )
+
+
+def _listed(disk: Disk, folder: PartitionFolder) -> dict[tuple[int, int], int]:
+    """The first offsets of the aborted transactions in the index, by producer id and offset of the marker.
+
+    :raises CorruptLogError: a file is damaged.
+    """
+    listed = {}
+    for base_offset in _segments(disk, folder):
+        path = _path(folder, file_name(base_offset, TRANSACTION_INDEX_SUFFIX))
+        if disk.exists(path):
+            for entry in TransactionIndex.decode(base_offset, disk.read(path), path).entries:
+                listed[entry.producer_id, entry.last_offset] = entry.first_offset
+    return listed

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,9 +19,6 @@ from oncelog.client.aio.admin.log_reader import Stored, fetch_stored
 from oncelog.client.aio.consumer.consumer import Consumer
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import (
-    ConfigResource,
-    ConfigResourceType,
-    TopicDescription,
     TransactionDescription,
     TransactionListing,
 )
@@ -31,7 +29,6 @@ from oncelog.mirror.reading import committed_batches
 from oncelog.records.batch import CorruptBatch, decode_records, iter_headers
 from oncelog.records.record_errors import OlderFormat
 from oncelog.types import (
-    INTERNAL_TOPICS,
     TRANSACTION_STATE_TOPIC,
     IsolationLevel,
     TopicPartition,
@@ -44,6 +41,8 @@ from oncelog.verify.isolation import ReaderStuck, compare_reader
 from oncelog.verify.open_transactions import judge_at_rest, judge_with_coordinator
 from oncelog.verify.outcomes import Outcomes
 from oncelog.verify.partition_check import PartitionCheck, Writers
+from oncelog.verify.second_look import still_there
+from oncelog.verify.topic_settings import FORBIDDEN, expected_of
 
 OnProgress = Callable[[int, str], None]
 
@@ -53,13 +52,6 @@ _LOOK_PAUSE_S = 0.2
 _ROUNDS = 1000
 """Fetches after which a partition that is written all the time counts as read."""
 _DAMAGED = frozenset({Error.CORRUPT_MESSAGE, Error.KAFKA_STORAGE_ERROR, Error.UNKNOWN_SERVER_ERROR})
-_FORBIDDEN = frozenset(
-    {
-        Error.TOPIC_AUTHORIZATION_FAILED,
-        Error.CLUSTER_AUTHORIZATION_FAILED,
-        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ async def verify_topics(
     :raises KafkaError: a topic does not exist or the cluster cannot be reached. What goes wrong later is a finding.
     """
     described = await admin.describe_topics(topics)
-    run = _Run(admin, wanted, report, advance, await _settings(admin, described, wanted, report))
+    run = _Run(admin, wanted, report, advance, await expected_of(admin, described, wanted.compacted, report))
     try:
         async with Consumer(config=reader) as consumer:
             for topic in described:
@@ -128,46 +120,6 @@ async def count_offsets(admin: Admin, topics: Sequence[str]) -> int:
     return sum(end[name].offset - first[name].offset for name in names)
 
 
-async def _settings(
-    admin: Admin, topics: Sequence[TopicDescription], wanted: Wanted, report: Report
-) -> Mapping[str, Expected]:
-    """What is to be expected of each topic by its settings and the broker's."""
-    resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
-    broker = Expected(compacted=wanted.compacted)
-    try:
-        of_topics = await admin.describe_configs(resources.values())
-        nodes = (await admin.describe_cluster()).nodes
-        resource = ConfigResource(ConfigResourceType.BROKER, str(nodes[0].node_id))
-        of_broker = (await admin.describe_configs([resource]))[resource]
-    except UnsupportedVersionError as error:
-        report.add("not-offered", None, f"settings of topics: {error}")
-        return {name: replace(broker, compacted=wanted.compacted or name in INTERNAL_TOPICS) for name in resources}
-    except KafkaError as error:
-        if error.error not in _FORBIDDEN:
-            raise
-        report.add("not-permitted", None, f"settings of topics and brokers: {error}")
-        return {name: replace(broker, compacted=wanted.compacted or name in INTERNAL_TOPICS) for name in resources}
-    limits = {
-        name: int(entry.value)
-        for name, entry in of_broker.items()
-        if name in ("producer.id.expiration.ms", "transaction.max.timeout.ms") and entry.value is not None
-    }
-    broker = replace(
-        broker,
-        producer_expiration_ms=limits.get("producer.id.expiration.ms", broker.producer_expiration_ms),
-        transaction_limit_ms=limits.get("transaction.max.timeout.ms", broker.transaction_limit_ms),
-    )
-    found = {}
-    for name, one in resources.items():
-        values = {key: entry.value or "" for key, entry in of_topics[one].items()}
-        found[name] = replace(
-            broker,
-            compacted=wanted.compacted or "compact" in values.get("cleanup.policy", ""),
-            unclean_elections=values.get("unclean.leader.election.enable") == "true",
-        )
-    return found
-
-
 class _Run:
     """One run over some partitions."""
 
@@ -191,31 +143,49 @@ class _Run:
 
     async def partition(self, where: TopicPartition, consumer: Consumer) -> None:
         """Read and check one partition; what prevents that is a finding."""
-        check: PartitionCheck | None = None
-        try:
+        made: list[PartitionCheck] = []
+        with self._told(where, made):
             start = (await self._admin.list_offsets({where: EARLIEST}))[where].offset
             expected = replace(self._expected[where.topic], log_start=start)
             check = PartitionCheck(where, expected, self._report, self._outcomes, decodes=self._wanted.decodes)
+            made.append(check)
             look = await self._read(check, start)
             if look is not None:
                 look = await self._compare_stable_offset(check, look)
                 if self._wanted.reads and check.has_transactions:
                     await self._compare_reader(check, consumer, start, look)
-        except OlderFormat as error:
-            self._report.add("older-format", where, str(error))
-        except CorruptBatch as error:
-            at = -1 if check is None or check.next_offset is None else check.next_offset
-            self._report.add("malformed-batch", where, f"{error}; nothing after it was read", first=at)
-        except KafkaError as error:
-            at = -1 if check is None or check.next_offset is None else check.next_offset
-            kind = "unreadable" if error.error in _DAMAGED else "not-read"
-            self._report.add("not-permitted" if error.error in _FORBIDDEN else kind, where, str(error), first=at)
-        except ReaderStuck as error:
-            self._report.add("not-read", where, str(error))
-        if check is not None:
-            check.end(self._writers)
+        for check in made:
             if check.open():
                 self._undecided.append(check)
+            else:
+                await self._end(check)
+
+    @contextmanager
+    def _told(self, where: TopicPartition, made: Sequence[PartitionCheck]) -> Iterator[None]:
+        """What prevents that a partition is read is a finding, at the offset that ``made``'s check has got to."""
+        try:
+            yield
+            return
+        except OlderFormat as error:
+            kind, said = "older-format", str(error)
+        except CorruptBatch as error:
+            kind, said = "malformed-batch", f"{error}; nothing after it was read"
+        except KafkaError as error:
+            kind, said = "unreadable" if error.error in _DAMAGED else "not-read", str(error)
+            if error.error in FORBIDDEN:
+                kind = "not-permitted"
+        except ReaderStuck as error:
+            kind, said = "not-read", str(error)
+        at = next((check.next_offset for check in made if check.next_offset is not None), -1)
+        self._report.add(kind, where, said, first=at)
+
+    async def _end(self, check: PartitionCheck) -> None:
+        """Nothing more is read of the partition."""
+        came_back = check.came_back()
+        with self._told(check.where, [check]):
+            there = await still_there(self._admin, check.where, [twice.earlier for twice in came_back])
+            came_back[:] = [twice for twice in came_back if twice.earlier in there]
+        check.end(self._writers)
 
     async def _read(self, check: PartitionCheck, start: int) -> Look | None:
         """Read to the high watermark, and return the answer that reached it; None if it cannot be reached."""
@@ -319,6 +289,8 @@ class _Run:
         """Judge what several partitions show together, and what coordinators say."""
         listed = await self._listed()
         await self._judge_open(listed)
+        for check in self._undecided:
+            await self._end(check)
         names: dict[int, str | None] = {item.producer_id: item.transactional_id for item in listed or ()}
         await self._read_decisions(names)
         self._outcomes.judge(self._report)
@@ -340,7 +312,7 @@ class _Run:
                 async for _, data in committed_batches(self._admin, where, start, end):
                     self._outcomes.decide(decisions_in(decode_records(data), in_doubt))
         except KafkaError as error:
-            if error.error not in _FORBIDDEN:
+            if error.error not in FORBIDDEN:
                 raise  # otherwise what is in doubt stays so, and is reported as outcomes-differ
 
     async def _listed(self) -> list[TransactionListing] | None:
@@ -350,7 +322,7 @@ class _Run:
         except UnsupportedVersionError as error:
             self._report.add("not-offered", None, f"transactional ids of producers (ListTransactions): {error}")
         except KafkaError as error:
-            if error.error not in _FORBIDDEN:
+            if error.error not in FORBIDDEN:
                 raise
             self._report.add("not-permitted", None, f"transactional ids of producers: {error}")
         return None
@@ -363,11 +335,14 @@ class _Run:
             return
         known = {} if listed is None else await self._described(listed, {producer for _, producer, _ in open_before})
         # A transaction that ended in between was open first and unknown later, too: only one still open hangs.
+        known_to_end = []
         for check in self._undecided:
-            if check.next_offset is not None:
-                await self._read(check, check.next_offset)
+            with self._told(check.where, [check]):
+                if check.next_offset is not None:
+                    await self._read(check, check.next_offset)
+                known_to_end.append(check)
         now_ms = int(self._wanted.clock() * 1000)
-        for check in self._undecided:
+        for check in known_to_end:
             for one in check.open():
                 if (one.where, one.producer_id, one.first_offset) not in open_before:
                     continue

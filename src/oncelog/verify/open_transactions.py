@@ -37,8 +37,8 @@ def judge_at_rest(
     for one in open_now:
         if _ended_elsewhere(one, now_ms, outcomes, report):
             continue
-        open_ms = now_ms - one.first_ms
-        if one.first_ms >= 0 and open_ms > expected.transaction_limit_ms:
+        open_ms = now_ms - one.since_ms
+        if one.since_ms >= 0 and open_ms > expected.transaction_limit_ms:
             limit = f"the limit is {expected.transaction_limit_ms} ms"
             _add(report, "hanging-transaction", one, f"open for {open_ms} ms, {limit}")
         elif outcomes.has_later(one.producer_id, one.producer_epoch):

@@ -93,6 +93,16 @@ class Outcomes:
         query = "SELECT 1 FROM ended WHERE producer_id = ? AND producer_epoch > ? LIMIT 1"
         return self._store.execute(query, (producer_id, producer_epoch)).fetchone() is not None
 
+    def committed_within(self, where: TopicPartition, producer_id: int, first: int, last: int) -> Ended | None:
+        """A transaction that the producer committed in this partition with a record between these offsets."""
+        self._write()
+        row = self._store.execute(
+            "SELECT * FROM ended WHERE (topic, partition, producer_id) = (?, ?, ?) AND committed "
+            "AND marker_offset > ? AND first_offset <= ? LIMIT 1",
+            (*where, producer_id, first, last),
+        ).fetchone()
+        return None if row is None else _ended(row)
+
     def in_doubt(self) -> frozenset[int]:
         """The producers of which it helps to know the coordinator's decisions."""
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)

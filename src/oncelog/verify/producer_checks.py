@@ -37,7 +37,8 @@ class Open(NamedTuple):
     producer_epoch: int
     first_offset: int
     last_offset: int
-    first_ms: int
+    since_ms: int
+    """When it began, as far as timestamps tell: not before that of any earlier record of the partition."""
     leader_epoch: int
 
 
@@ -66,6 +67,7 @@ class _Producer:
         "plain_from",
         "plain_to",
         "recent",
+        "since_ms",
         "transactional",
     )
 
@@ -79,7 +81,7 @@ class _Producer:
         self.recent: deque[tuple[int, int, int]] = deque(maxlen=_REMEMBERED)
         self.open_from = -1
         self.open_epoch = -1
-        self.first_ms = self.last_ms = NO_TIMESTAMP
+        self.first_ms = self.last_ms = self.since_ms = NO_TIMESTAMP
         self.plain_from = self.plain_to = -1
         self.transactional = False
         self.decided = -1
@@ -127,7 +129,7 @@ class ProducerChecks:
                 producer.open_epoch,
                 producer.open_from,
                 producer.last_offset,
-                producer.first_ms,
+                producer.since_ms,
                 producer.leader_epoch,
             )
             for producer_id, producer in self._producers.items()
@@ -153,7 +155,7 @@ class ProducerChecks:
         if producer is None:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
             self._check_first(header)
-        elif self._may_be_forgotten(producer) and not self._continues(producer, header):
+        elif self._may_be_forgotten(producer, header) and not self._continues(producer, header):
             self._add("producer-expired", header, f"its last batch was at offset {producer.last_offset}")
             producer.begin_epoch(header.producer_epoch)
         else:
@@ -186,8 +188,9 @@ class ProducerChecks:
         if self._has_sequences and header.base_sequence < 0:
             self._add("sequence-missing", header, f"its sequence is {header.base_sequence}")
 
-    def _may_be_forgotten(self, producer: _Producer) -> bool:
-        silent_ms = self._batches.latest_ms + _WAITED_MS - producer.latest_ms
+    def _may_be_forgotten(self, producer: _Producer, header: BatchHeader) -> bool:
+        """Whether a broker may no longer know the producer, by its own timestamps and by those of all others."""
+        silent_ms = min(self._batches.latest_ms, header.max_timestamp) + _WAITED_MS - producer.latest_ms
         return producer.open_from < 0 and silent_ms >= self._expected.producer_expiration_ms
 
     @staticmethod
@@ -255,6 +258,7 @@ class ProducerChecks:
             self._missing(producer, header, "marker-missing", detail)
         if producer.open_from < 0:
             producer.open_from = header.base_offset
+            producer.since_ms = self._batches.latest_ms
             producer.first_ms, producer.last_ms = header.base_timestamp, header.max_timestamp
             if header.delete_horizon_ms is not None:
                 producer.first_ms = header.max_timestamp
@@ -268,7 +272,7 @@ class ProducerChecks:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             producer = self._producers[header.producer_id] = _Producer(header.producer_epoch)
-        elif not self._may_be_forgotten(producer):
+        elif not self._may_be_forgotten(producer, header):
             self._check_marker(producer, header, marker)
         if producer.open_from < 0 and not marker.commit and header.producer_epoch == producer.decided:
             self._add("marker-contradicts", header, "abort, and the transaction was committed before")

@@ -17,9 +17,9 @@ from oncelog.verify.decisions import Decision
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 from oncelog.verify.outcomes import Ended, Outcomes
-from oncelog.verify.partition_check import PartitionCheck
-from tests.support.broken_logs import ALLOWED, BROKEN, PLAIN, TXN
-from tests.support.made_logs import T0, Judged, data, judge, judged, marker
+from oncelog.verify.partition_check import PartitionCheck, Writers
+from tests.support.broken_logs import ALLOWED, BROKEN, DAY_MS, PLAIN, TXN
+from tests.support.made_logs import T0, Judged, P, data, judge, judged, marker
 
 COMPACTED = Expected(compacted=True)
 
@@ -129,6 +129,18 @@ def test_key_that_came_back_is_found_below_what_the_cleaner_has_reached() -> Non
     assert judge([data(0), data(3, keys=[b"a"]), data(4, keys=[b"a"])], expected=COMPACTED).found == []
 
 
+def test_key_that_was_removed_meanwhile_did_not_come_back() -> None:
+    report, outcomes = Report(), Outcomes()
+    check = PartitionCheck(P, COMPACTED, report, outcomes)
+    for batch in (data(0, keys=[b"a", b"b"], count=2), data(2, keys=[b"a", b"b"], count=2), data(9)):
+        check.take(read_header(batch), batch)
+    assert [(twice.key, twice.earlier, twice.later) for twice in check.came_back()] == [(b"a", 0, 2), (b"b", 1, 3)]
+    del check.came_back()[0]
+    check.end(Writers())
+    outcomes.close()
+    assert [found.first_offset for found in report.findings()] == [1]
+
+
 def test_key_of_an_aborted_transaction_did_not_come_back() -> None:
     def log(commit: bool) -> list[bytes]:
         return [
@@ -158,6 +170,11 @@ def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
 def test_what_kafka_allows_is_told_as_such(name: str) -> None:
     told, log = ALLOWED[name]
     assert judge(log)[:3] == ([], [], told)
+
+
+def test_timestamps_of_others_do_not_make_a_producer_expire() -> None:
+    replay = [PLAIN, data(3, at=T0 + 9 * DAY_MS), data(4, pid=1, seq=9)]
+    assert judge(replay).found == ["sequence-gap"]
 
 
 def test_what_an_unclean_election_took_is_told_where_the_topic_permits_one() -> None:

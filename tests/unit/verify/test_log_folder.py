@@ -51,6 +51,16 @@ def test_aborted_transaction_must_be_in_the_index(tmp_path: Path) -> None:
     assert verify(tmp_path).found == ["aborted-not-indexed"]
 
 
+def test_index_must_hide_the_whole_transaction_and_no_other(tmp_path: Path) -> None:
+    write_folder(tmp_path, [*TXN, data(1, pid=1, seq=1, txn=True), marker(2, pid=1, commit=False)])
+    index(tmp_path, AbortedTxn(1, 1, 2, 3))
+    assert verify(tmp_path).found == ["aborted-not-indexed"]
+    committed = write_folder(tmp_path / "committed", [*TXN, marker(1, pid=1)])
+    assert verify(committed).found == []
+    index(committed, AbortedTxn(1, 0, 1, 2))
+    assert verify(committed).found == ["committed-indexed"]
+
+
 def test_a_start_after_a_kill_writes_the_index_beyond_the_recovery_point_again(tmp_path: Path) -> None:
     write_folder(tmp_path, ABORTED)
     checkpoint(tmp_path, checkpoints.RECOVERY_POINT_CHECKPOINT, 1)
@@ -83,6 +93,19 @@ def test_last_batch_that_is_cut_off_is_the_work_of_a_kill(tmp_path: Path) -> Non
     assert "malformed-batch" in verify(tmp_path).found
 
 
+def test_zeros_after_the_last_batch_are_the_work_of_a_power_failure(tmp_path: Path) -> None:
+    write_folder(tmp_path, [data(0), bytes(5000)])
+    assert verify(tmp_path)[:3] == ([], [], ["torn-end"])
+    (tmp_path / "made-0" / file_name(0, ".log")).write_bytes(data(0) + bytes(5000) + b"x")
+    assert verify(tmp_path).found == ["malformed-batch"]
+
+
+def test_batch_must_be_in_the_segment_of_its_offset(tmp_path: Path) -> None:
+    write_folder(tmp_path, [data(0)])
+    (tmp_path / "made-0" / file_name(5, ".log")).write_bytes(data(1))
+    assert verify(tmp_path).found == ["malformed-batch"]
+
+
 def test_log_is_read_over_all_segments(tmp_path: Path) -> None:
     write_folder(tmp_path, [data(0, pid=1, seq=0)])
     (tmp_path / "made-0" / file_name(1, ".log")).write_bytes(data(1, pid=1, seq=5))
@@ -104,6 +127,18 @@ def test_open_transaction_is_judged_by_the_last_timestamp(
 
 def two(second: Iterable[bytes], at: int) -> tuple[list[bytes], Iterable[bytes]]:
     return [*TXN, marker(1, pid=1, epoch=1, at=at)], second
+
+
+def test_transaction_began_after_what_is_before_it_whatever_its_timestamps_say(tmp_path: Path) -> None:
+    old = data(1, pid=1, seq=0, txn=True, at=T0 - 365 * 24 * 60 * MINUTES_MS)
+    write_folder(tmp_path, [data(0), old, data(2, at=T0 + 1)])
+    assert verify(tmp_path)[:3] == ([], [], ["open-transaction"])
+
+
+def test_timestamp_in_the_future_does_not_make_a_transaction_hang(tmp_path: Path) -> None:
+    write_folder(tmp_path, [*TXN, data(1, at=T0 * 2)])
+    assert verify(tmp_path).found == ["hanging-transaction"]
+    assert verify(tmp_path, Expected(now_ms=T0 + 1)).found == []
 
 
 def test_transaction_that_ended_in_one_partition_only_is_found(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,7 +137,8 @@ def _check_folder(
     else:
         disk = OsDisk(str(folder), read_only=True)
         folders = partition_folders(disk, topics)
-    expected = Expected(compacted=compacted, transaction_limit_ms=limit_ms)
+    now_ms = int(time.time() * 1000)
+    expected = Expected(compacted=compacted, transaction_limit_ms=limit_ms, now_ms=now_ms)
     total = sum(path.stat().st_size for one in folders for path in (Path(disk.root) / one.path).glob("*.log"))
     with progress("bytes", total) as advance:
         verify_folder(disk, folders, expected, report, decodes=not headers_only, advance=advance)

@@ -27,8 +27,17 @@ def ends_with_2_if_unchecked(function: Function) -> Function:
             said = str(error) if isinstance(error, ConfigError) else f"could not be checked: {error}"
             click.echo(f"oncelog: {said}", err=True)
             raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
+        except BrokenPipeError:  # whoever reads the report has enough
+            raise
+        except OSError as error:
+            click.echo(f"oncelog: could not be checked: {error.strerror or error}{_of_file(error)}", err=True)
+            raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
 
     return wrapped  # type: ignore[return-value]
+
+
+def _of_file(error: OSError) -> str:
+    return "" if error.filename is None else f": {error.filename}"
 
 
 def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, shows_all: bool = False) -> NoReturn:

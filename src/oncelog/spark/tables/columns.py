@@ -40,7 +40,8 @@ JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNul
 """How arrays, maps and structs become JSON: without these, Spark cuts microseconds and leaves out nulls."""
 
 _NESTED = (ArrayType, MapType, StructType)
-_SMALL = (ByteType, ShortType)
+_FLOATING = (FloatType, DoubleType)
+"""No keys: whether 0.0 is -0.0, and NaN is NaN, differs between the formats."""
 _PLAIN: tuple[type[DataType], ...] = (
     BooleanType,
     ByteType,
@@ -120,8 +121,11 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
                 raise ConfigError(
                     f"Option {option} of {options} names {name!r}, but the columns are {', '.join(schema.names)}"
                 )
-            if isinstance(schema[name].dataType, (*_NESTED, BinaryType)):
-                raise ConfigError(f"Column {name} cannot be in option {option}: it is {_ddl(schema[name].dataType)}")
+            refused = (*_NESTED, BinaryType, *(_FLOATING if option == "key" else ()))
+            if isinstance(schema[name].dataType, refused):
+                raise ConfigError(
+                    f"Column {name} cannot be in option {option}: it is {_ddl(schema[name].dataType)}, cast it"
+                )
     if set(options.partition_by) == set(schema.names):
         raise ConfigError(f"Option partitionBy of {options} names all columns: leave one for the files")
     for field in schema.fields:

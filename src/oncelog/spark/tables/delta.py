@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
+from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
+from oncelog.spark.tables.delta_demands import check_names, check_nulls, check_unconstrained, check_writable, required
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
@@ -30,7 +31,9 @@ from oncelog.spark.tables.store import (
     Leftover,
     Part,
     Sighting,
+    TableRefused,
     TaskWriter,
+    check_rights,
     inline_rows,
     unwritable,
 )
@@ -54,14 +57,6 @@ _PLAN = ":plan"
 _HISTORY = 100
 _RETENTION = "delta.setTransactionRetentionDuration"
 _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
-_CHECK = "delta.constraints."
-_COMPUTED = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
-"""Entries of a column by which an engine refuses or makes its values."""
-_FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
-
-
-class DeltaRefused(OncelogError):
-    """The table cannot be read or written; the text says which, and why."""
 
 
 class DeltaTableStore:
@@ -78,11 +73,10 @@ class DeltaTableStore:
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, Format.DELTA)
         table = self._load()
-        if missing := self.missing_rights():
-            raise DeltaRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
+        check_rights(self._options, self.missing_rights())
         try:
             if table is None:
-                _check_names(schema, self._options)
+                check_names(schema, self._options)
                 table = DeltaTable.create(
                     self._options.table,
                     Schema.from_json(stored.json()),
@@ -92,7 +86,7 @@ class DeltaTableStore:
                 )
             added = self._missing(table, stored)
             if added.fields:
-                _check_names(schema, self._options)
+                check_names(schema, self._options)
                 table.alter.add_columns(Schema.from_json(added.json()).fields)
         except DeltaError as error:
             raise self._refused(error) from error
@@ -108,12 +102,13 @@ class DeltaTableStore:
         from pyspark.sql.types import StructType
 
         found = StructType.fromJson(_json(table.schema().to_json()))
+        check_writable(table, found, self._options)
         wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
         check_partitions(table.metadata().partition_columns, self._options)
-        check_required(_required(table), schema.names, self._options)
+        check_required(required(table), schema.names, self._options)
         if self._options.mode is not Mode.UPSERT:
-            _check_unconstrained(table, self._options)
+            check_unconstrained(table, found, self._options)
         return StructType([schema[name] for name, _ in added])
 
     def missing_rights(self) -> list[str]:
@@ -156,12 +151,14 @@ class DeltaTableStore:
         table = self._load()
         if table is None or not _same(table, commit):
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+        if self._schema is not None and self._missing(table, self._schema).fields:
+            raise Conflict(f"{self._options} has lost columns since it was prepared")
         rows = inline_rows(commit.parts)
         upserts = commit.mode is Mode.UPSERT and bool(rows)
         if upserts:
             check_keys(rows, self._options)
         files = [] if upserts else self._files(commit.parts, rows)
-        _check_nulls(files, _required(table), self._options)
+        check_nulls(files, required(table), self._options)
         properties = _properties(commit)
         try:
             if upserts:
@@ -170,9 +167,15 @@ class DeltaTableStore:
                 mode: Literal["append", "overwrite"] = "overwrite" if commit.mode is Mode.COMPLETE else "append"
                 add_files(table, files, mode, self._options.partition_by, properties)
         except CommitFailedError as error:
+            if self._version() == table.version():
+                raise self._refused(error) from error
             raise Conflict(f"{self._options} was changed by others at the same time ({short(error)})") from error
         except (DeltaError, OSError) as error:
             raise Conflict(f"Whether {self._options} has the commit is not known ({short(error)})") from error
+
+    def _version(self) -> int | None:
+        table = self._load()
+        return None if table is None else table.version()
 
     def _merge(self, table: DeltaTable, rows: Sequence[pa.RecordBatch], properties: CommitProperties) -> None:
         import pyarrow as pa
@@ -211,8 +214,8 @@ class DeltaTableStore:
         except (DeltaError, OSError) as error:
             raise self._refused(error) from error
 
-    def _refused(self, error: Exception) -> DeltaRefused:
-        return DeltaRefused(f"{self._options} cannot be read or written: {short(error)}")
+    def _refused(self, error: Exception) -> TableRefused:
+        return TableRefused(f"{self._options} cannot be read or written: {short(error)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,7 @@ class FilesWriter:
                 writer.write(batch)
             files = writer.finish()
         except OSError as error:
-            raise DeltaRefused(f"{self.options} cannot be written: {short(error)}") from error
+            raise TableRefused(f"{self.options} cannot be written: {short(error)}") from error
         yield Part(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
 
 
@@ -258,38 +261,6 @@ def file_system(options: TableOptions) -> FileSystem:
     from pyarrow.fs import PyFileSystem
 
     return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
-
-
-def _required(table: DeltaTable) -> list[str]:
-    """The columns that are NOT NULL."""
-    return [field.name for field in table.schema().fields if not field.nullable]
-
-
-def _check_nulls(files: Sequence[DataFile], required: Sequence[str], options: TableOptions) -> None:
-    """Refuse files with NULL where the table has NOT NULL: the library does not look into files."""
-    for file in files:
-        nulls = _json(file.statistics)["nullCount"]
-        nulls |= {name: int(value is None) for name, value in file.partition_values.items()}
-        for name in required:
-            if nulls.get(name):
-                raise DeltaRefused(null_refusal(name, options))
-
-
-def _check_unconstrained(table: DeltaTable, options: TableOptions) -> None:
-    """Refuse a table with conditions that only an engine checks: files of tasks would get around them."""
-    checks = [name for name in table.metadata().configuration if name.startswith(_CHECK)]
-    if checks:
-        raise ConfigError(
-            f"{options} has a CHECK constraint ({checks[0].removeprefix(_CHECK)}), and files that are added to a table "
-            "are not checked: drop the constraint and filter in the query, or use mode upsert, which checks"
-        )
-    for field in table.schema().fields:
-        conditions = [name for name in field.metadata if name in _COMPUTED]
-        if conditions:
-            raise ConfigError(
-                f"Column {field.name} of {options} has {conditions[0]}, which files that are added to a table do not "
-                "follow: use a table without it"
-            )
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:
@@ -369,19 +340,6 @@ def _add(file: DataFile) -> AddAction:
         data_change=True,
         stats=file.statistics,
     )
-
-
-def _check_names(schema: StructType, options: TableOptions) -> None:
-    for field in schema.fields:
-        check_name(field.name, options)
-
-
-def check_name(name: str, options: TableOptions) -> None:
-    """Refuse a column's name that Delta does not allow."""
-    if _FORBIDDEN.search(name):
-        raise ConfigError(
-            f"Column {name!r} cannot be in {options}: Delta allows no space and none of ,;{{}}()= in names"
-        )
 
 
 def _json(text: str) -> Any:

@@ -14,9 +14,9 @@ import pickle
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
@@ -30,7 +30,9 @@ from oncelog.spark.tables.store import (
     Leftover,
     Part,
     Sighting,
+    TableRefused,
     TaskWriter,
+    check_rights,
     inline_rows,
     unwritable,
 )
@@ -50,7 +52,7 @@ try:
     from pyiceberg.io import load_file_io
     from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
     from pyiceberg.table.snapshots import ancestors_of
-    from pyiceberg.table.update import AssertTableUUID
+    from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
 except ImportError as missing:
     raise ConfigError("An iceberg sink needs pyiceberg: pip install 'oncelog[iceberg]'") from missing
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.types import NestedField
     from pyspark.sql.types import StructType
 
 SINK = "oncelog.sink"
@@ -80,10 +83,6 @@ _CHUNK_BYTES = 128 << 20
 _FAILURES = (RESTError, SQLAlchemyError, OSError)
 
 
-class IcebergRefused(OncelogError):
-    """The table cannot be read or written; the text says which, and why."""
-
-
 class IcebergTable:
     """A table in a catalog, loaded again for each step."""
 
@@ -94,6 +93,7 @@ class IcebergTable:
             raise ConfigError(f"Option table of an iceberg sink is {options.table!r}: write namespace.name")
         self._opened: Catalog | None = None
         self._table: Table | None = None
+        self._shape: Shape | None = None
 
     def look(self, group: str, plans: Sequence[str]) -> Sighting:
         table = self._load()
@@ -103,8 +103,7 @@ class IcebergTable:
         from pyspark.sql.pandas.types import to_arrow_schema
 
         stored = file_schema(to_arrow_schema(stored_schema(schema, Format.ICEBERG), timezone="UTC"), ())
-        if missing := self.missing_rights():
-            raise IcebergRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
+        check_rights(self._options, self.missing_rights())
         try:
             table = self._load() or self._create(stored)
             if self._lacks_columns(table, stored):
@@ -195,21 +194,27 @@ class IcebergTable:
             check_partitions([str(names(field.source_id)) for field in fields], self._options)
 
     def task_writer(self) -> TaskWriter:
+        table = self._prepared()
+        self._shape = Shape(table.schema().fields, table.metadata.default_spec_id)
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:
             return InlineWriter()
-        table = self._prepared()
         metadata = table.metadata.model_copy(update={"snapshots": [], "snapshot_log": [], "metadata_log": []})
         return FilesWriter(str(self._options), pickle.dumps((metadata, dict(table.io.properties))))
 
     def _prepared(self) -> Table:
         if self._table is None:
-            raise IcebergRefused(f"{self._options} was not prepared")
+            raise TableRefused(f"{self._options} was not prepared")
         return self._table
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
         if table is None or not _same(_sighting(table, commit.group), commit.seen):
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+        if self._shape is not None and not self._shape.still_of(table):
+            raise TableRefused(
+                f"{self._options} got other columns or partitions while a batch was written, and the batch's files do "
+                "not fit: nothing was committed, and a new start computes the batch again"
+            )
         properties = {SINK: commit.group, BATCH: commit.marker.encode()}
         rows = inline_rows(commit.parts)
         transaction = table.transaction()
@@ -220,7 +225,15 @@ class IcebergTable:
                     append.append_data_file(file)
         except OSError as error:
             raise self._refused(error) from error
-        requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
+        except OverflowError as error:
+            raise _beyond_years(str(self._options)) from error
+        metadata = table.metadata
+        requirements = (
+            *transaction._requirements,
+            AssertTableUUID(uuid=metadata.table_uuid),
+            AssertCurrentSchemaId.model_validate({"current-schema-id": metadata.current_schema_id}),
+            AssertDefaultSpecId.model_validate({"default-spec-id": metadata.default_spec_id}),
+        )
         try:
             table.catalog.commit_table(table, requirements, transaction._updates)
         except CommitFailedException as error:
@@ -267,8 +280,20 @@ class IcebergTable:
         except _FAILURES as error:
             raise self._refused(error) from error
 
-    def _refused(self, error: Exception) -> IcebergRefused:
-        return IcebergRefused(f"{self._options} cannot be read or written: {error}")
+    def _refused(self, error: Exception) -> TableRefused:
+        return TableRefused(f"{self._options} cannot be read or written: {error}")
+
+
+class Shape(NamedTuple):
+    """What the files of a batch were made for: they name columns by their ids, and one way of partitioning."""
+
+    columns: Sequence[NestedField]
+    spec_id: int
+
+    def still_of(self, table: Table) -> bool:
+        """Whether the table has the columns, and maybe more."""
+        now = table.schema().fields
+        return table.metadata.default_spec_id == self.spec_id and all(column in now for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +319,9 @@ class FilesWriter:
             try:
                 found = list(_write(metadata, properties, rows))
             except OSError as error:
-                raise IcebergRefused(f"{self.name} cannot be written: {error}") from error
+                raise TableRefused(f"{self.name} cannot be written: {error}") from error
+            except OverflowError as error:
+                raise _beyond_years(self.name) from error
             size = sum(file.file_size_in_bytes for file in found)
             yield Part(rows.num_rows, size, written=pickle.dumps(found))
 
@@ -302,7 +329,13 @@ class FilesWriter:
 def _check_nulls(rows: pa.Table, metadata: TableMetadata, name: str) -> None:
     for field in metadata.schema().fields:
         if field.required and rows.column(field.name).null_count:
-            raise IcebergRefused(null_refusal(field.name, name))
+            raise TableRefused(null_refusal(field.name, name))
+
+
+def _beyond_years(name: str) -> TableRefused:
+    return TableRefused(
+        f"A row for {name} has a date or time outside the years 1 to 9999, which pyiceberg cannot write"
+    )
 
 
 def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Table) -> Iterator[DataFile]:

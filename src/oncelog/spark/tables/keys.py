@@ -17,8 +17,8 @@ class KeyRefused(OncelogError):
 
 
 def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None:
-    """Raises KeyRefused for NULL and NaN in a key, which databases compare in different ways, and for a key that two
-    rows of the batch have: which of them is the later one is not known.
+    """Raises KeyRefused for NULL in a key, which databases compare in different ways, and for a key that two rows of
+    the batch have: which of them is the later one is not known.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -27,11 +27,8 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
         return
     table = pa.Table.from_batches(batches).select(list(options.key))
     for name in options.key:
-        column = table.column(name)
-        if column.null_count:
-            raise KeyRefused(f"A row for {options} has NULL in its key {name}: leave such rows out in the query")
-        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-            raise KeyRefused(f"A row for {options} has NaN in its key {name}: leave such rows out in the query")
+        if table.column(name).null_count:
+            raise KeyRefused(null_key(name, options))
     counted = table.group_by(list(options.key)).aggregate([([], "count_all")])
     twice = counted.filter(pc.greater(counted.column("count_all"), 1))
     if twice.num_rows:
@@ -40,3 +37,8 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
             f"A batch for {options} has {twice.column('count_all')[0].as_py()} rows with the key {key}, and which of "
             "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
         )
+
+
+def null_key(name: str, options: TableOptions) -> str:
+    """Why rows with NULL in a column of the key are refused."""
+    return f"A row for {options} has NULL in its key {name}: leave such rows out in the query"

@@ -184,7 +184,7 @@ def _partition_value(name: str, value: Any) -> str | None:
             return str(value).lower()
         case datetime.datetime():
             moment = value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
-            return moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+            return moment.isoformat(" ", "microseconds")  # strftime has no leading zeros for years below 1000
         case datetime.date():
             return value.isoformat()
         case _:
@@ -207,13 +207,23 @@ def _statistics(metadata: Any, rows: int) -> str:
         if len(found) < len(chunks) or not all(one.has_null_count for one in found):
             continue
         nulls[name.name] = sum(one.null_count for one in found)
-        with_values = [one for one in found if one.has_min_max]
-        if len(with_values) < len(found) or not all(_exact(one.min) and _exact(one.max) for one in with_values):
-            continue
-        if with_values:
-            least[name.name] = _as_json(min(one.min for one in with_values))
-            greatest[name.name] = _as_json(max(one.max for one in with_values))
+        limits = [_limits(one) for one in found]
+        known = [one for one in limits if one is not None]
+        if known and len(known) == len(found):
+            least[name.name] = _as_json(min(low for low, _ in known))
+            greatest[name.name] = _as_json(max(high for _, high in known))
     return json.dumps({"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls})
+
+
+def _limits(statistics: Any) -> tuple[Any, Any] | None:
+    """The least and the greatest value; None if they are not known, or not exact."""
+    if not statistics.has_min_max:
+        return None
+    try:
+        found = statistics.min, statistics.max
+    except OverflowError:
+        return None  # a date outside Python's years, 1 to 9999
+    return found if _exact(found[0]) and _exact(found[1]) else None
 
 
 def _exact(value: Any) -> bool:

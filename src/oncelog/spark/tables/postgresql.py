@@ -10,20 +10,28 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import pickle
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oncelog.errors import ConfigError, InvariantError, OncelogError
+from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
-from oncelog.spark.tables.csv_rows import csv_of
-from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
-from oncelog.spark.tables.keys import KeyRefused, check_keys
+from oncelog.spark.tables.inline import InlineWriter
+from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
 from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.postgresql_copy import ATTEMPT, ENCODING, CopyWriter, copy_rows
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
-from oncelog.spark.tables.store import FOR_EVER_MS, Commit, Conflict, Leftover, Part, Sighting, TaskWriter, inline_rows
+from oncelog.spark.tables.store import (
+    FOR_EVER_MS,
+    Commit,
+    Conflict,
+    Leftover,
+    Sighting,
+    TableRefused,
+    TaskWriter,
+    check_rights,
+    inline_rows,
+)
 
 try:
     import psycopg
@@ -32,12 +40,10 @@ except ImportError as missing:
     raise ConfigError("A postgresql sink needs psycopg: pip install 'oncelog[postgresql]'") from missing
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql.types import StructType
 
 BATCHES = "oncelog_batches"
 STAGED = "oncelog_staged_"
-ATTEMPT = "oncelog_attempt"
 AT = "oncelog_at"
 _OLD = f"{AT} < now() - %s * interval '1 hour'"
 _HAS_RIGHT = (
@@ -49,10 +55,6 @@ _CREATE = """CREATE TABLE IF NOT EXISTS {} (
     sink text NOT NULL, table_name text NOT NULL, table_id text NOT NULL, query_id text NOT NULL,
     batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL, planned_at_ms bigint NOT NULL,
     offsets text NOT NULL, PRIMARY KEY (sink, table_name))"""
-
-
-class PostgresRefused(OncelogError):
-    """The database has refused a statement; the text says which table, and why."""
 
 
 class PostgresTable:
@@ -69,7 +71,11 @@ class PostgresTable:
         self._batches_in_values = _in_values(self._batches)
         digest = hashlib.sha256(options.table.encode()).hexdigest()[:16]
         self._staged = f"{self._schema}{quoted(STAGED + digest)}"
-        self._columns: tuple[str, ...] = ()
+        self._wanted: Sequence[tuple[str, str]] = ()
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._wanted)
 
     def look(self, group: str, plans: Sequence[str]) -> Sighting:
         with self._connected() as connection:
@@ -77,13 +83,11 @@ class PostgresTable:
             return self._look(connection, group)
 
     def prepare(self, schema: StructType) -> str:
-        wanted = _wanted(schema)
-        self._columns = tuple(schema.names)
+        self._wanted = wanted = _wanted(schema)
         with self._connected() as connection:
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
             oid = _oid(connection, self._name)
-            if missing := self._missing_rights(connection, oid):
-                raise PostgresRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
+            check_rights(self._options, self._missing_rights(connection, oid))
             if _oid(connection, self._batches) is None:
                 _execute(connection, _CREATE.format(self._batches))
             if oid is None:
@@ -181,6 +185,10 @@ class PostgresTable:
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
             self._move(connection, commit)
+            oid = _oid(connection, self._name)  # what was inserted into stays as it is until the transaction ends
+            if str(oid) != commit.seen.table_id:
+                raise Conflict(f"{self._options} is another table since it was looked at")
+            missing_columns(self._wanted, _columns(connection, int(commit.seen.table_id)), self._options)
             self._identify(connection, commit.group, commit.seen.table_id, commit.marker)
             connection.commit()
 
@@ -190,7 +198,7 @@ class PostgresTable:
     def _connected(self) -> Iterator[psycopg.Connection]:
         """One transaction, committed at the end of the block."""
         try:
-            with psycopg.connect(self._options.url) as connection:
+            with psycopg.connect(self._options.url, client_encoding=ENCODING) as connection:
                 yield connection
         except (errors.SerializationFailure, errors.DeadlockDetected) as error:
             raise Conflict(f"{self._options} was changed by others at the same time ({_line(error)})") from error
@@ -203,8 +211,8 @@ class PostgresTable:
         except psycopg.Error as error:
             raise self._refused(error) from error
 
-    def _refused(self, error: psycopg.Error) -> PostgresRefused:
-        return PostgresRefused(f"{self._options} cannot be written: {_line(error)}")
+    def _refused(self, error: psycopg.Error) -> TableRefused:
+        return TableRefused(f"{self._options} cannot be written: {_line(error)}")
 
     def _look(self, connection: psycopg.Connection, group: str) -> Sighting:
         oid = _oid(connection, self._name)
@@ -226,7 +234,7 @@ class PostgresTable:
         return ", ".join(columns)
 
     def _make_staged(self, connection: psycopg.Connection, wanted: Sequence[tuple[str, str]]) -> None:
-        """The table that tasks copy to, with the columns of these rows; made again if they have changed."""
+        """The table that tasks copy to; made again if the columns of the rows have changed."""
         columns = [*wanted, (ATTEMPT, "bigint"), (AT, "timestamp with time zone")]
         oid = _oid(connection, self._staged)
         if oid is not None:
@@ -248,18 +256,17 @@ class PostgresTable:
         if inline and upserts:
             check_keys(inline, self._options)
         if inline and not upserts:
-            _copy(connection, f"COPY {self._name} ({names}) FROM STDIN (FORMAT csv)", inline)
+            copy_rows(connection, f"COPY {self._name} ({names}) FROM STDIN (FORMAT csv)", inline)
         elif inline:
             _execute(
                 connection,
                 f"CREATE TEMPORARY TABLE oncelog_inline ON COMMIT DROP AS SELECT {names} FROM {self._name} LIMIT 0",
             )
-            _copy(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
+            copy_rows(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
         sources = []
         if staged:
-            self._check_staged(
-                connection, attempts, sum(p.rows for p in commit.parts if p.written is not None), upserts
-            )
+            expected = sum(part.rows for part in commit.parts if part.written is not None)
+            self._check_staged(connection, attempts, expected, upserts)
             sources.append(f"SELECT {names} FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
         if inline and upserts:
             sources.append(f"SELECT {names} FROM pg_temp.oncelog_inline")
@@ -270,7 +277,7 @@ class PostgresTable:
         try:
             moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
-            raise PostgresRefused(
+            raise TableRefused(
                 f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and which of "
                 "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
             ) from error
@@ -281,22 +288,19 @@ class PostgresTable:
             _execute(connection, f"DELETE FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
 
     def _check_staged(self, connection: psycopg.Connection, attempts: str, expected: int, upserts: bool) -> None:
-        """Raises PostgresRefused if not all rows that tasks have copied are there, or KeyRefused for keys that
+        """Raises TableRefused if not all rows that tasks have copied are there, or KeyRefused for keys that
         :func:`check_keys` would refuse. The table is unlogged: a server that crashed has emptied it."""
         of_batch = f"FROM {_in_values(self._staged)} WHERE {ATTEMPT} IN ({attempts})"
         there = _one(connection, f"SELECT count(*) {of_batch}", ())
         if there != expected:
-            raise PostgresRefused(
+            raise TableRefused(
                 f"Of {expected} rows on their way to {self._options}, {there} are there: PostgreSQL has crashed, or "
                 f"somebody has changed {self._staged}; nothing was committed, and a new start computes the batch again"
             )
         for name in self._options.key if upserts else ():
             column = _in_values(quoted(name))
-            nan = f"(pg_typeof({column}) IN ('real'::regtype, 'double precision'::regtype) AND {column}::text = 'NaN')"
-            if _one(connection, f"SELECT 1 {of_batch} AND ({column} IS NULL OR {nan}) LIMIT 1", ()):
-                raise KeyRefused(
-                    f"A row for {self._options} has NULL or NaN in its key {name}: leave such rows out in the query"
-                )
+            if _one(connection, f"SELECT 1 {of_batch} AND {column} IS NULL LIMIT 1", ()):
+                raise KeyRefused(null_key(name, self._options))
 
     def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
         names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")
@@ -307,45 +311,6 @@ class PostgresTable:
             f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (sink, table_name) DO UPDATE SET {changed}",
             batch_row(group, self._name, table_id, marker),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class CopyWriter:
-    """In a task: copies the rows under a number of this attempt; a few rows are left to the driver."""
-
-    url: str
-    table: str
-    columns: tuple[str, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
-        held, complete = first_rows(batches)
-        if complete:
-            if held:
-                yield piece(held)
-            return
-        attempt = uuid.uuid4().int >> 65
-        names = ", ".join([*map(quoted, self.columns), ATTEMPT])
-        rows = size = 0
-        text = _sql(f"COPY {self.table} ({names}) FROM STDIN (FORMAT csv)")
-        with psycopg.connect(self.url) as connection, connection.cursor().copy(text) as copy:
-            for batch in _chain(held, batches):
-                data = csv_of(batch, attempt)
-                copy.write(data)
-                rows += batch.num_rows
-                size += len(data)
-        yield Part(rows, size, written=pickle.dumps(attempt))
-
-
-def _chain(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from held
-    held.clear()
-    yield from batches
-
-
-def _copy(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:
-    with connection.cursor() as cursor, cursor.copy(_sql(text)) as copy:
-        for batch in batches:
-            copy.write(csv_of(batch))
 
 
 def _lock(connection: psycopg.Connection, group: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.inline import InlineWriter
@@ -22,7 +22,9 @@ from oncelog.spark.tables.store import (
     Conflict,
     Leftover,
     Sighting,
+    TableRefused,
     TaskWriter,
+    check_rights,
     inline_rows,
     may_write,
     unwritable,
@@ -52,17 +54,19 @@ class SqliteTable:
         if len(parts) > 1:
             raise ConfigError(f"Option table of a sqlite sink is {options.table!r}: write a name without a schema")
         self._name = parts[0]
-        self._columns: tuple[str, ...] = ()
+        self._wanted: Sequence[tuple[str, str]] = ()
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._wanted)
 
     def look(self, group: str, plans: Sequence[str]) -> Sighting:
         with self._connected() as connection:
             return self._look(connection, group)
 
     def prepare(self, schema: StructType) -> str:
-        wanted = [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
-        self._columns = tuple(schema.names)
-        if missing := self.missing_rights():
-            raise SqliteRefused(f"{self._options} cannot be written: {'; '.join(missing)}")
+        self._wanted = wanted = _wanted(schema)
+        check_rights(self._options, self.missing_rights())
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_CREATE)
@@ -87,7 +91,7 @@ class SqliteTable:
         return InlineWriter()
 
     def compare(self, schema: StructType) -> None:
-        wanted = [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
+        wanted = _wanted(schema)
         if not Path(self._options.url).exists():
             return
         with self._connected() as connection:
@@ -113,6 +117,7 @@ class SqliteTable:
             connection.execute("BEGIN IMMEDIATE")
             if self._look(connection, commit.group) != commit.seen:
                 raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            missing_columns(self._wanted, self._found(connection), self._options)
             if commit.mode is Mode.COMPLETE:
                 connection.execute(f"DELETE FROM {quoted(self._name)}")
             batches = inline_rows(commit.parts)
@@ -137,9 +142,9 @@ class SqliteTable:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise Conflict(f"{self._options} is locked by another writer for {LOCK_S:.0f} s ({error})") from error
-            raise SqliteRefused(self._message(error)) from error
+            raise TableRefused(self._message(error)) from error
         except (sqlite3.Error, OverflowError) as error:
-            raise SqliteRefused(self._message(error)) from error
+            raise TableRefused(self._message(error)) from error
 
     def _message(self, error: Exception) -> str:
         return f"{self._options} in {self._options.url} cannot be written: {error}"
@@ -183,8 +188,8 @@ class SqliteTable:
         )
 
 
-class SqliteRefused(OncelogError):
-    """SQLite has refused a statement; the text says which table, and why."""
+def _wanted(schema: StructType) -> list[tuple[str, str]]:
+    return [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
 
 
 def _exists(connection: sqlite3.Connection, name: str) -> bool:
@@ -213,7 +218,7 @@ def _values(batches: Sequence[pa.RecordBatch], options: TableOptions) -> Iterato
 
 
 def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[Any]:
-    """A column as SQLite takes it. Raises SqliteRefused for NaN, which SQLite would take for NULL."""
+    """A column as SQLite takes it. Raises TableRefused for NaN, which SQLite would take for NULL."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -221,7 +226,7 @@ def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[A
     kind = column.type
     if pa.types.is_floating(kind):
         if pc.any(pc.is_nan(column)).as_py():
-            raise SqliteRefused(
+            raise TableRefused(
                 f"Column {batch.schema.names[number]} for {options} holds NaN, which SQLite stores as NULL: replace it "
                 "in the query"
             )

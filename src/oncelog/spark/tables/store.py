@@ -31,6 +31,10 @@ class Conflict(OncelogError):
     """Somebody else has changed the table, or the outcome of the commit is not known: look again, then decide again."""
 
 
+class TableRefused(OncelogError):
+    """The table cannot be read or written; the text says which, and why."""
+
+
 class Sighting(NamedTuple):
     """What a look at the table showed.
 
@@ -130,6 +134,12 @@ class KeptTable(TableStore, Protocol):
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
         """Delete what :meth:`leftovers` of the same age has found."""
         ...
+
+
+def check_rights(table: object, missing: Sequence[str]) -> None:
+    """Raises TableRefused if anything that :meth:`KeptTable.missing_rights` tells is missing."""
+    if missing:
+        raise TableRefused(f"{table} cannot be written: {'; '.join(missing)}")
 
 
 def unwritable(folder: str) -> list[str]:

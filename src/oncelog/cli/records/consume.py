@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,32 +140,39 @@ def command(
     if show_transactions and isolation == "read_committed":
         raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
     in_json = cluster.as_json or form == "json"
-    if show_transactions:
-        from oncelog.cli.records.fates import show_fates
+    with _decoding(schema_registry) as decoding:
+        if show_transactions:
+            from oncelog.cli.records.fates import show_fates
 
-        decoding = _decoding(schema_registry)
-        asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
-        if decoding is not None:
-            decoding.tell_rest()
-        return
+            asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
+            return
+        line = _line(in_json, form, fields, key_separator, decoding)
+        _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
+
+
+def _line(
+    in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, decoding: Decoding | None
+) -> Line:
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
     line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
-    decoding = _decoding(schema_registry)
-    if decoding is not None:
-        line = decoding.as_json if in_json else decoding.around(line)
-    _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
-    if decoding is not None:
-        decoding.tell_rest()
+    if decoding is None:
+        return line
+    return decoding.as_json if in_json else decoding.around(line)
 
 
-def _decoding(access: RegistryAccess) -> Decoding | None:
+@contextmanager
+def _decoding(access: RegistryAccess) -> Iterator[Decoding | None]:
+    """How keys and values are decoded, if a registry is named; at the end it tells what was not told yet."""
     if not access:
-        return None
+        yield None
+        return
     asked = registry(access)
     from oncelog.cli.shared.schema_values import Decoding
 
-    return Decoding(asked)
+    decoding = Decoding(asked)
+    yield decoding
+    decoding.tell_rest()
 
 
 def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:

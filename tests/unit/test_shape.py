@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src/oncelog", "tools", "tests", "benchmarks")
@@ -105,38 +106,56 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix().removeprefix("src/")
 
 
+class Definition(NamedTuple):
+    place: str
+    is_class: bool
+    lines: int
+    methods: int
+    is_public: bool
+    is_at_the_top: bool
+
+
 @cache
-def definitions() -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef], ...]:
-    return tuple(_definitions())
+def definitions() -> tuple[Definition, ...]:
+    """Of all files; the trees they come from are not kept, for a million nodes cost more than the search in them."""
+    return tuple(
+        definition
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "generated" not in path.parts
+        for definition in _definitions(path)
+    )
 
 
-def _definitions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "generated" not in path.parts:
-                for node in ast.walk(ast.parse(path.read_text())):
-                    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                        yield f"{name_of(path)}:{node.name}", node
+def _definitions(path: Path) -> Iterator[Definition]:
+    module = ast.parse(path.read_text())
+    top = set(module.body)
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield Definition(
+                f"{name_of(path)}:{node.name}",
+                isinstance(node, ast.ClassDef),
+                (node.end_lineno or node.lineno) - node.lineno + 1,
+                sum(isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef) for it in node.body),
+                not node.name.startswith("_"),
+                node in top,
+            )
 
 
 def test_functions_are_short() -> None:
     long = {
-        name: lines
-        for name, node in definitions()
-        if not isinstance(node, ast.ClassDef)
-        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_LINES
-        and name not in LONG_FUNCTIONS
+        it.place: it.lines
+        for it in definitions()
+        if not it.is_class and it.lines > MAX_LINES and it.place not in LONG_FUNCTIONS
     }
     assert long == {}, f"more than {MAX_LINES} lines: split them, or add them to LONG_FUNCTIONS with a reason"
 
 
 def test_classes_have_few_methods() -> None:
     large = {
-        name: methods
-        for name, node in definitions()
-        if isinstance(node, ast.ClassDef)
-        and (methods := sum(isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef) for it in node.body)) > MAX_METHODS
-        and name not in LARGE_CLASSES
+        it.place: it.methods
+        for it in definitions()
+        if it.is_class and it.methods > MAX_METHODS and it.place not in LARGE_CLASSES
     }
     assert large == {}, f"more than {MAX_METHODS} methods: split them, or add them to LARGE_CLASSES with a reason"
 
@@ -209,10 +228,9 @@ def test_few_files_have_the_same_name() -> None:
 
 def test_public_classes_have_names_of_their_own() -> None:
     places: dict[str, list[str]] = {}
-    for path in modules():
-        if path.suffix == ".py":
-            for node in ast.parse(path.read_text()).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    places.setdefault(node.name, []).append(name_of(path))
+    for it in definitions():
+        path, _, name = it.place.partition(":")
+        if it.is_class and it.is_public and it.is_at_the_top and path.startswith("oncelog/"):
+            places.setdefault(name, []).append(path)
     repeated = {name: found for name, found in places.items() if len(found) > 1}
     assert len(repeated) <= CLASSES_OF_A_NAME, repeated

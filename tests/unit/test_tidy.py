@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from vulture import Vulture
@@ -93,20 +94,37 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+class Contents(NamedTuple):
+    names: frozenset[str]
+    """Every name that the module defines, imports or assigns, attributes of its classes included."""
+    constants: frozenset[str]
+    """Names that it assigns outside of classes and functions."""
+    docstrings: tuple[str, ...]
+
+
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def constants(path: Path) -> set[str]:
-    """Names that a module assigns outside of classes and functions."""
-    return {
+def contents(path: Path) -> Contents:
+    """Of a module; its tree is not kept, for a million nodes cost more than the search in them."""
+    module = ast.parse(path.read_text())
+    names, docstrings = set(), []
+    for node in ast.walk(module):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
+                names.update((alias.asname or alias.name).partition(".")[0] for alias in imported)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                docstrings.append(text)
+    constants = {
         target.id
-        for node in tree_of(path).body
+        for node in module.body
         if isinstance(node, ast.Assign | ast.AnnAssign)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
+    return Contents(frozenset(names), frozenset(constants), tuple(docstrings))
 
 
 def test_every_definition_is_used() -> None:
@@ -117,7 +135,7 @@ def test_every_definition_is_used() -> None:
     unused = []
     for item in finder.get_unused_code(min_confidence=60):
         path = Path(item.filename)
-        is_constant = item.typ == "variable" and item.name in constants(path)
+        is_constant = item.typ == "variable" and item.name in contents(path).constants
         if item.typ not in ("function", "method", "class", "property") and not is_constant:
             continue
         place = name_of(path) if path.is_relative_to(PACKAGE) else path.name
@@ -205,25 +223,8 @@ def test_every_generated_message_is_served_or_read() -> None:
 
 def docstrings() -> Iterator[tuple[Path, str]]:
     for path in sources():
-        for node in ast.walk(tree_of(path)):
-            match node:
-                case ast.Expr(value=ast.Constant(value=str(text))):
-                    yield path, text
-
-
-@cache
-def names_in(path: Path) -> frozenset[str]:
-    """Every name that a module defines, imports or assigns, attributes of its classes included."""
-    names = set()
-    for node in ast.walk(tree_of(path)):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
-                names.update((alias.asname or alias.name).partition(".")[0] for alias in imported)
-            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                names.add(name)
-    return frozenset(names)
+        for text in contents(path).docstrings:
+            yield path, text
 
 
 def module_path(dotted: str) -> Path | None:
@@ -236,18 +237,18 @@ def module_path(dotted: str) -> Path | None:
 
 @cache
 def all_names() -> frozenset[str]:
-    return frozenset().union(*(names_in(path) for path in sources()))
+    return frozenset().union(*(contents(path).names for path in sources()))
 
 
 def resolves(path: Path, reference: str) -> bool:
     """``name`` of the same module, ``Class.name`` of any, or ``oncelog.module.name``."""
     first, _, rest = reference.partition(".")
     if first != "oncelog":
-        names = all_names() if first[0].isupper() else names_in(path)
+        names = all_names() if first[0].isupper() else contents(path).names
         return first in names and (not rest or rest.rpartition(".")[2] in all_names())
     module, _, name = reference.rpartition(".")
     found = module_path(module)
-    return module_path(reference) is not None or (found is not None and name in names_in(found))
+    return module_path(reference) is not None or (found is not None and name in contents(found).names)
 
 
 def test_references_in_docstrings_resolve() -> None:

@@ -15,6 +15,7 @@ from oncelog.redrive.letters import ATTEMPTS_HEADER
 from tests.cli.conftest import run
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import Seen, committed, create_topic
+from tests.support.both_brokers import KAFKA_IN_SOAK
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
 
@@ -51,6 +52,7 @@ def headers_of(record: Seen) -> dict[str, str]:
     return {name: (value or b"").decode() for name, value in record.headers or []}
 
 
+@KAFKA_IN_SOAK
 def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
@@ -179,9 +181,7 @@ def shop(orders: DataFrame, returns: DataFrame) -> dict[str, DataFrame]:
 """
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:

@@ -31,6 +31,7 @@ from tests.pipeline.conftest import PipelineCommand
 from tests.pipeline.test_dead_letters import headers_of, produce
 from tests.schema_registry.stand_in import JSON_ANSWER, Answer, running
 from tests.spark.kafka_records import committed, create_topic
+from tests.support.both_brokers import KAFKA_IN_SOAK
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
 
@@ -187,9 +188,7 @@ sql = "select id as n from events"
 """
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 def test_json_schema_and_protobuf_are_read_and_written(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:

@@ -18,6 +18,7 @@ from oncelog.spark.sink.rows import BadRow, Encoding, SinkColumns, positions_of
 from oncelog.spark.versions import to_arrow
 from tests.spark.executors.test_executors import RunningBroker
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
+from tests.support.both_brokers import KAFKA_IN_SOAK
 
 LARGE = Share(1000, 1024)
 
@@ -115,6 +116,7 @@ def test_a_bad_row_is_told_before_anything_is_written(spark: SparkSession) -> No
         collected(rows)
 
 
+@KAFKA_IN_SOAK
 def test_a_query_collects_from_its_second_batch_on_until_one_is_large(
     spark: SparkSession,
     broker: RunningBroker,

@@ -28,6 +28,7 @@ from tests.conformance.features import node_of_transaction_version
 from tests.conformance.nodes import Node
 from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.patient_queries import run_to_the_end
 from tests.support.spark_faults import FaultOnce, PauseAt, PausePoint
 
@@ -77,6 +78,7 @@ def test_every_path_writes_each_row_once_where_java_would_put_it(
         assert record.value == b"v" + (record.key or b"")
 
 
+@KAFKA_IN_SOAK
 def test_rows_of_one_task_stay_in_order_in_their_partition(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -89,6 +91,7 @@ def test_rows_of_one_task_stay_in_order_in_their_partition(
         assert len(numbers) > 500
 
 
+@KAFKA_IN_SOAK
 def test_rows_name_topics_that_several_writers_own(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -103,6 +106,7 @@ def test_rows_name_topics_that_several_writers_own(
         assert sorted(found) == sorted((n % 2, n) for n in range(number, 90, 3))
 
 
+@KAFKA_IN_SOAK
 def test_batch_write_with_an_id_has_effect_once_on_any_path(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -116,6 +120,7 @@ def test_batch_write_with_an_id_has_effect_once_on_any_path(
     assert len(committed(broker.bootstrap_servers, unique_name)) == 50
 
 
+@KAFKA_IN_SOAK
 def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
     identity = {"transactionalIdPrefix": f"{unique_name}-daily", "batchId": "7"}
@@ -186,6 +191,7 @@ def test_older_transaction_protocol_writes_each_batch_once_too(
     assert sorted(int(record.key or b"") for record in found) == list(range(600))
 
 
+@KAFKA_IN_SOAK
 def test_update_mode_writes_by_executors_and_repeats_nothing(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -307,6 +313,7 @@ def test_slots_that_another_job_holds_are_not_waited_for_without_end(
     assert len(committed(oncelog_broker.bootstrap_servers, unique_name)) == 5
 
 
+@KAFKA_IN_SOAK
 def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -325,6 +332,7 @@ def test_bad_row_fails_before_a_transaction_begins(
     assert committed(oncelog_broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
 
 
+@KAFKA_IN_SOAK
 def test_record_too_large_for_the_broker_is_refused_once_and_what_others_wrote_is_aborted(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:

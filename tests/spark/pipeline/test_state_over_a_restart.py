@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.spark.pipeline.stateful_query import SETTINGS, start
 from tests.spark.pipeline.test_stateful import expected, made
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.patient_queries import run_to_the_end
 
 EVENTS = 80
@@ -52,9 +53,7 @@ def crash_before_commit_log(checkpoint: Path) -> None:
     last.with_name(f".{last.name}.crc").unlink()
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("query", ["joined", "distinct"])
 def test_state_and_output_agree_over_a_restart_that_repeats_a_batch(
     stateful_spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, query: str

@@ -12,6 +12,7 @@ import pytest
 
 from tests.class_archive import QUICK_JAVA
 from tests.conftest import RunningBroker
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.connect_server import ConnectServer, check_through, connect_server
 
 
@@ -22,9 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
         yield found
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 def test_reading_writing_and_each_batch_work_through_a_connect_server(
     server: ConnectServer, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

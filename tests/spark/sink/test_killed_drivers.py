@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from oncelog.spark.sink.engine import BatchStep
 from tests.conftest import RunningBroker
 from tests.spark.sink.crash_job import Job, wait_paused
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.spark_faults import PausePoint
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
@@ -50,7 +51,7 @@ def test_driver_killed_at_steps_of_the_commit(
     job.complete()
 
 
-@pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=[KAFKA, pytest.mark.soak])], indirect=True)
+@KAFKA_IN_SOAK
 def test_driver_killed_while_end_txn_is_under_way(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused, igno
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.patient_queries import run_to_the_end, worker_was_late
 from tests.support.sink_writes import BatchWrite, commit_batch
 from tests.unit.spark.sink.test_checkpoint import spark_writes
@@ -44,12 +45,6 @@ class RunningBroker(Protocol):
 
 
 MONTH_MS = 30 * 24 * 3_600_000
-KAFKA_IN_SOAK = pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
-"""For rows of the table that ask nothing else of the cluster than the rows that always run on both brokers: with the
-marker as it is (a restored checkpoint, a log that lost batches), and without one (a month ago, another cluster).
-"""
 
 
 class Job:
@@ -271,6 +266,7 @@ def test_running_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> N
     query.stop()
 
 
+@KAFKA_IN_SOAK
 def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_ways_out(job: Job) -> None:
     """The driver died between EndTxn and the commit log, also of the first batch, and the marker is gone."""
     job.send()
@@ -309,6 +305,7 @@ def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> Non
     assert job.numbers() == list(range(20))
 
 
+@KAFKA_IN_SOAK
 def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_again(job: Job) -> None:
     """After a power failure under the flush policy ``interval``, or on a restored cluster, the marker is older than
     batch N-1.
@@ -331,6 +328,7 @@ def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_agai
     assert job.numbers()[-30:] == list(range(10, 40))
 
 
+@KAFKA_IN_SOAK
 def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
     job.send()
     job.run()
@@ -349,6 +347,7 @@ def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
     assert job.numbers() == list(range(30))
 
 
+@KAFKA_IN_SOAK
 def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -502,6 +501,7 @@ def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an
     eventually(lambda: values(committed(address, topic)), [b"0", b"1"])
 
 
+@KAFKA_IN_SOAK
 def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_marker(
     broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -534,6 +534,7 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
     assert committed(broker.bootstrap_servers, topic) == []
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("bears", ["true", "false"])
 def test_source_topic_made_again_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str

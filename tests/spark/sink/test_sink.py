@@ -22,6 +22,7 @@ from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.writers import begin_stream
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.patient_queries import run_to_the_end
 
 
@@ -55,6 +56,7 @@ def run(stream: DataFrame, broker: RunningBroker, checkpoint: Path, *, mode: str
 # --- batch
 
 
+@KAFKA_IN_SOAK
 def test_batch_write_places_keys_as_java_does_and_keeps_headers(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -73,6 +75,7 @@ def test_batch_write_places_keys_as_java_does_and_keeps_headers(
         assert record.headers == [("h", b"x")]
 
 
+@KAFKA_IN_SOAK
 def test_rows_name_topic_and_partition_themselves(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
     address = broker.bootstrap_servers
     names = [create_topic(address, f"{unique_name}-{n}", 2) for n in range(2)]
@@ -97,6 +100,7 @@ def test_failed_batch_write_leaves_nothing_visible(
     assert committed(broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
 
 
+@KAFKA_IN_SOAK
 def test_batch_writes_with_ids_are_each_written_once_in_any_order(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -109,6 +113,7 @@ def test_batch_writes_with_ids_are_each_written_once_in_any_order(
     assert found == {b"20250101": 10, b"20250102": 10, b"20250103": 10}
 
 
+@KAFKA_IN_SOAK
 def test_batch_write_with_an_id_into_another_topic_is_another_write(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -119,6 +124,7 @@ def test_batch_write_with_an_id_into_another_topic_is_another_write(
         assert len(committed(broker.bootstrap_servers, topic)) == 5
 
 
+@KAFKA_IN_SOAK
 def test_batch_write_without_an_id_writes_each_time(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
@@ -177,6 +183,7 @@ def test_stream_copies_each_record_once_and_leaves_its_marker(
     assert int(str(marker["batchId"])) >= 3
 
 
+@KAFKA_IN_SOAK
 def test_stream_goes_on_after_batches_without_a_row(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -192,6 +199,7 @@ def test_stream_goes_on_after_batches_without_a_row(
     eventually(lambda: values(committed(address, created[1])), [b"7:keep"])
 
 
+@KAFKA_IN_SOAK
 def test_tasks_that_die_and_are_repeated_leave_no_trace(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -230,6 +238,7 @@ def counted(spark: SparkSession, broker: RunningBroker, topic: str) -> DataFrame
     return windows.selectExpr("cast(unix_timestamp(window.start) as string) as key", "cast(count as string) as value")
 
 
+@KAFKA_IN_SOAK
 def test_windows_are_written_once_each_in_append_mode(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -256,6 +265,7 @@ def test_complete_mode_writes_the_whole_result_each_time(
         assert values(committed(address, created[1]))[-1] == b"%d" % (5 * (batch + 1))
 
 
+@KAFKA_IN_SOAK
 def test_update_mode_is_written_once_through_for_each_batch(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
@@ -290,9 +300,7 @@ class Totals(StatefulProcessor):
         """Nothing is held."""
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 def test_state_of_transform_with_state_and_output_agree_over_a_restart(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

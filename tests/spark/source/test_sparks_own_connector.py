@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.spark.maven import spark_connector_jars
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, produce_transaction, values
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.patient_queries import run_to_the_end
 
 
@@ -22,9 +23,7 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
-@pytest.mark.parametrize(
-    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
-)
+@KAFKA_IN_SOAK
 def test_sparks_own_connector_writes_and_reads_committed_records_and_its_query_is_taken_over(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

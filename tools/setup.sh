@@ -22,6 +22,10 @@ find_python() {
     exit 1
 }
 
+python_packages() {
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$@"
+}
+
 install() {
     if ! { [ -x .venv/bin/python ] && suits .venv/bin/python; }; then
         python=$(find_python)
@@ -30,7 +34,12 @@ install() {
         "$python" -m venv .venv
     fi
     echo "make setup: installing oncelog with its extras into .venv (some 500 MB the first time)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+    python_packages uv
+    # uv takes a third of pip's time; an index that only pip is configured for is left to pip.
+    .venv/bin/uv pip install --quiet --python .venv/bin/python --constraint constraints.txt --editable '.[dev]' || {
+        echo "make setup: uv could not install them (see above); pip tries"
+        python_packages --editable '.[dev]'
+    }
     # An editable package is compiled at its first import, and at every one where Python may not keep the result.
     .venv/bin/python -m compileall -q src
 }

@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check coverage test demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help setup hooks lock check lint units coverage test demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -33,12 +33,17 @@ lock: $(STAMP) ## write constraints.txt, the versions that make setup and CI ins
 		--custom-compile-command "make lock" $(UPGRADE:%=--upgrade) --output-file constraints.txt pyproject.toml
 
 check: $(STAMP) ## lint, types, layers, generated files, messages of commits and unit tests; about two minutes
+	@$(MAKE) --no-print-directory --jobs 2 lint units
+
+lint: $(STAMP)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m tools.commit_messages
+
+units: $(STAMP)
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS) --timeout 180
 
 COVERED := broker coordinator log

@@ -52,7 +52,7 @@ def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 def _environment(folder: Path, *packages: str) -> Path:
     """The Python of a new virtual environment with these packages and their dependencies, but without pip.
 
-    What pip has to compile is compiled without optimization, to save time; the wheel holds what is released.
+    What pip has to compile is compiled without optimization, to save time.
     """
     venv.create(folder)
     python = folder / "bin" / "python"
@@ -74,10 +74,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The source distribution and the two kinds of wheel, built with what ``pyproject.toml`` requires."""
+    """The source distribution and the two kinds of wheel, built with what ``pyproject.toml`` requires.
+
+    Compiled without optimization, to save time; a dry run of a release, in ``make soak``, compiles what is released.
+    """
     with (ROOT / "pyproject.toml").open("rb") as file:
         builder = _environment(tmp_path_factory.mktemp("builder"), *tomllib.load(file)["build-system"]["requires"])
-    _run(builder, "-c", BUILD, "dist", "wheel", cwd=source)
+    _run(builder, "-c", BUILD, "dist", "wheel", cwd=source, CFLAGS="-O0")
     _run(builder, "-c", BUILD, "dist", "sdist", "wheel", cwd=source, ONCELOG_PURE="1")
     for built in (source / "build").glob("[lbt]*.*"):  # what the compiler made; Cython's C files stay
         shutil.rmtree(built)
@@ -150,7 +153,7 @@ def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributio
         assert not any(b".debug_info" in wheel.read(name) for name in compiled)
 
 
-@pytest.mark.parametrize("kind", ["pure", "compiled", "sdist"])
+@pytest.mark.parametrize("kind", ["pure", "compiled", pytest.param("sdist", marks=pytest.mark.soak)])
 def test_an_installed_distribution_serves_and_reads(kind: str, distributions: dict[str, Path], tmp_path: Path) -> None:
     with_commands = kind == "compiled"
     python = _environment(tmp_path / "venv", f"{distributions[kind]}{'[cli]' if with_commands else ''}")

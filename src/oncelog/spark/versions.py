@@ -139,13 +139,12 @@ def stream_arrow_writer() -> type:
 
 
 def to_arrow(rows: DataFrame) -> pa.Table:
-    """All rows, on the driver."""
-    if hasattr(rows, "toArrow"):
-        return rows.toArrow()
+    """All rows, on the driver, in the types that Spark sends; ``DataFrame.toArrow`` asks the JVM 14 things more."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return pa.Table.from_batches(rows._collect_as_arrow(), to_arrow_schema(rows.schema))  # type: ignore[operator]
+    found: list[pa.RecordBatch] = rows._collect_as_arrow()  # type: ignore[operator]
+    return pa.Table.from_batches(found) if found else to_arrow_schema(rows.schema).empty_table()
 
 
 def arrow_struct(columns: StructType) -> pa.StructType:

@@ -72,14 +72,14 @@ def test_rows_of_all_tasks_come_in_order_to_where_java_would_put_them(spark: Spa
     ids=["a row too many", "in one of several tasks", "a row too large"],
 )
 def test_a_batch_that_is_larger_than_expected_is_not_collected(spark: SparkSession, tasks: int, share: Share) -> None:
-    rows = spark.range(0, 500, 1, tasks).selectExpr("cast(id as string) as key", "'v' as value")
+    rows = spark.range(0, 500, 1, tasks).selectExpr("cast(id as string) as key", "'äö' as value")
     assert collected(rows, share) is None
     fits = Share(share.rows + (tasks == 1 and share.row_bytes > 3) + (tasks == 4), max(share.row_bytes, 4))
     assert len(records_of(collected(rows, fits))) == 500
 
 
 def test_what_is_too_much_is_not_returned(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a row beyond the share, but for the one that shows it, nor a byte of a large row."""
+    """Neither a row beyond the share, but for the one that shows it, nor more than a byte too many of a large value."""
     returned: list[Any] = []
 
     def watched(rows: DataFrame) -> Any:

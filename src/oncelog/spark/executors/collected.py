@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
@@ -28,13 +30,14 @@ ALL_BYTES = 64 << 20
 """About how much the tasks may return, if their rows are as large as those of the last batch."""
 MAX_ROWS = 1 << 17
 LARGER = 16
-"""A row may be this many times as large as the rows of the last batch were."""
+"""A key or value may be this many times as large as the rows of the last batch were."""
 SMALL_ROW_BYTES = 1024
-"""A row may always be this large."""
+"""A key or value may always be this large."""
 
 _ROW_BITS = 33
 """``monotonically_increasing_id`` has the number of a row in its partition in this many bits."""
 _ROW_MASK = (1 << _ROW_BITS) - 1
+_SIZED = ("key", "value")
 
 
 class Size(NamedTuple):
@@ -46,7 +49,7 @@ class Size(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a task of a small batch may return."""
+    """What a task of a small batch may return: rows, and bytes of a key or value."""
 
     rows: int
     row_bytes: int
@@ -116,23 +119,30 @@ def collect_rows(
         if any_stage_repeated(context, tag):
             raise Repeated
     numbers = np.asarray(table.column("row"))
-    if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or any(table["is_large"].to_pylist())):
+    if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or _largest(table) > share.row_bytes):
         return None
     encoder = TaskEncoder(encoding, seed=batch_id or 0, now_ms=now_ms())
-    batches = list(encoder.encode(table.drop_columns(["row", "is_large"]).to_batches()))
+    batches = list(encoder.encode(table.drop_columns(["row"]).to_batches()))
     size_bytes = sum(len(batch.data) for batch in batches)
     size = Size(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
     return Collected(DriverCarrier(batches, encoder.rows, len(batches)), size)
 
 
 def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
-    """At most one row more than each task's share. In a row that is larger than allowed, the columns are null."""
-    quoted = {name: quoted_name(rows.columns[number]) for name, number in positions.items()}
-    sized = [name for name in ("key", "value") if name in quoted]
-    is_large = " + ".join(f"coalesce(octet_length({quoted[name]}), 0)" for name in sized) + f" > {share.row_bytes}"
-    columns = [
-        f"if({is_large}, null, {column}) as {name}" if name in sized else f"{column} as {name}"
-        for name, column in quoted.items()
-    ]
-    numbered = rows.selectExpr(*columns, f"{is_large} as is_large", "monotonically_increasing_id() as row")
+    """At most one row more than each task's share, and of a key or value one byte or character more than is allowed.
+
+    As few expressions as possible: Spark analyses, plans and compiles them anew for each batch.
+    """
+    columns = []
+    for name, number in positions.items():
+        column = quoted_name(rows.columns[number])
+        bounded = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
+        columns.append(f"{bounded} as {name}")
+    numbered = rows.selectExpr(*columns, "monotonically_increasing_id() as row")
     return numbered.where(f"(row & {_ROW_MASK}) <= {share.rows}")
+
+
+def _largest(table: pa.Table) -> int:
+    """Bytes of the largest key or value."""
+    sizes = [pc.max(pc.binary_length(table.column(name))).as_py() for name in _SIZED if name in table.column_names]
+    return max(size or 0 for size in sizes)

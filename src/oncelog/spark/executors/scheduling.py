@@ -147,14 +147,14 @@ def tagged(context: SparkContext) -> Iterator[str]:
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     """Whether Spark has recomputed a part of these jobs' input because it was lost or could not be fetched.
 
-    Spark's records lag behind events: wait for them, but not if Spark has dropped a job's end from them. A job of one
-    stage has no such input.
+    A single job of one stage has no such input. Spark's records lag behind events: wait for them, but not if Spark has
+    dropped a job's end from them.
     """
     deadline = time.monotonic() + PATIENCE_S
     jobs = _jobs(context, tag)
+    if sum(len(job.stageIds) for job in jobs) == 1:
+        return False
     while any(job.status == "RUNNING" for job in jobs) and time.monotonic() <= deadline:
-        if sum(len(job.stageIds) for job in jobs) == 1:
-            return False
         time.sleep(0.02)
         jobs = _jobs(context, tag)
     return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))

@@ -93,7 +93,7 @@ class IcebergTable:
             raise ConfigError(f"Option table of an iceberg sink is {options.table!r}: write namespace.name")
         self._opened: Catalog | None = None
         self._table: Table | None = None
-        self._shape: Shape | None = None
+        self._shape: TableShape | None = None
 
     def look(self, group: str, plans: Sequence[str]) -> Sighting:
         table = self._load()
@@ -195,7 +195,7 @@ class IcebergTable:
 
     def task_writer(self) -> TaskWriter:
         table = self._prepared()
-        self._shape = Shape(table.schema().fields, table.metadata.default_spec_id)
+        self._shape = TableShape(table.schema().fields, table.metadata.default_spec_id)
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:
             return InlineWriter()
         metadata = table.metadata.model_copy(update={"snapshots": [], "snapshot_log": [], "metadata_log": []})
@@ -284,7 +284,7 @@ class IcebergTable:
         return TableRefused(f"{self._options} cannot be read or written: {error}")
 
 
-class Shape(NamedTuple):
+class TableShape(NamedTuple):
     """What the files of a batch were made for: they name columns by their ids, and one way of partitioning."""
 
     columns: Sequence[NestedField]

@@ -131,7 +131,7 @@ def collect_rows(
 def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
     """At most one row more than each task's share, and of a key or value one byte or character more than is allowed.
 
-    As few expressions as possible: Spark analyses, plans and compiles them anew for each batch.
+    As few expressions as possible: Spark analyses, plans and compiles them for each batch again.
     """
     columns = []
     for name, number in positions.items():

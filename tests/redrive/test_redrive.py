@@ -209,3 +209,24 @@ def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
     assert "the topic was created again, or records of it were lost" in refused.err
     assert world.redrive("--name", "again").code == 0
     assert len(world.values(world.origin)) == 40
+
+
+def test_letters_that_were_deleted_unread_are_told(world: World) -> None:
+    world.redrive("--limit", "2", "--transaction-size", "2").done()
+
+    async def delete() -> int:
+        group, left = group_of(world.dead, "default"), 0
+        async with Admin(bootstrap_servers=world.address) as admin:
+            names = await admin.partitions(world.dead)
+            read = await admin.list_consumer_group_offsets(group)
+            await admin.delete_records(dict.fromkeys(names[:2], 5))
+            for name in read:
+                left += 5 - read[name].offset
+        return left
+
+    deleted = asyncio.run(delete())
+    assert deleted > 0
+    assert world.redrive("--dry-run", "--limit", "1", "--json").code == 0
+    assert world.redrive().done().err == (
+        f"10 dead letters sent back, {deleted} offsets deleted unread, before this redrive\n"
+    )

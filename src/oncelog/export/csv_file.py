@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from oncelog.errors import InvariantError
-from oncelog.export.parquet_folder import sync_folder
+from oncelog.export.parquet_folder import lock, sync_folder
 from oncelog.export.target import ExportError, ExportProgress, ExportSource
 from oncelog.schemas.avro_json import to_json
 
@@ -59,14 +59,8 @@ class CsvFile:
         return ExportProgress.from_json(text, str(self._beside))
 
     def _locked(self) -> BinaryIO:
-        import fcntl
-
         file = self._beside.open("a+b")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            raise ExportError(f"Another export writes to {self._path}: run one at a time") from None
+        lock(file, self._path)
         return file
 
     def open(self, schema: pa.Schema, source: ExportSource) -> None:

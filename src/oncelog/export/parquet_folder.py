@@ -1,7 +1,7 @@
 """A folder of Parquet files, each with the progress after its rows in its footer.
 
-A file appears under its name when it is whole. Its number is one more than that of the file before; two exports into
-one folder at once would make files of the same number, and the second of them is refused.
+A file appears under its name when it is whole. Its number is one more than that of the file before. An export locks the
+folder, so that a second one at the same time neither removes its unfinished file nor makes one of the same number.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 KEY = b"oncelog.export"
 """Where the footer has the progress."""
-_PART = re.compile(r"part-(\d{6})\.parquet")
+_PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNFINISHED = ".unfinished-"
+_LOCK = ".lock"
 _ROW_GROUP_BYTES = 32 << 20
 
 
@@ -43,26 +44,32 @@ class ParquetFolder:
         self._writer: pq.ParquetWriter | None = None
         self._held: list[pa.Table] = []
         self._held_bytes = 0
+        self._lock: BinaryIO | None = None
 
     def begun(self, topic: str, partitions: Sequence[int]) -> ExportProgress | None:
         if self._path.exists() and not self._path.is_dir():
             raise ExportError(f"{self._path} is a file, and an export to Parquet makes a folder: choose another name")
         self._path.mkdir(parents=True, exist_ok=True)
+        self._lock = (self._path / _LOCK).open("ab")
+        lock(self._lock, self._path)
         for left in self._path.glob(f"{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
-        found = sorted(one.name for one in self._path.iterdir() if _PART.fullmatch(one.name))
-        if not found:
-            if any(self._path.iterdir()):
+        parts = (_PART.fullmatch(one.name) for one in self._path.iterdir())
+        self._next = 1 + max((int(part[1]) for part in parts if part), default=-1)
+        if not self._next:
+            if any(one.name != _LOCK for one in self._path.iterdir()):
                 raise ExportError(f"The folder {self._path} has other files in it: choose another name")
             return None
-        newest = self._path / found[-1]
+        newest = self._part_of(self._next - 1)
         try:
             with pq.ParquetFile(newest) as file:
                 metadata, self._columns = file.metadata.metadata or {}, file.schema_arrow.remove_metadata()
         except (pa.ArrowException, OSError) as error:
             raise ExportError(f"{newest} cannot be read: {error}") from error
-        self._next = int(newest.name[5:11]) + 1
         return ExportProgress.from_json(metadata.get(KEY, b"").decode(), str(newest))
+
+    def _part_of(self, number: int) -> Path:
+        return self._path / f"part-{number:06}.parquet"
 
     def open(self, schema: pa.Schema, source: ExportSource) -> None:
         if self._columns is not None and not self._columns.equals(schema):
@@ -101,15 +108,7 @@ class ParquetFolder:
         os.fsync(file.fileno())
         file.close()
         self._writer = self._file = None
-        part = self._path / f"part-{self._next:06}.parquet"
-        try:
-            os.link(self._part, part)
-        except FileExistsError:
-            self._part.unlink(missing_ok=True)
-            raise ExportError(
-                f"{part} was written by another export in the meantime: run one at a time, and this again"
-            ) from None
-        self._part.unlink()
+        self._part.rename(self._part_of(self._next))
         sync_folder(self._path)
         self._next += 1
 
@@ -120,6 +119,20 @@ class ParquetFolder:
                 self._writer.close()
             self._part.unlink(missing_ok=True)
             self._writer = self._file = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def lock(file: BinaryIO, path: Path) -> None:
+    """Lock an open file until it is closed. Raises ExportError if another export to ``path`` has locked it."""
+    import fcntl
+
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise ExportError(f"Another export writes to {path}: run one at a time") from None
 
 
 def sync_folder(path: Path) -> None:

@@ -70,6 +70,8 @@ class Redrive:
         self._ends: Mapping[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._partitions: dict[str, int] = {}
+        self.deleted = 0
+        """Offsets that the group has not read, and that were deleted."""
         self.counts: Counter[Fate] = Counter()
 
     async def open(self) -> None:
@@ -89,6 +91,7 @@ class Redrive:
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
         ends = await self._admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
         starts = {name: max(committed[name].offset if name in committed else 0, firsts[name].offset) for name in names}
+        self.deleted = sum(max(0, firsts[name].offset - read.offset) for name, read in committed.items())
         for name, read in committed.items():
             if read.offset > ends[name].offset:
                 raise RedriveError(

@@ -163,7 +163,7 @@ def _show(one: Decided, *, as_json: bool) -> None:
 def _totals(redrive: Redrive) -> dict[str, int]:
     from oncelog.redrive.letters import Fate
 
-    return {**{fate.value: redrive.counts[fate] for fate in Fate}, "left": redrive.left}
+    return {**{fate.value: redrive.counts[fate] for fate in Fate}, "deleted": redrive.deleted, "left": redrive.left}
 
 
 def _summary(redrive: Redrive, *, dry_run: bool) -> str:
@@ -172,4 +172,7 @@ def _summary(redrive: Redrive, *, dry_run: bool) -> str:
     counts = redrive.counts
     words = {Fate.PARKED: "parked", Fate.SKIPPED: "skipped", Fate.PASSED: "passed over"}
     said = [f"{counted(counts[Fate.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
-    return ", ".join(said + [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]])
+    said += [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]]
+    if redrive.deleted:
+        said.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")
+    return ", ".join(said)

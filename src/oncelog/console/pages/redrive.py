@@ -82,6 +82,7 @@ async def carry_out(visit: Visit) -> Response:
     text = f"{counts[Fate.SENT]} dead letters were sent back"
     text += f", {counts[Fate.PARKED]} parked" if counts[Fate.PARKED] else ""
     text += f", {counts[Fate.PASSED]} passed over" if counts[Fate.PASSED] else ""
+    text += f", {redrive.deleted} offsets deleted unread, before this redrive" if redrive.deleted else ""
     return visit.done(f"{text}.", "/topic", name=asked.topic)
 
 

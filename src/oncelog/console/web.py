@@ -31,6 +31,7 @@ from oncelog.console.readers import GroupPositions
 from oncelog.console.schema_lookup import RegistryReader
 from oncelog.console.sessions import ConsoleSession, Link, Sessions
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
+from oncelog.schemas.schema_errors import SchemaRegistryError
 
 log = logging.getLogger(__name__)
 _NOT_THERE = (KafkaConnectionError, KafkaTimeoutError)
@@ -89,7 +90,8 @@ def _static_version() -> str:
 def link(path: str, /, **query: object) -> str:
     """An address in the console. Names go into the query, where ``../x`` is a name like any other."""
     given = {name: value for name, value in query.items() if value is not None and value != ""}
-    return f"{path}?{urlencode(given)}" if given else path
+    # JSON may contain half of a surrogate pair, which no address can have
+    return f"{path}?{urlencode(given, errors='replace')}" if given else path
 
 
 class RefusedRequest(OncelogError):
@@ -195,6 +197,8 @@ class Visit:
         status = 503 if gone else 400
         if isinstance(error, KafkaError) and not gone:
             status = _STATUS.get(error.error, 502)
+        if isinstance(error, SchemaRegistryError):
+            status = 404 if error.is_not_found else 502
         heading = "The broker is not answering" if gone else "Not allowed" if status == 403 else "Request failed"
         if isinstance(error, ConfigError | RefusedRequest):
             heading = "Not possible"

@@ -273,7 +273,10 @@ def _authorization(credentials: str | None, token: str | Callable[[], str] | Non
 
 
 def _quoted(subject: str) -> str:
-    return quote(subject, safe="")
+    try:
+        return quote(subject, safe="")
+    except UnicodeEncodeError as error:  # JSON may contain half of a surrogate pair
+        raise SchemaRegistryError(f"the subject {subject!r} cannot be asked for: it is no text") from error
 
 
 def _body(schema: Schema) -> dict[str, Any]:
@@ -309,7 +312,7 @@ def _text(url: str, answer: Any, name: str, default: str | None = None) -> str:
 
 
 def _list(url: str, answer: Any, kind: type[T]) -> list[T]:
-    if not isinstance(answer, list) or not all(isinstance(one, kind) for one in answer):
+    if not isinstance(answer, list) or not all(type(one) is kind for one in answer):
         raise _lies(url, "list")
     return answer
 

@@ -28,6 +28,8 @@ FIRST_PAUSE_S = 0.1
 MAX_IDLE_CONNECTIONS = 4
 _AGAIN = (429, 502, 503, 504)
 _SHOWN_CHARACTERS = 200
+_MESSAGE_CHARACTERS = 4_000
+"""How much of a registry's message is passed on, as one line."""
 _NO_JSON = object()
 
 
@@ -263,6 +265,7 @@ def _json(text: bytes) -> Any:
 def _refused(shown: str, status: int, answered: Any, text: bytes) -> SchemaRegistryError:
     code = answered.get("error_code") if isinstance(answered, dict) else None
     said = answered.get("message") if isinstance(answered, dict) else None
+    said = " ".join(said.split())[:_MESSAGE_CHARACTERS] if isinstance(said, str) else None
     if status in (401, 403):
         what = "asks for a login" if status == 401 else "forbids this"
         why = f": {said or _shown(text)}" if text.strip() else ""

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 import oncelog
+from oncelog.console import schema_lookup
 from oncelog.console.pages import schemas as pages
 from tests.schema_registry.stand_in import JSON_ANSWER, Answer, StandIn, running
 from tests.support.running_console import RunningConsole
@@ -43,13 +44,11 @@ def stand_in() -> Iterator[StandIn]:
 
 @pytest.fixture(scope="module")
 def started(stand_in: StandIn) -> Iterator[RunningConsole]:
-    with (
-        oncelog.Broker() as broker,
-        RunningConsole(
-            {"bootstrap.servers": broker.bootstrap_servers}, schema_registry={"url": stand_in.url}
-        ) as console,
-    ):
-        yield console
+    with pytest.MonkeyPatch.context() as patch, oncelog.Broker() as broker:
+        patch.setattr(schema_lookup, "PATIENCE_S", 2.0)
+        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        with RunningConsole(servers, schema_registry={"url": stand_in.url}) as console:
+            yield console
 
 
 @pytest.fixture
@@ -193,11 +192,11 @@ def test_a_registry_that_is_none_is_told(console: RunningConsole, stand_in: Stan
 
 def test_pages_that_ask_no_registry_answer_while_one_hangs(console: RunningConsole, stand_in: StandIn) -> None:
     def hang(target: str) -> Answer:
-        time.sleep(6)
+        time.sleep(2.5)
         return ok([])
 
     stand_in.misbehave = hang
     status, found = page(console, "/schemas")
     assert status == 502
-    assert "no answer within 5 s" in found
+    assert "no answer within 2 s" in found
     assert page(console, "/topics")[0] == 200

@@ -17,10 +17,13 @@ from oncelog.server.process.loop_thread import LoopThread
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BACKLOG = 1024
 GRACE_SECONDS = 2
 MAX_CONNECTIONS = 5000
+STOPPING = b'{"error_code":50005,"message":"This registry stops; whether the request was carried out is not known"}'
+"""The answer to a request that is under way when the time to stop is over."""
 
 
 def check_listening(settings: RegistrySettings, address: Address) -> None:
@@ -82,7 +85,7 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
     forwarder = Forwarder(settings.certificate)
     registry = Registry(settings, settings.url or url_of(settings, listening), forwarder.answers)
     config = uvicorn.Config(
-        App(registry, Access(settings), forwarder, settings.max_body_bytes),
+        _Stoppable(App(registry, Access(settings), forwarder, settings.max_body_bytes), ended),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -104,6 +107,32 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
         await task
     finally:
         await registry.close()
+
+
+class _Stoppable:
+    """Answers requests that the server gives up when it stops; without this, each would be logged as an error."""
+
+    def __init__(self, app: ASGIApp, ended: asyncio.Event) -> None:
+        self._app, self._ended = app, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except asyncio.CancelledError:
+            if not self._ended.is_set():
+                raise
+            if begun:
+                return  # the client does not read the rest, and the connection is closed
+            headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 503, "headers": headers})
+            await send({"type": "http.response.body", "body": STOPPING})
 
 
 async def _run(server: uvicorn.Server, listening: socket.socket) -> None:

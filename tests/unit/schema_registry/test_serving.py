@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import socket
+from typing import Any
 
-from oncelog.schema_registry.serving import bind
+import pytest
+
+from oncelog.schema_registry.serving import _Stoppable, bind
 from oncelog.server.listener_settings import Address
 
 
@@ -14,3 +19,33 @@ def test_answers_are_sent_without_delay() -> None:
         assert listening.proto == socket.IPPROTO_TCP
         with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+async def _given_up(*, stopping: bool, begun: bool) -> list[Any]:
+    """What is sent of a request whose task is cancelled."""
+    waits, ended, sent = asyncio.Event(), asyncio.Event(), []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if begun:
+            await send({"type": "http.response.start", "status": 200})
+        waits.set()
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    task = asyncio.ensure_future(_Stoppable(app, ended)({"type": "http"}, None, send))  # type: ignore[arg-type]
+    await waits.wait()
+    if stopping:
+        ended.set()
+    task.cancel()
+    await task
+    return sent
+
+
+def test_a_request_that_is_given_up_at_the_end_is_answered_and_no_error_of_the_server() -> None:
+    start, body = asyncio.run(_given_up(stopping=True, begun=False))
+    assert (start["status"], json.loads(body["body"])["error_code"]) == (503, 50005)
+    assert len(asyncio.run(_given_up(stopping=True, begun=True))) == 1, "an answer that was begun stays as it is"
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(_given_up(stopping=False, begun=False))

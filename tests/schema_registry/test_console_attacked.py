@@ -149,8 +149,8 @@ def test_a_huge_schema_neither_stops_the_console_nor_fills_the_browser(
     assert "oncelog schemas diff s:1 s:2" in html.unescape(found)
 
 
-def test_a_subject_with_a_million_versions_has_a_page(console: RunningConsole, stand_in: StandIn) -> None:
-    answers(stand_in, list(range(1, 1_000_001)), '"int"')
+def test_a_subject_with_many_versions_has_a_page(console: RunningConsole, stand_in: StandIn) -> None:
+    answers(stand_in, list(range(1, 100_001)), '"int"')
     status, found = page(console, "/schema", subject="s")
     assert status == 200
     assert len(found) < 1_000_000

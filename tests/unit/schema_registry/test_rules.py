@@ -128,3 +128,9 @@ def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None
     state.apply(Key(CONFIG, "x"), {"subject": "x", "compatibilityLevel": "SIDEWAYS"})
     with pytest.raises(Refused, match="SIDEWAYS"):
         rules.register(state, CHECKS, "x", Submitted('"string"'))
+
+
+def test_a_text_that_is_no_json_is_told_as_that() -> None:
+    given = Submitted('{"type": "string", "default": None}')
+    with pytest.raises(Refused, match="this is no Avro schema: its text is no JSON: Expecting value"):
+        rules.register(State(), Checks(Parser()), "x", given)

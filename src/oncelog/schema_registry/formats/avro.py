@@ -99,6 +99,8 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> AvroSchema:
 def _reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"its text is no JSON: {error}"
     return str(error)[:500] or type(error).__name__
 
 

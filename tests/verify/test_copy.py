@@ -169,3 +169,11 @@ def test_folder_of_another_comparison_is_refused(
     outcome = verify(broker, *topics, "--work-dir", tmp_path)
     assert outcome.code == 2
     assert "was begun for another comparison" in outcome.err
+
+
+@pytest.mark.parametrize("damage", ['{"settings"', "[]", ""])
+def test_damaged_folder_is_refused(broker: RunningBroker, topics: tuple[str, str], tmp_path: Path, damage: str) -> None:
+    (tmp_path / MANIFEST).write_text(damage)
+    outcome = verify(broker, *topics, "--work-dir", tmp_path)
+    assert outcome.code == 2
+    assert f"{MANIFEST} in it is damaged" in outcome.err

@@ -36,6 +36,7 @@ _BROKER = "report it to the broker's authors with the output of oncelog dump-log
 _END = "end it: oncelog transactions find-hanging, then oncelog transactions abort"
 _INDEX = "remove the segment's .txnindex file while the broker is stopped: a start writes it again"
 _AGAIN = "run it again"
+_DECIDED = f"run it again when the transaction has ended; if it does not, {_END}"
 
 
 def _table(verdict: Verdict, *rows: tuple[str, str, str]) -> list[Kind]:
@@ -259,6 +260,14 @@ _COPY = [
         ),
     ),
     *_table(
+        Verdict.UNKNOWN,
+        (
+            "copy-undecided",
+            "A committed record of the source is not in the destination, where a transaction is open that may have it.",
+            _DECIDED,
+        ),
+    ),
+    *_table(
         Verdict.ALLOWED,
         ("copy-behind", "The copy has not got to these records yet (--allow-lag).", _AGAIN + " when it has caught up"),
         (
@@ -303,7 +312,7 @@ _STABLE = _table(
         "undecided-end",
         "A transaction is open before the end of a partition, and did not end within 30 seconds: readers of committed "
         "records get nothing after it, so that a copy or a batch may be there and cannot be seen.",
-        f"run it again when the transaction has ended; if it does not, {_END}",
+        _DECIDED,
     ),
 )
 

@@ -176,7 +176,7 @@ def _check_folder(
     "--work-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where sorted records are kept, 44 to 76 bytes for each. The same command continues there after an "
+    help="Where sorted records are kept, 48 to 88 bytes for each. The same command continues there after an "
     "interruption.  [default: a temporary folder]",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")

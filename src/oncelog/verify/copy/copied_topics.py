@@ -2,8 +2,8 @@
 
 Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
 and those of the destination when everything that is there then is decided. Memory is that of one run of rows
-(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 44 bytes for each record of either
-side, and 32 for each pair that has a key.
+(:mod:`oncelog.verify.copy.sorting`), whatever the topics' size; the folder takes 48 bytes for each record of either
+side, and 40 for each pair that has a key.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ from oncelog.verify.findings import Report
 from oncelog.verify.stable_ranges import stable_ranges
 
 MANIFEST = "verify-copy.json"
-_STATE_VERSION = 3
+_STATE_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -71,37 +71,65 @@ class Range(NamedTuple):
     end: int
 
 
+class _Begun(NamedTuple):
+    """What is read, decided before the first record.
+
+    ``undecided`` has the ends of partitions of the destination that are not decided: what is read of them, and what was
+    there.
+    """
+
+    identity: Sequence[str]
+    ranges: Mapping[str, Mapping[int, Range]]
+    undecided: Mapping[int, Range]
+
+
 class _Work:
     """The folder of one comparison: sorted runs, and how far both topics have been read."""
 
-    def __init__(self, folder: Path, copy: Copy, ranges: Mapping[str, Mapping[int, Range]]) -> None:
+    def __init__(self, folder: Path, copy: Copy, begun: _Begun) -> None:
         self.folder = folder
-        self._settings = [_STATE_VERSION, copy.source, copy.dest, copy.by, copy.transform_name]
-        self.ranges = {side: dict(found) for side, found in ranges.items()}
-        self.positions = {side: {number: one.start for number, one in found.items()} for side, found in ranges.items()}
+        self._settings = [_STATE_VERSION, copy.source, copy.dest, copy.by, copy.transform_name, *begun.identity]
+        self.ranges = {side: dict(found) for side, found in begun.ranges.items()}
+        self.positions = {side: {number: one.start for number, one in of.items()} for side, of in begun.ranges.items()}
+        self.undecided = dict(begun.undecided)
         files = self._continued()
         self.runs = {
-            side: Runs(folder, side, SEEN_BYTES, run_rows=copy.run_rows, files=files.get(side, ())) for side in ranges
+            side: Runs(folder, side, SEEN_BYTES, run_rows=copy.run_rows, files=files.get(side)) for side in begun.ranges
         }
 
-    def _continued(self) -> dict[str, list[str]]:
+    def _continued(self) -> dict[str, dict[str, int]]:
         """The runs of work that was begun before, whose ranges and positions are taken over.
 
-        :raises ConfigError: it was begun for another comparison.
+        :raises ConfigError: it was begun for another comparison, or is damaged.
         """
         path = self.folder / MANIFEST
         if not path.exists():
             return {}
-        found: dict[str, Any] = json.loads(path.read_text())
-        if found["settings"] != self._settings:
+        try:
+            found: dict[str, Any] = json.loads(path.read_text())
+            settings = found["settings"]
+            files = self._take_over(found) if settings == self._settings else None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
-                f"--work-dir {self.folder} was begun for another comparison ({found['settings'][1:]}): name another "
-                "folder, or remove this one"
+                f"--work-dir {self.folder}: {MANIFEST} in it is damaged ({type(error).__name__}: {error}): remove the "
+                "folder, and begin again"
+            ) from None
+        if files is None:
+            raise ConfigError(
+                f"--work-dir {self.folder} was begun for another comparison ({settings[1:]}): name another folder, or "
+                "remove this one"
             )
+        gone = [name for of in files.values() for name in of if not (self.folder / name).exists()]
+        if gone:
+            raise ConfigError(f"--work-dir {self.folder} lacks {', '.join(gone)}: remove the folder, and begin again")
+        return files
+
+    def _take_over(self, found: dict[str, Any]) -> dict[str, dict[str, int]]:
         for side in self.ranges:
             self.ranges[side] = {int(number): Range(*one) for number, one in found["ranges"][side].items()}
-            self.positions[side] = {int(number): offset for number, offset in found["positions"][side].items()}
-        return {side: [str(name) for name in names] for side, names in found["files"].items()}
+            self.positions[side] = {int(number): int(offset) for number, offset in found["positions"][side].items()}
+        self.undecided = {int(number): Range(*one) for number, one in found["undecided"].items()}
+        return {side: {str(name): int(crc) for name, crc in of.items()} for side, of in found["files"].items()}
 
     def save(self) -> None:
         """Write what is in memory as a run, and then how far it goes."""
@@ -111,6 +139,7 @@ class _Work:
             "settings": self._settings,
             "ranges": self.ranges,
             "positions": self.positions,
+            "undecided": self.undecided,
             "files": {side: runs.files for side, runs in self.runs.items()},
         }
         partial = self.folder / f"{MANIFEST}.partial"
@@ -153,10 +182,14 @@ async def verify_copy(
     :raises ConfigError: a record cannot be recognised as ``copy`` says, or the folder is another comparison's.
     """
     way, _, name = copy.by.partition(":")
-    by = await by_mirror(dest, copy.dest, name) if way == "mirror" and name else parse_by(copy.by)
+    by = None if way == "mirror" and name else parse_by(copy.by)
     admins = {"source": (source, copy.source), "dest": (dest, copy.dest)}
-    ranges = {"source": await _ranges(source, copy.source), "dest": await _decided(dest, copy.dest, report)}
-    work = _Work(folder, copy, ranges)
+    work = _Work(folder, copy, await _begin(source, dest, copy))
+    for number, (end, first_seen_end) in work.undecided.items():
+        said = f"the last stable offset stays at {end}, and the partition ended at {first_seen_end}"
+        report.add("undecided-end", TopicPartition(copy.dest, number), said, first=end)
+    if by is None:
+        by = await by_mirror(dest, copy.dest, name)
     for side, (admin, topic) in admins.items():
         for number in sorted(work.ranges[side]):
             await _read(admin, TopicPartition(topic, number), side, copy, by, work, report, advance)
@@ -170,19 +203,42 @@ async def verify_copy(
         copy.allows_extra,
         copy.allows_lag,
         copy.ignores_content,
+        sum(first_seen_end - end for end, first_seen_end in work.undecided.values()),
     )
     pairs = Runs(folder, "pairs", PAIR_BYTES, run_rows=copy.run_rows)
     missing = Runs(folder, "missing", PAIR_BYTES, run_rows=copy.run_rows)
+    unsure = Runs(folder, "unsure", PAIR_BYTES, run_rows=copy.run_rows)
     try:
         seen = (work.runs["source"].merged(), work.runs["dest"].merged())
-        counts = match(*seen, pairs, missing, sides, report, advance)
+        counts = match(*seen, pairs, missing, unsure, sides, report, advance)
         report.totals.matched = counts.matched
         judge_missing(missing, pairs, counts, sides, report)
-        judge_order(pairs, sides, report)
+        judge_order(pairs, unsure, sides, report)
     finally:
         pairs.remove()
         missing.remove()
+        unsure.remove()
     work.remove()
+
+
+async def _begin(source: Admin, dest: Admin, copy: Copy) -> _Begun:
+    """What is to be read. The destination's end is taken first: everything in it has its source by then."""
+    identity = [await _identity(source, copy.source), await _identity(dest, copy.dest)]
+    stable = await stable_ranges(dest, await _led(dest, copy.dest))
+    ranges = {
+        "source": await _ranges(source, copy.source),
+        "dest": {name.partition: Range(one.start, one.end) for name, one in stable.items()},
+    }
+    undecided = {
+        name.partition: Range(one.end, one.first_seen_end) for name, one in stable.items() if not one.is_decided
+    }
+    return _Begun(identity, ranges, undecided)
+
+
+async def _identity(admin: Admin, topic: str) -> str:
+    """What distinguishes the topic from others of its name."""
+    (described,) = await admin.describe_topics([topic])
+    return f"{topic} {described.topic_id.hex()} of cluster {(await admin.describe_cluster()).cluster_id}"
 
 
 async def count_steps(source: Admin, dest: Admin, copy: Copy) -> int:
@@ -197,15 +253,6 @@ async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
     first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
     end = await admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
     return {name.partition: Range(first[name].offset, end[name].offset) for name in names}
-
-
-async def _decided(admin: Admin, topic: str, report: Report) -> dict[int, Range]:
-    """What is in each partition of the destination, once it is decided: a copy that was just committed is one."""
-    ranges = await stable_ranges(admin, await _led(admin, topic))
-    for name, stable in ranges.items():
-        if not stable.is_decided:
-            report.add("undecided-end", name, str(stable), first=stable.end)
-    return {name.partition: Range(stable.start, stable.end) for name, stable in ranges.items()}
 
 
 async def _led(admin: Admin, topic: str) -> list[TopicPartition]:

@@ -1,13 +1,14 @@
 """What makes two records the same, and the rows in which records are sorted. Pure.
 
 A row of the first sort, of one side, has the record's identity, its place, and hashes of its key and content; one of
-the second sort, of records that have found each other, the key's hash and both places. A place is a partition (4 bytes)
-and an offset (8 bytes); as neither is negative, places sort as bytes.
+the second sort, of records that have found each other, the key's hash and both places. A place is a partition (4
+bytes), an offset (8 bytes) and, of several records that a transform makes of one, a number (4 bytes); as none is
+negative, places sort as bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
@@ -16,6 +17,7 @@ from oncelog.errors import ConfigError
 from oncelog.records.record import Headers
 
 IDENTITY_BYTES = 16
+MAX_LONG = 2**63 - 1
 NO_KEY = bytes(8)
 """In the place of the hash of a key: records without a key have no order among each other."""
 
@@ -25,9 +27,9 @@ NO_VALUE = bytes(8)
 Made: TypeAlias = tuple[bytes | None, bytes | None, Headers]
 """Key, value and headers."""
 
-_PLACE = Struct(">iq")
-_SEEN = Struct(">16siq8s8s")
-_PAIR = Struct(">8siqiq")
+_PLACE = Struct(">iqI")
+_SEEN = Struct(">16siqI8s8s")
+_PAIR = Struct(">8siqIiqI")
 PLACE_BYTES, SEEN_BYTES, PAIR_BYTES = _PLACE.size, _SEEN.size, _PAIR.size
 pack_place, unpack_place = _PLACE.pack, _PLACE.unpack
 pack_seen = _SEEN.pack
@@ -87,7 +89,7 @@ def _by_header(name: str) -> Identify:
     def identify(partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
         found = header_of(headers, name)
         if found is None:
-            raise CannotIdentify(f"it has no header {name}")
+            raise CannotIdentify(f"it has no header {name} with a value")
         return digest(found)
 
     return identify
@@ -111,11 +113,11 @@ def _number(headers: Headers, name: str) -> int:
     found = header_of(headers, name)
     if found is None:
         raise CannotIdentify(f"it has no header {name}")
-    if found.isdigit():
+    if found.isdigit() and int(found) <= MAX_LONG:
         return int(found)
     if len(found) in (4, 8) and found[0] < 0x80:
         return int.from_bytes(found, "big")
-    raise CannotIdentify(f"its header {name} is no number: {found!r}")
+    raise CannotIdentify(f"its header {name} is no number of 64 bits: {found!r}")
 
 
 def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
@@ -167,14 +169,21 @@ Transform: TypeAlias = Callable[[SourceRecord], Any]
 
 def made_by(transform: Transform, record: SourceRecord) -> list[Made]:
     """What a transform makes of a record: None for nothing, a pair of key and value, a triple with headers, or a list
-    of these.
+    of these, which it may also yield.
 
-    :raises ConfigError: it returns something else.
+    :raises ConfigError: it fails, or returns something else.
     """
-    result = transform(record)
+    try:
+        result = transform(record)
+        several = list(result) if isinstance(result, list | Iterator) else None
+    except Exception as error:
+        raise ConfigError(
+            f"--transform failed at offset {record.offset} of {record.topic}-{record.partition}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
     if result is None:
         return []
-    return [_made(one, record) for one in (result if isinstance(result, list) else [result])]
+    return [_made(one, record) for one in ([result] if several is None else several)]
 
 
 def _made(result: Any, record: SourceRecord) -> Made:
@@ -182,11 +191,21 @@ def _made(result: Any, record: SourceRecord) -> Made:
         return result.key, result.value, result.headers
     is_tuple = isinstance(result, tuple) and len(result) in (2, 3)
     if is_tuple and all(part is None or isinstance(part, bytes) for part in result[:2]):
-        return result[0], result[1], tuple(result[2]) if len(result) == 3 else ()
+        headers = () if len(result) == 2 else result[2]
+        if isinstance(headers, list | tuple) and all(map(_is_header, headers)):
+            return result[0], result[1], tuple(headers)
     raise ConfigError(
         f"--transform returned {result!r} for offset {record.offset} of {record.topic}-{record.partition}: it takes a "
-        "record, and returns None, (key, value), (key, value, headers) or a list of these, with bytes or None"
+        "record, and returns None, (key, value), (key, value, headers) or a list of these, with bytes or None; headers "
+        "are pairs of a name and bytes or None"
     )
+
+
+def _is_header(header: Any) -> bool:
+    if not isinstance(header, tuple) or len(header) != 2:
+        return False
+    name, value = header
+    return isinstance(name, str) and (value is None or isinstance(value, bytes))
 
 
 Columns: TypeAlias = tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes | None], Sequence[Headers]]
@@ -201,10 +220,10 @@ def made_rows(records: Iterable[SourceRecord], by: By, transform: Transform) -> 
     rows = []
     for record in records:
         partition, offset = record.partition, record.offset
-        for key, value, headers in made_by(transform, record):
+        for number, (key, value, headers) in enumerate(made_by(transform, record)):
             identity = by.source(partition, offset, key, value, headers)
             content = by.content(identity, value, headers)
-            rows.append(pack_seen(identity, partition, offset, key_hash(key), content))
+            rows.append(pack_seen(identity, partition, offset, number, key_hash(key), content))
     return rows
 
 
@@ -216,5 +235,5 @@ def rows_of(partition: int, columns: Columns, identify: Identify, content: Conte
     rows = []
     for offset, key, value, headers in zip(*columns, strict=True):
         identity = identify(partition, offset, key, value, headers)
-        rows.append(pack_seen(identity, partition, offset, key_hash(key), content(identity, value, headers)))
+        rows.append(pack_seen(identity, partition, offset, 0, key_hash(key), content(identity, value, headers)))
     return rows

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from zlib import crc32
+
+from oncelog.errors import OncelogError
 
 RUN_ROWS = 500_000
 MAX_FILES = 256
@@ -22,19 +25,26 @@ class Runs:
     """Sorted runs in a folder.
 
     :param name: distinguishes these runs from others in the folder.
-    :param files: runs that an interrupted program left complete.
+    :param files: runs that an interrupted program left complete, each with its checksum.
     """
 
     def __init__(
-        self, folder: Path, name: str, row_bytes: int, *, run_rows: int = RUN_ROWS, files: Sequence[str] = ()
+        self,
+        folder: Path,
+        name: str,
+        row_bytes: int,
+        *,
+        run_rows: int = RUN_ROWS,
+        files: Mapping[str, int] | None = None,
     ) -> None:
-        self.files = list(files)
+        self.files = dict(files or {})
+        """The checksum of each run, in the order in which they were written."""
         self._folder = folder
         self._name = name
         self._row_bytes = row_bytes
         self._run_rows = run_rows
         self._rows: list[bytes] = []
-        self._merged: list[str] = []
+        self._merged: dict[str, int] = {}
 
     def add(self, row: bytes) -> None:
         """Take one more row, and write a run when it is full."""
@@ -57,29 +67,39 @@ class Runs:
             return
         self._rows.sort()
         name = f"{self._name}-{len(self.files)}.run"
+        checksum = 0
         with (self._folder / name).open("wb") as file:
             for begin in range(0, len(self._rows), _BLOCK_ROWS):
-                file.write(b"".join(self._rows[begin : begin + _BLOCK_ROWS]))
+                block = b"".join(self._rows[begin : begin + _BLOCK_ROWS])
+                checksum = crc32(block, checksum)
+                file.write(block)
             file.flush()
             os.fsync(file.fileno())
-        self.files.append(name)
+        self.files[name] = checksum
         self._rows = []
 
     def merged(self) -> Iterator[bytes]:
-        """Every row, in order."""
+        """Every row, in order.
+
+        :raises OncelogError: a run is not as it was written, told at its end at the latest.
+        """
         self.flush()
         while len(self.files) > MAX_FILES:
             self._merge_some()
-        return chain.from_iterable(self._sorted_blocks(self.files))
+        return chain.from_iterable(self._sorted_blocks(list(self.files)))
 
     def _merge_some(self) -> None:
         """Make one run of the first ones: a process may not have more files open than a few hundred."""
-        some, name = self.files[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
+        some, name = list(self.files)[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
+        checksum = 0
         with (self._folder / name).open("wb") as file:
-            for block in self._sorted_blocks(some):
-                file.write(b"".join(block))
-        self._merged += some  # kept: work that is interrupted now begins with them again
-        self.files = [*self.files[MAX_FILES:], name]
+            for rows in self._sorted_blocks(some):
+                block = b"".join(rows)
+                checksum = crc32(block, checksum)
+                file.write(block)
+        for one in some:  # kept: work that is interrupted now begins with them again
+            self._merged[one] = self.files.pop(one)
+        self.files[name] = checksum
 
     def _sorted_blocks(self, names: Sequence[str]) -> Iterator[list[bytes]]:
         """The rows of some runs, in order, many at a time.
@@ -107,13 +127,16 @@ class Runs:
 
     def _read(self, name: str) -> Iterator[list[bytes]]:
         """The rows of a run, a block at a time."""
-        size = self._row_bytes
+        size, checksum = self._row_bytes, 0
         with (self._folder / name).open("rb", buffering=0) as file:
             while block := file.read(size * _BLOCK_ROWS):
+                checksum = crc32(block, checksum)
                 yield [block[begin : begin + size] for begin in range(0, len(block), size)]
+        if checksum != self.files[name]:
+            raise OncelogError(f"{self._folder / name} is not as it was written: remove the folder, and begin again")
 
     def remove(self) -> None:
         """Remove the files."""
         for name in [*self.files, *self._merged]:
             (self._folder / name).unlink(missing_ok=True)
-        self.files, self._merged = [], []
+        self.files, self._merged = {}, {}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, OncelogError
 from oncelog.mirror.offset_map import Run
 from oncelog.verify.copy import sorting
 from oncelog.verify.copy.by_mirror import Mapped
@@ -23,6 +23,7 @@ from oncelog.verify.copy.rows import (
     by_place,
     key_hash,
     made_by,
+    made_rows,
     parse_by,
     rows_of,
     value_and_headers,
@@ -40,13 +41,14 @@ def compare(
     folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: By = BY
 ) -> Judged:
     report = Report()
-    sources, dests, pairs, missing = (
+    sources, dests, pairs, missing, unsure = (
         Runs(folder, name, size, run_rows=run_rows)
         for name, size in (
             ("source", SEEN_BYTES),
             ("dest", SEEN_BYTES),
             ("pairs", PAIR_BYTES),
             ("missing", PAIR_BYTES),
+            ("unsure", PAIR_BYTES),
         )
     )
     for runs, identify, records in ((sources, by.source, source), (dests, by.dest, dest)):
@@ -56,11 +58,18 @@ def compare(
     wanted = sides or Sides("a", "b", {0: 0, 1: 0})
     told: list[int] = []
     counts = match(
-        sources.merged(), dests.merged(), pairs, missing, wanted, report, lambda amount, text: told.append(amount)
+        sources.merged(),
+        dests.merged(),
+        pairs,
+        missing,
+        unsure,
+        wanted,
+        report,
+        lambda amount, text: told.append(amount),
     )
     assert sum(told) == len(source) + len(dest)
     judge_missing(missing, pairs, counts, wanted, report)
-    judge_order(pairs, wanted, report)
+    judge_order(pairs, unsure, wanted, report)
     report.totals.matched = counts.matched
     return judged(report)
 
@@ -106,10 +115,35 @@ def test_equal_records_are_not_collected(tmp_path: Path) -> None:
             apart.append(abs(taken[0] - taken[1]))
             yield row
 
-    pairs, missing = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing"))
+    made = [Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure")]
     sides = Sides("a", "b", {0: 0})
-    assert match(rows(0), rows(1), pairs, missing, sides, Report(), lambda amount, text: None).matched == 1000
+    assert match(rows(0), rows(1), *made, sides, Report(), lambda amount, text: None).matched == 1000
     assert max(apart) == 1
+
+
+def test_equal_records_that_cannot_be_told_apart_have_no_order(tmp_path: Path) -> None:
+    over_partitions: Rows = [(0, 0, *B), (0, 1, *A), (1, 0, *A)]
+    assert compare(tmp_path, over_partitions, [(0, 0, *A), (0, 1, *B), (0, 2, *A)]).found == []
+    one_is_lost: Rows = [(0, 0, *A), (0, 1, *B), (0, 2, *A)]
+    assert compare(tmp_path, one_is_lost, [(0, 0, *B), (0, 1, *A)]).found == ["copy-missing"]
+    as_often: Rows = [(0, 0, *A), (0, 1, *A), (0, 2, *B)]
+    assert compare(tmp_path, one_is_lost, as_often).found == ["copy-out-of-order"]
+
+
+def test_what_an_open_transaction_may_have_is_not_missing_for_certain(tmp_path: Path) -> None:
+    for undecided, told in ((2, ([], ["copy-undecided"])), (1, (["copy-missing"], []))):
+        sides = Sides("a", "b", {0: 0}, undecided_offsets=undecided)
+        assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == told
+
+
+def test_run_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, "some", 8, run_rows=100)
+    for number in range(300):
+        runs.add(number.to_bytes(8, "big"))
+    path = tmp_path / "some-1.run"
+    path.write_bytes(path.read_bytes()[:-16])
+    with pytest.raises(OncelogError, match=r"some-1\.run is not as it was written: remove the folder"):
+        list(runs.merged())
 
 
 def test_none_is_not_empty(tmp_path: Path) -> None:
@@ -141,6 +175,9 @@ def test_compaction_of_the_copy_leaves_the_last_record_of_each_key_unless_it_is_
     assert compare(tmp_path, SOURCE, SOURCE[:3], compacted).found == ["copy-missing"]
     deleted: Rows = [*SOURCE, (0, 4, b"k", None)]
     assert compare(tmp_path, deleted, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
+    assert compare(tmp_path, deleted, SOURCE[3:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
+    written_again: Rows = [*deleted, (0, 5, *A)]
+    assert compare(tmp_path, written_again, SOURCE[3:], compacted).report.counts["copy-missing"] == 1
 
 
 def test_what_is_recognised_and_has_another_content_is_found(tmp_path: Path) -> None:
@@ -238,9 +275,29 @@ def test_transform_may_return_nothing_one_or_several() -> None:
         (b"a", None, ()),
         (b"b", b"2", (("x", b"y"),)),
     ]
-    for wrong in ("text", ("k", "v"), b"v", [("k",)]):
+    assert made_by(lambda one: iter([(b"a", None), (b"b", None)]), record) == [(b"a", None, ()), (b"b", None, ())]
+    with pytest.raises(ConfigError, match=r"--transform failed at offset 1 of a-0: ZeroDivisionError: "):
+        made_by(lambda one: 1 // 0, record)
+    for wrong in ("text", ("k", "v"), b"v", [("k",)], (b"k", b"v", {"h": b"1"})):
         with pytest.raises(ConfigError, match=r"--transform returned .* for offset 1 of a-0"):
             made_by(lambda one: wrong, record)  # noqa: B023 - called at once
+
+
+def test_what_a_transform_makes_of_one_record_has_an_order(tmp_path: Path) -> None:
+    by = parse_by("offsets:p,o")
+    record = SourceRecord("a", 0, 7, 0, b"k", b"v", ())
+    sources = made_rows([record], by, lambda one: [(b"k", b"2"), (b"k", b"1")])
+    place = (("p", b"0"), ("o", b"7"))
+    dests = rows_of(0, ([0, 1], [b"k"] * 2, [b"2", b"1"], [place] * 2), by.dest, by.content)
+    made = [Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure")]
+    report, sides = Report(), Sides("a", "b", {0: 0})
+    match(iter(sorted(sources)), iter(sorted(dests)), *made, sides, report, lambda amount, text: None)
+    assert report.counts == {}
+    swapped = made_rows([record], BY, lambda one: [(b"k", b"1"), (b"k", b"2")])
+    by_content = rows_of(0, ([0, 1], [b"k"] * 2, [b"2", b"1"], [()] * 2), BY.dest, BY.content)
+    match(iter(sorted(swapped)), iter(sorted(by_content)), *made, sides, report, lambda amount, text: None)
+    judge_order(made[0], made[2], sides, report)
+    assert report.counts == {"copy-out-of-order": 1}
 
 
 def test_records_without_a_key_have_no_order(tmp_path: Path) -> None:

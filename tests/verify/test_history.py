@@ -40,6 +40,7 @@ def blocking(servers: str, topic: str, history: History) -> None:
                 producer.send(topic, b"v%d" % number)
         producer.begin_transaction()
         producer.send(topic, b"aborted", partition=0).get()
+        producer.send_offsets_to_transaction({where: 99}, topic)
         producer.abort_transaction()
     reader = Consumer(
         bootstrap_servers=servers, auto_offset_reset="earliest", isolation_level="read_committed", group_id=topic
@@ -50,6 +51,9 @@ def blocking(servers: str, topic: str, history: History) -> None:
         while read < COUNT:
             read += sum(map(len, consumer.getmany(timeout_ms=1000).values()))
         consumer.commit({where: COUNT})
+        consumer.seek_to_beginning(where)
+        while not consumer.getmany(timeout_ms=1000):
+            pass
 
 
 def asynchronous(servers: str, topic: str, history: History) -> None:
@@ -69,7 +73,7 @@ def asynchronous(servers: str, topic: str, history: History) -> None:
             consumer.assign([position(topic, 0)])
             for _ in range(COUNT):
                 await consumer.getone()
-            await consumer.commit({position(topic, 0): COUNT})
+            await consumer.commit()
 
     asyncio.run(run(aio, TopicPartition))
 
@@ -90,20 +94,20 @@ def of_aiokafka(servers: str, topic: str, history: History) -> None:
             AioKafka.Consumer(bootstrap_servers=servers, group_id=topic, **reads), history, "c", group=topic
         )
         async with consumer:
-            consumer.assign([aiokafka.TopicPartition(topic, 0)])
+            consumer.subscribe([topic])
             read = 0
             async for _ in consumer:
                 read += 1
                 if read == COUNT:
                     break
-            await consumer.commit({aiokafka.TopicPartition(topic, 0): COUNT})
+            await consumer.commit()
 
     asyncio.run(run())
 
 
 def confluent(servers: str, topic: str, history: History) -> None:
     made = confluent_kafka.Producer({"bootstrap.servers": servers, "transactional.id": topic})
-    producer = recorded(made, history, "p")
+    producer = recorded(made, history, "p", group=topic)
     producer.init_transactions()
     producer.begin_transaction()
     for number in range(COUNT):
@@ -112,13 +116,18 @@ def confluent(servers: str, topic: str, history: History) -> None:
     settings = {
         "bootstrap.servers": servers, "group.id": topic, "auto.offset.reset": "earliest", "enable.auto.commit": False,
     }  # fmt: skip
-    consumer = recorded(confluent_kafka.Consumer(settings), history, "c")
+    consumer = recorded(confluent_kafka.Consumer(settings), history, "c", group=topic)
     consumer.subscribe([topic])
     read = 0
     while read < COUNT:
         message = consumer.poll(1.0)
         read += message is not None and message.error() is None
-    history.add(Position(topic, TopicPartition(topic, 0), COUNT))
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction(
+        [confluent_kafka.TopicPartition(topic, 0, 3)], consumer.consumer_group_metadata(), 10
+    )
+    producer.commit_transaction()
+    consumer.commit(asynchronous=False)
     consumer.close()
 
 
@@ -135,11 +144,14 @@ def test_what_a_client_does_is_recorded(run: Run, oncelog_broker: Broker, unique
     where = TopicPartition(unique_name, 0)
     read = of_kind(history, Read)
     committed = [one.record for one in of_kind(history, Sent) if one.record != b"aborted"]
-    assert [one.record for one in read] == committed
+    assert [one.record for one in read][:COUNT] == committed
     assert len(committed) == COUNT
     assert {one.record for one in of_kind(history, Acknowledged)} >= set(committed)
     assert of_kind(history, Committed)
-    assert of_kind(history, Position) == [Position(unique_name, where, COUNT)]
+    positions = [one for one in of_kind(history, Position) if one[:2] == (unique_name, where)]
+    assert COUNT <= positions[-1].offset <= COUNT + 1  # the commit marker may have been passed
+    in_transactions = [one for one in of_kind(history, Position) if one is not positions[-1]]
+    assert [one.offset for one in in_transactions] == {"confluent": [3], "asynchronous": [1]}.get(run.__name__, [])
     history.add(ReadAll("c", where))
     assert check(history) == []
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 from oncelog.testing.history import (
     AbortAsked,
     Aborted,
@@ -24,6 +27,7 @@ from oncelog.testing.history import (
     Sent,
     Started,
     check,
+    recorded,
     to_edn,
 )
 from oncelog.types import TopicPartition
@@ -38,6 +42,15 @@ COMMITTED: list[Event] = [
     Committed(0),
 ]  # fmt: skip
 PLAIN: list[Event] = [Sent(A, P, "p"), Sent(B, P, "p"), Acknowledged(A, P, 0), Acknowledged(B, P, 1)]
+
+
+def aborted_then_committed() -> list[Event]:
+    return [
+        Began(0, "p"), Sent(A, P, "p", 0), Sent(B, P, "p", 0), Acknowledged(A, P, 0), AbortAsked(0), Aborted(0),
+        Began(1, "p"), Sent(A, P, "p", 1), Sent(B, P, "p", 1), Acknowledged(A, P, 4), Acknowledged(B, P, 5),
+        CommitAsked(1), Committed(1),
+    ]  # fmt: skip
+
 
 BROKEN: dict[str, tuple[str, int, list[Event]]] = {
     "acknowledged and gone": ("lost", 2, [*PLAIN, Read("all", P, 1, B), *ALL]),
@@ -54,6 +67,14 @@ BROKEN: dict[str, tuple[str, int, list[Event]]] = {
         "aborted-read", 2, [Began(0, "p"), Sent(A, P, "p", 0), Read("r", P, 0, A), CommitAsked(0), Committed(0)],
     ),
     "torn": ("torn", 5, [*COMMITTED[:3], CommitAsked(0), Read("all", P, 0, A), *ALL]),
+    "aborted, although it was sent again": (
+        "aborted-read", 3, [*aborted_then_committed(), Read("r", P, 0, A)],
+    ),
+    "twice, once of the aborted transaction": (
+        "doubled", 4,
+        [*aborted_then_committed(), Read("all", P, 0, A), Read("all", P, 4, A), Read("all", P, 5, B), *ALL],
+    ),
+    "of two that were sent again one is gone": ("lost", 4, [*aborted_then_committed(), Read("all", P, 4, A), *ALL]),
     "committed to nothing": ("torn", 3, [Began(0, "p"), Sent(A, P, "p", 0), CommitAsked(0), Committed(0), *ALL]),
     "torn where the partitioner chose": (
         "torn", 7,
@@ -98,7 +119,32 @@ SOUND: dict[str, list[Event]] = {
     "positions of two groups": [Position("g", P, 5), Position("h", P, 3), Position("g", Q, 0), Position("g", P, 5)],
     "begins late": [Started("r", P, 1), Read("r", P, 1, B), Read("all", P, 0, A), Read("all", P, 1, B), *ALL],
     "not read to the end": [*PLAIN, Read("r", P, 0, A)],
-}
+    "sent again after an abort": [
+        *aborted_then_committed(), Read("all", P, 4, A), Read("all", P, 5, B), UNCOMMITTED, Read("everything", P, 0, A),
+        Read("everything", P, 1, B), Read("everything", P, 4, A), Read("everything", P, 5, B), *ALL,
+        ReadAll("everything", P),
+    ],
+    "a part of an aborted transaction sent again": [
+        *aborted_then_committed()[:6], Began(1, "p"), Sent(A, P, "p", 1), Acknowledged(A, P, 4), CommitAsked(1),
+        Committed(1), Read("all", P, 4, A), *ALL,
+    ],
+    "sent again after an unknown outcome, and that aborted": [
+        Began(0, "p"), Sent(A, P, "p", 0), CommitAsked(0), Read("r", P, 0, A),
+        Began(1, "q"), Sent(A, P, "q", 1), AbortAsked(1), Aborted(1),
+    ],
+    "acknowledged after the next began": [
+        Began(0, "p"), Sent(A, P, "p", 0), AbortAsked(0), Aborted(0), Began(1, "p"), Sent(A, P, "p", 1),
+        Acknowledged(A, P, 0, 0), Acknowledged(A, P, 2, 1), CommitAsked(1), Committed(1), Read("all", P, 2, A), *ALL,
+    ],
+    "repeated by the program": [
+        Sent(A, P, "p"), Sent(B, P, "p"), Acknowledged(B, P, 0), Sent(A, P, "p"), Acknowledged(A, P, 1),
+        Read("all", P, 0, B), Read("all", P, 1, A), *ALL,
+    ],
+    "all is read again": [*PLAIN, Read("all", P, 0, A), Rebalanced("all", (P,)), Read("all", P, 0, A),
+                          Read("all", P, 1, B), *ALL],
+    "another run of the reader": [Opened("r", "read_committed"), Read("r", P, 3, B), Opened("r", "read_committed"),
+                                  Read("r", P, 0, A)],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -117,7 +163,7 @@ def test_history_is_kept_in_a_file(tmp_path: Path) -> None:
     history.save(tmp_path / "history.jsonl")
     loaded = History.load(tmp_path / "history.jsonl")
     assert loaded.events == history.events
-    assert loaded.begin("p") == 1
+    assert loaded.begin("p") == 2
 
 
 def test_edn_has_an_operation_for_each_transaction_and_reader() -> None:
@@ -133,3 +179,57 @@ def test_edn_has_an_operation_for_each_transaction_and_reader() -> None:
     ]
     aborted = to_edn([*COMMITTED[:5], AbortAsked(0), Aborted(0)])
     assert [line.split(":type ")[1].split(",")[0] for line in aborted.splitlines()] == [":invoke", ":fail"]
+
+
+class Member:
+    """A consumer of one record, which a group can make read it again."""
+
+    def __init__(self) -> None:
+        self.listener: Any = None
+
+    def subscribe(self, topics: Any, listener: Any = None) -> None:
+        self.listener = listener
+
+    def assignment(self) -> list[TopicPartition]:
+        return [P]
+
+    def getone(self) -> SimpleNamespace:
+        return SimpleNamespace(topic=P.topic, partition=P.partition, offset=3, key=None, value=A)
+
+    def seek_to_beginning(self) -> None:
+        return None
+
+
+def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
+    history, told = History(), list[Any]()
+
+    class Own(ConsumerRebalanceListener):
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            told.append(assigned)
+
+    member = Member()
+    consumer = recorded(member, history, "c")
+    consumer.subscribe(["t"], listener=Own())
+    consumer.getone()
+    member.listener.on_partitions_assigned([P])
+    consumer.getone()
+    consumer.seek_to_beginning()
+    consumer.getone()
+    assert check(history) == []
+    assert told == [[P]]
+    consumer.getone()
+    assert kinds(check(history)) == ["out-of-order"]
+
+
+def test_positions_of_two_that_commit_at_once_have_no_order() -> None:
+    class Committing:
+        def commit(self, offsets: Any) -> None:
+            if offsets[P] == 5:
+                later.commit({P: 7})
+
+    history = History()
+    later = recorded(Committing(), history, "later", group="g")
+    recorded(Committing(), history, "earlier", group="g").commit({P: 5})
+    assert [event for event in history if isinstance(event, Position)] == [Position("g", P, 7)]
+    later.commit({P: 6})
+    assert kinds(check(history)) == ["non-monotonic"]

@@ -21,6 +21,7 @@ from oncelog.testing.history.events import (
     Committed,
     Event,
     History,
+    Opened,
     Position,
     Read,
     Rebalanced,
@@ -83,7 +84,7 @@ def _smallest(kind: str, detail: str, events: list[Event], repeats: Collection[s
 
 def _lost(looks: Looks, repeats: Collection[str]) -> Found:
     for one in looks.acknowledged:
-        sent = looks.sent_as(one.record, one.where)
+        sent = looks.answered(one)
         number = None if sent is None else sent.transaction
         of_it: list[Event] = [] if sent is None else [sent]
         stored = looks.uncommitted.get(one.where)
@@ -119,64 +120,81 @@ def _at(look: Look, offset: int) -> list[Event]:
 
 
 def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
-    copies: dict[tuple[bytes, str], list[Read]] = defaultdict(list)
-    shown: dict[TopicPartition, list[Event]] = {}
-    for where in {**looks.committed, **looks.uncommitted}:
-        look = looks.stored(where)
-        if look is not None:
-            shown[where] = look.shown
+    stored = {where: looks.stored(where) for where in {**looks.committed, **looks.uncommitted}}
+    told = set()
+    for held, only_committed in ((stored, False), (looks.committed, True)):
+        copies: dict[tuple[bytes, str], list[tuple[Read, Look]]] = defaultdict(list)
+        for where, look in held.items():
+            if look is None:
+                continue
             for read in look.reads:
-                copies[read.record, where.topic].append(read)
-    sent: dict[tuple[bytes, str], list[Sent]] = defaultdict(list)
-    for one in looks.sent:
-        sent[one.record, one.where.topic].append(one)
-    for key, reads in copies.items():
-        senders = sent[key]
-        if (
-            not senders
-            or len(reads) <= len(senders)
-            or any(one.producer.partition(".")[0] in repeats for one in senders)
-        ):
-            continue
-        places = ", ".join(f"offset {read.offset} of {read.where}" for read in reads)
-        complete = [event for where in dict.fromkeys(read.where for read in reads) for event in shown[where]]
-        yield f"{key[0]!r} was sent {len(senders)} times and is stored at {places}", [*senders, *reads, *complete]
+                copies[read.record, where.topic].append((read, look))
+        for key, found in copies.items():
+            senders = looks.sends(*key)
+            if only_committed:
+                senders = [one for one in senders if _aborted(looks, one) is None]
+            repeating = any(one.producer.partition(".")[0] in repeats for one in senders)
+            if key in told or not senders or len(found) <= len(senders) or repeating:
+                continue
+            told.add(key)
+            places = ", ".join(f"offset {read.offset} of {read.where}" for read, _ in found)
+            reads: list[Event] = [read for read, _ in found]
+            shown = [event for look in {look.read_all: look for _, look in found}.values() for event in look.shown]
+            yield f"{key[0]!r} was sent {len(senders)} times and is stored at {places}", [*senders, *reads, *shown]
+
+
+def _aborted(looks: Looks, sent: Sent) -> Event | None:
+    """The event that says that the record's transaction was not committed."""
+    if sent.transaction is None or looks.first(sent.transaction, CommitAsked) is not None:
+        return None
+    return looks.first(sent.transaction, Aborted) or looks.first(sent.transaction, AbortAsked)
 
 
 def _aborted_read(looks: Looks, repeats: Collection[str]) -> Found:
     for read in looks.reads:
-        sent = looks.sent_as(read.record, read.where)
-        if sent is None or sent.transaction is None or not looks.is_committed(read.reader):
+        senders = looks.senders(read)
+        if not senders or not looks.is_committed(read.reader):
             continue
-        number = sent.transaction
-        asked = looks.first(number, CommitAsked)
         what = f"{read.reader} was given {read.record!r} (offset {read.offset} of {read.where})"
-        shown: list[Event] = [sent, read, *looks.opened(read.reader)]
-        ended = looks.first(number, Aborted) or looks.first(number, AbortAsked)
-        if ended is not None and asked is None:
-            yield f"{what} of aborted transaction {number}", [*shown, ended]
-        elif asked is None or looks.is_before(read, asked):
-            yield f"{what} before its commit was asked for", [*shown, *([] if asked is None else [asked])]
+        said = [_why_hidden(looks, sent, read) for sent in senders]
+        why, *_ = said[-1]
+        if all(one[0] for one in said):  # any of the others might be what was read
+            proofs = [event for _, proof in said for event in proof]
+            yield f"{what} {why}", [read, *looks.opened(read.reader), *senders, *proofs]
+
+
+def _why_hidden(looks: Looks, sent: Sent, read: Read) -> tuple[str, list[Event]]:
+    """Why nobody may be given a record at this time, and what shows it; empty if it may be given."""
+    if sent.transaction is None:
+        return "", []
+    ended, asked = _aborted(looks, sent), looks.first(sent.transaction, CommitAsked)
+    if ended is not None:
+        return f"of aborted transaction {sent.transaction}", [ended]
+    if asked is None or looks.is_before(read, asked):
+        return "before its commit was asked for", [] if asked is None else [asked]
+    return "", []
 
 
 def _torn(looks: Looks, repeats: Collection[str]) -> Found:
-    readable = {(where, read.record): read for where, look in looks.committed.items() for read in look.reads}
     parts: dict[int, list[Sent]] = defaultdict(list)
     for sent in looks.sent:
         if sent.transaction is not None and looks.where(sent) in looks.committed:
             parts[sent.transaction].append(sent)
     for number, records in parts.items():
-        there = [one for one in records if (looks.where(one), one.record) in readable]
-        missing = [one for one in records if (looks.where(one), one.record) not in readable]
+        found = {
+            id(one): looks.read_of(one, looks.committed[looks.where(one)]) for one in records if looks.is_certain(one)
+        }
+        there = [one for one in records if found.get(id(one)) is not None]
+        missing = [one for one in records if id(one) in found and found[id(one)] is None]
         if not missing:
             continue
         lacking = [*_placed(looks, missing[0]), *looks.committed[looks.where(missing[0])].shown]
         if there:
             where = looks.where(there[0])
-            read = readable[where, there[0].record]
+            read = found[id(there[0])]
             yield (
                 f"of transaction {number} {there[0].record!r} is readable, and {missing[0].record!r} is not",
-                [*_placed(looks, there[0]), read, *looks.committed[where].shown, *lacking],
+                [*_placed(looks, there[0]), *([] if read is None else [read]), *looks.committed[where].shown, *lacking],
             )
         elif (committed := looks.first(number, Committed)) is not None:
             yield f"transaction {number} was committed, and nothing of it is readable", [committed, *lacking]
@@ -186,26 +204,20 @@ def _placed(looks: Looks, sent: Sent) -> list[Event]:
     """The event that says where a record was stored: its sending, or else its acknowledgement."""
     if sent.where.partition >= 0:
         return [sent]
-    return [sent, *(one for one in looks.acknowledged if one.record == sent.record)]
+    answer = looks.answer_to(sent)
+    return [sent] if answer is None else [sent, answer]
 
 
 def _out_of_order(looks: Looks, repeats: Collection[str]) -> Found:
     last: dict[tuple[str, TopicPartition], tuple[Read, Sent]] = {}
-    places = {
-        (where, read.record): read
-        for where in {**looks.committed, **looks.uncommitted}
-        for look in [looks.stored(where)]
-        if look is not None
-        for read in look.reads
-    }
     for sent in looks.sent:
         where = looks.where(sent)
-        read = places.get((where, sent.record))
-        if read is None:
+        look = looks.stored(where)
+        read = None if look is None or not looks.is_certain(sent) else looks.read_of(sent, look)
+        if look is None or read is None:
             continue
         before = last.get((sent.producer, where))
         if before is not None and read.offset < before[0].offset:
-            look = looks.stored(where)
             yield (
                 f"{sent.producer} sent {before[1].record!r} before {sent.record!r}; {where} has them at offsets "
                 f"{before[0].offset} and {read.offset}",
@@ -214,7 +226,7 @@ def _out_of_order(looks: Looks, repeats: Collection[str]) -> Found:
                     *_placed(looks, sent),
                     before[0],
                     read,
-                    *([] if look is None else look.shown),
+                    *look.shown,
                 ],
             )
         last[sent.producer, where] = read, sent
@@ -227,7 +239,7 @@ def _readers_back(looks: Looks) -> Found:
         match event:
             case Started(reader=reader, where=where):
                 latest.pop((reader, where), None)
-            case Rebalanced(reader=reader):
+            case Rebalanced(reader=reader) | Opened(reader=reader):
                 latest = {key: read for key, read in latest.items() if key[0] != reader}
             case Read(reader=reader, where=where, offset=offset):
                 before = latest.get((reader, where))
@@ -258,7 +270,7 @@ def _skipped(looks: Looks, repeats: Collection[str]) -> Found:
             stretches[event.reader, event.where] = [event]
         elif isinstance(event, Read):
             stretches.setdefault((event.reader, event.where), []).append(event)
-        elif isinstance(event, Rebalanced):
+        elif isinstance(event, Rebalanced | Opened):
             for key in [key for key in stretches if key[0] == event.reader]:
                 yield from _gap(looks, stretches.pop(key))
     for stretch in stretches.values():

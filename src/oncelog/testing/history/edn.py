@@ -40,7 +40,7 @@ class _Operation(NamedTuple):
 def to_edn(history: Iterable[Event]) -> str:
     """One operation a line, each invoked and completed, in the order of the events."""
     looks = Looks(history)
-    numbers = {record: number for number, record in enumerate(dict.fromkeys(one.record for one in looks.sent), 1)}
+    numbers = _Numbers(looks)
     operations = [*_appends(looks, numbers), *_reads(looks, numbers)]
     moments = [(one.at, 0, ":invoke", one) for one in operations]
     moments += [(one.end, 1, one.outcome, one) for one in operations]
@@ -54,25 +54,43 @@ def to_edn(history: Iterable[Event]) -> str:
     return "".join(lines)
 
 
+class _Numbers:
+    """A number for each record that was sent: Elle wants each one appended once. A record that comes again, in another
+    transaction, has another.
+    """
+
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
+        self._of = {id(sent): number for number, sent in enumerate(looks.sent, 1)}
+        self._unsent: dict[bytes, int] = {}
+
+    def of_sent(self, sent: Sent) -> int:
+        return self._of[id(sent)]
+
+    def of_read(self, read: Read) -> int:
+        senders = self._looks.senders(read)
+        if senders:
+            return self._of[id(senders[-1])]
+        return self._unsent.setdefault(read.record, len(self._of) + len(self._unsent) + 1)
+
+
 def _key(where: TopicPartition) -> str:
     return f'"{where}"'
 
 
-def _append(looks: Looks, sent: Sent, numbers: dict[bytes, int]) -> str:
-    number = numbers.setdefault(sent.record, len(numbers) + 1)
-    return f"[:append {_key(looks.where(sent))} {number}]"
+def _append(looks: Looks, sent: Sent, numbers: _Numbers) -> str:
+    return f"[:append {_key(looks.where(sent))} {numbers.of_sent(sent)}]"
 
 
-def _appends(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
+def _appends(looks: Looks, numbers: _Numbers) -> Iterator[_Operation]:
     """Each transaction is a process: Jepsen's processes do one thing at a time, and nothing after a crash."""
     last = len(looks.events)
-    acknowledged = {(one.record, one.where): one for one in looks.acknowledged}
     of: dict[int, list[Sent]] = defaultdict(list)
     for sent in looks.sent:
         if sent.transaction is not None:
             of[sent.transaction].append(sent)
             continue
-        one = acknowledged.get((sent.record, looks.where(sent)))
+        one = looks.answer_to(sent)
         end, outcome = (last, ":info") if one is None else (looks.order[id(one)], ":ok")
         process = f"{sent.producer} {looks.order[id(sent)]}"
         value = _append(looks, sent, numbers)
@@ -89,7 +107,7 @@ def _appends(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
         yield _Operation(begin, end, outcome, f"transaction {number}", value, value)
 
 
-def _reads(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
+def _reads(looks: Looks, numbers: _Numbers) -> Iterator[_Operation]:
     """What each complete reader of committed records got, as one read of all its partitions."""
     readers: dict[str, list[ReadAll]] = defaultdict(list)
     for look in looks.committed.values():
@@ -100,7 +118,7 @@ def _reads(looks: Looks, numbers: dict[bytes, int]) -> Iterator[_Operation]:
         for read_all in complete:
             reads: list[Read] = looks.committed[read_all.where].reads
             begin = min([begin, *(looks.order[id(read)] for read in reads)])
-            given = " ".join(str(numbers.setdefault(read.record, len(numbers) + 1)) for read in reads)
+            given = " ".join(str(numbers.of_read(read)) for read in reads)
             asked.append(f"[:r {_key(read_all.where)} nil]")
             parts.append(f"[:r {_key(read_all.where)} [{given}]]")
         end = max(looks.order[id(read_all)] for read_all in complete)

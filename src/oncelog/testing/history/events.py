@@ -1,7 +1,8 @@
 """The events of a history, in the order in which they happened, and their file.
 
-A record is identified by its value, unless the program says otherwise, so values must differ; a transaction by a
-number. What is not recorded is not judged: without an acknowledgement the outcome is unknown.
+A record is identified by its value, unless the program says otherwise, so values should differ, but for one that is
+sent again after its transaction was aborted, or after its outcome was unknown; a transaction is identified by a number.
+What is not recorded is not judged: without an acknowledgement the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ class Sent(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The broker reported that it stored a record, and where."""
+    """The broker reported that it stored a record, and where. ``transaction`` is that of its sending, if known."""
 
     record: bytes
     where: TopicPartition
     offset: int
+    transaction: int | None = None
 
 
 class Began(NamedTuple):

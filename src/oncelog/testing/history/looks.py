@@ -29,8 +29,11 @@ class Look:
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
         self.read_all = read_all
-        self.reads = reads
+        self.reads = list({(read.offset, read.record): read for read in reads}.values())  # some are read again
         self.at = {read.offset: read for read in reads}
+        self.of: dict[bytes, list[Read]] = defaultdict(list)
+        for read in self.reads:
+            self.of[read.record].append(read)
         self.shown: list[Event] = [*opened, read_all]
         """The events that make it a complete reader of its isolation level."""
 
@@ -45,12 +48,16 @@ class Looks:
         self.acknowledged: list[Acknowledged] = []
         self.reads: list[Read] = []
         self.transactions: dict[int, list[Event]] = defaultdict(list)
-        self._sent_in: dict[tuple[bytes, str], Sent] = {}
+        self._sends: dict[tuple[bytes, str], list[Sent]] = defaultdict(list)
+        self._ended: set[int] = set()
+        self._answers: dict[int, Acknowledged] = {}
+        self._answered: dict[int, Sent] = {}
+        self._at: dict[tuple[TopicPartition, int, bytes], Sent] = {}
+        self._doubtful: set[int] = set()
         self._opened: dict[str, Opened] = {}
         self._complete: list[ReadAll] = []
         for event in self.events:
             self._take(event)
-        self._chosen = {(one.record, one.where.topic): one.where for one in self.acknowledged}
         self.committed: dict[TopicPartition, Look] = {}
         self.uncommitted: dict[TopicPartition, Look] = {}
         self._look()
@@ -59,9 +66,10 @@ class Looks:
         match event:
             case Sent():
                 self.sent.append(event)
-                self._sent_in[event.record, event.where.topic] = event
+                self._sends[event.record, event.where.topic].append(event)
             case Acknowledged():
                 self.acknowledged.append(event)
+                self._answer(event)
             case Read():
                 self.reads.append(event)
             case Opened():
@@ -70,6 +78,30 @@ class Looks:
                 self._complete.append(event)
             case Began() | CommitAsked() | Committed() | AbortAsked() | Aborted():
                 self.transactions[event.transaction].append(event)
+                if isinstance(event, Committed | Aborted):
+                    self._ended.add(event.transaction)
+
+    def _answer(self, event: Acknowledged) -> None:
+        """Which of the sends of this record is acknowledged: one whose transaction has not ended, the oldest."""
+        sends = self._sends[event.record, event.where.topic]
+        waiting = [
+            one
+            for one in sends
+            if id(one) not in self._answers
+            and one.where.partition in (-1, event.where.partition)
+            and event.transaction in (None, one.transaction)
+        ]
+        live = [one for one in waiting if one.transaction not in self._ended]
+        if not waiting:
+            if sends:
+                self._answered[id(event)] = sends[-1]
+            return
+        sent = live[0] if live else waiting[-1]
+        if len(live or waiting) > 1:
+            self._doubtful.update(map(id, live or waiting))
+        self._answers[id(sent)] = event
+        self._answered[id(event)] = sent
+        self._at[event.where, event.offset, event.record] = sent
 
     def _look(self) -> None:
         by_place: dict[tuple[str, TopicPartition], list[Read]] = defaultdict(list)
@@ -93,14 +125,48 @@ class Looks:
         """What a partition holds: all records if a reader read uncommitted ones too, else the committed ones."""
         return self.uncommitted.get(where) or self.committed.get(where)
 
-    def sent_as(self, record: bytes, where: TopicPartition) -> Sent | None:
-        return self._sent_in.get((record, where.topic))
+    def sends(self, record: bytes, topic: str) -> list[Sent]:
+        """Every time the record was sent."""
+        return self._sends.get((record, topic), [])
+
+    def answer_to(self, sent: Sent) -> Acknowledged | None:
+        """The acknowledgement of a record that was sent."""
+        return self._answers.get(id(sent))
+
+    def answered(self, event: Acknowledged) -> Sent | None:
+        """What was acknowledged."""
+        return self._answered.get(id(event))
+
+    def senders(self, read: Read) -> list[Sent]:
+        """What a reader got: the one that was acknowledged there, or else each that may be it."""
+        known = self._at.get((read.where, read.offset, read.record))
+        if known is not None:
+            return [known]
+        sends = self.sends(read.record, read.where.topic)
+        return [one for one in sends if id(one) not in self._answers] or sends
+
+    def is_certain(self, sent: Sent) -> bool:
+        """Whether this one of several equal records can be told from the others in a partition."""
+        if id(sent) in self._doubtful:
+            return False
+        others = self.sends(sent.record, sent.where.topic)
+        return id(sent) in self._answers or sum(id(one) not in self._answers for one in others) == 1
+
+    def read_of(self, sent: Sent, look: Look) -> Read | None:
+        """The record in a partition, if it is there; asked about what :meth:`is_certain`."""
+        answer = self.answer_to(sent)
+        if answer is not None:
+            found = look.at.get(answer.offset)
+            return found if found is not None and found.record == sent.record else None
+        for read in look.of.get(sent.record, ()):
+            if self._at.get((read.where, read.offset, read.record), sent) is sent:
+                return read
+        return None
 
     def where(self, sent: Sent) -> TopicPartition:
         """Where a record was sent: the partitioner's choice is known once it is acknowledged."""
-        return (
-            sent.where if sent.where.partition >= 0 else self._chosen.get((sent.record, sent.where.topic), sent.where)
-        )
+        answer = self.answer_to(sent)
+        return sent.where if answer is None or sent.where.partition >= 0 else answer.where
 
     def first(self, number: int, kind: type[Event]) -> Event | None:
         """The first event of a kind of a transaction."""

@@ -1,15 +1,16 @@
-"""Sinks that are tables beside Spark's own writers: Delta beside delta-spark, PostgreSQL beside JDBC.
+"""Sinks that are tables: Delta beside delta-spark, PostgreSQL beside JDBC, Iceberg and SQLite alone.
 
-    python -m benchmarks.tables [--rows N] [--rounds N] [--only delta|postgresql]
+    python -m benchmarks.tables [--rows N...] [--rounds N] [--only delta|postgresql|iceberg|sqlite...]
 
 One micro-batch of N rows with six columns, read from Parquet by a streaming query with AvailableNow, in one session of
 two cores; writers take turns, the first round is a warm-up. Delta needs the PySpark that delta-spark is made for, 4.0:
-with another one only PostgreSQL is measured. PostgreSQL's programs must be there, as for the tests.
+with another one Delta is not measured. PostgreSQL's programs must be there, as for the tests.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import sys
@@ -38,6 +39,7 @@ DELTA: tuple[Module, ...] = (
 )
 JDBC: tuple[Module, ...] = (("org.postgresql", "postgresql", "42.7.7"),)
 DELTA_SPARK = "4.0"
+FORMATS = ["delta", "postgresql", "iceberg", "sqlite"]
 COLUMNS = (
     "id",
     "concat('tail ', id % 4000) as tail",
@@ -69,7 +71,7 @@ def seconds_of(rows: DataFrame, checkpoint: str, write: Callable[[DataFrame, int
 
 
 class Tables:
-    """New tables for each run: Delta's below a folder, PostgreSQL's in one database."""
+    """New tables for each run: files below a folder, PostgreSQL's in one database."""
 
     def __init__(self, folder: Path, postgres: Postgres) -> None:
         self._folder = folder
@@ -78,13 +80,24 @@ class Tables:
 
     def place(self, form: str) -> str:
         self._made += 1
-        return str(self._folder / f"table{self._made}") if form == "delta" else f"table{self._made}"
+        name = f"table{self._made}"
+        return {"delta": str(self._folder / name), "iceberg": f"lake.{name}"}.get(form, name)
 
     def ours(self, form: str) -> Write:
-        url = {} if form == "delta" else {"url": self.database}
+        catalog = {
+            "catalog.type": "sql",
+            "catalog.uri": f"sqlite:///{self._folder}/catalog.db",
+            "catalog.warehouse": f"file://{self._folder}/warehouse",
+        }
+        more: dict[str, dict[str, str]] = {
+            "postgresql": {"url": self.database},
+            "sqlite": {"url": str(self._folder / "tables.db")},
+            "iceberg": catalog,
+        }
 
         def write(rows: DataFrame, checkpoint: str) -> float:
-            return seconds_of(rows, checkpoint, to_table({"format": form, "table": self.place(form), **url}))
+            options = {"format": form, "table": self.place(form), **more.get(form, {})}
+            return seconds_of(rows, checkpoint, to_table(options))
 
         return write
 
@@ -129,19 +142,27 @@ def measure(
                 taken[name].append(rows / seconds)
         after()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    jvm = resident_peak_mb(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
     for name, rates in taken.items():
         spread = f"{min(rates):,.0f} to {max(rates):,.0f}"
         print(f"{name:<24}{statistics.median(rates):>12,.0f} rows/s  ({spread})", flush=True)
-    print(f"the driver's Python at most {peak} MB\n", flush=True)
+    load = os.getloadavg()[0]
+    print(f"the driver's Python at most {peak} MB, its JVM {jvm} MB; load average {load:.0f}\n", flush=True)
+
+
+def resident_peak_mb(pid: int) -> int:
+    """The most memory that a process has had at once."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[500_000, 2_000_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["delta", "postgresql"])
+    parser.add_argument("--only", nargs="*", choices=FORMATS, default=FORMATS)
     asked = parser.parse_args()
-    has_delta = pyspark.__version__.startswith(f"{DELTA_SPARK}.") and asked.only != "postgresql"
+    has_delta = pyspark.__version__.startswith(f"{DELTA_SPARK}.") and "delta" in asked.only
     found = [*jars("postgresql-jdbc", JDBC, transitive=False).glob("*.jar")]
     if has_delta:
         found += jars("delta-spark", DELTA, transitive=False).glob("*.jar")
@@ -152,9 +173,12 @@ def main() -> None:
         writers: dict[str, Write] = {}
         if has_delta:
             writers |= {"delta, oncelog": tables.ours("delta"), "delta, delta-spark": tables.spark_delta}
-        if asked.only != "delta":
+        if "postgresql" in asked.only:
             jdbc = f"jdbc:postgresql://127.0.0.1:{postgres.port}/{tables.database.split('dbname=')[1].split()[0]}?reWriteBatchedInserts=true"
             writers |= {"postgresql, oncelog": tables.ours("postgresql"), "postgresql, JDBC": tables.spark_jdbc(jdbc)}
+        for form in ("iceberg", "sqlite"):
+            if form in asked.only:
+                writers[f"{form}, oncelog"] = tables.ours(form)
         for rows in asked.rows:
             print(f"{rows:,} rows, Spark {pyspark.__version__}", flush=True)
             measure(spark, Path(scratch), rows, asked.rounds, writers, tables.drop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from oncelog.client.blocking import Admin, Producer
+from oncelog.client.blocking import Admin, Consumer, Producer
+from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.export.exporting import Export
+from oncelog.export.parquet_folder import ParquetFolder
+from oncelog.export.target import ExportError
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
@@ -133,6 +138,35 @@ def test_topic_that_was_made_again_is_refused(exported: ExportedTopic) -> None:
         admin.delete_topics([exported.name])
     call("topics", "create", exported.name, "--partitions", 2, "-b", exported.address).done()
     assert "was deleted and created again since this export was begun" in exported.export().sentence()
+
+
+def test_topic_that_is_made_again_during_the_export_adds_nothing(
+    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The consumer goes on in the new topic, at the old one's offsets."""
+    topic = ExportedTopic(oncelog_broker.bootstrap_servers, unique_name, tmp_path / "out.parquet")
+    with (
+        Admin(bootstrap_servers=topic.address) as admin,
+        Consumer[Any, Any](
+            bootstrap_servers=topic.address,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+        ) as consumer,
+        closing(ParquetFolder(topic.to)) as target,
+    ):
+        admin.create_topics([NewTopic(topic.name, 2)])
+        topic.produce(numbered(0, 4))
+        export = Export(admin, consumer, topic.name, target, skip_deleted=False, part_bytes=1 << 20)
+        export.open(export.begun(), {}, {})
+        admin.delete_topics([topic.name])
+        admin.create_topics([NewTopic(topic.name, 2)])
+        topic.produce(numbered(900, 910))
+        while export.round():
+            continue
+        with pytest.raises(ExportError, match="was deleted and created again while it was exported"):
+            export.commit()
+    assert topic.rows() == []
 
 
 def test_records_that_were_deleted_before_are_not_passed_over_silently(exported: ExportedTopic) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, Stri
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Format, Mode, TableOptions, parse_table_options
 from tests.tables.worlds import SCHEMA, DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
 
 WIDER = StructType([*SCHEMA.fields, StructField("more", IntegerType())])
@@ -106,6 +106,11 @@ def test_keys_that_identify_no_row_are_refused(world: World, values: list[int | 
     made = [piece(pa.table({"k": pa.array(values, pa.int64())}).to_batches())]
     with pytest.raises(OncelogError, match=why):
         query.write(0, [], schema=schema, made=lambda: made)
+
+
+def test_database_in_memory_is_refused() -> None:
+    with pytest.raises(ConfigError, match="is :memory:, which is gone when a batch has ended"):
+        parse_table_options({"format": "sqlite", "table": "t", "url": ":memory:"})
 
 
 def test_floating_numbers_are_no_keys() -> None:

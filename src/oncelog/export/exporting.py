@@ -62,9 +62,8 @@ class Export:
 
         :raises ExportError: the target is not this topic's.
         """
-        found = next(one for one in self._admin.describe_topics([self._topic]) if one.name == self._topic)
         self._names = self._admin.partitions(self._topic)
-        number = int.from_bytes(found.topic_id[:_ID_BYTES], "big") >> 1
+        number = self._topic_number()
         self._source = ExportSource(self._topic, number)
         progress = self._target.begun(self._topic, [name.partition for name in self._names])
         if progress is None:
@@ -77,6 +76,10 @@ class Export:
                 "name for the new topic"
             )
         return progress
+
+    def _topic_number(self) -> int:
+        found = next(one for one in self._admin.describe_topics([self._topic]) if one.name == self._topic)
+        return int.from_bytes(found.topic_id[:_ID_BYTES], "big") >> 1
 
     def open(
         self, progress: ExportProgress | None, typed: Mapping[str, TypedColumn], schemas: Mapping[str, int]
@@ -150,8 +153,16 @@ class Export:
         self._uncommitted += table.num_rows
 
     def commit(self) -> None:
-        """Commit the rows that were read, and how far they are."""
+        """Commit the rows that were read, and how far they are.
+
+        :raises ExportError: the topic is another one now, and some of the rows may be its.
+        """
         if self._uncommitted:
+            if self._topic_number() != self._source.topic_number:
+                raise ExportError(
+                    f"The topic {self._topic} was deleted and created again while it was exported; what was read since "
+                    "the last part is left out: choose another name for the new topic"
+                )
             offsets = {name.partition: position for name, position in self._positions.items()}
             self._target.commit(ExportProgress(self._source, offsets))
         self.exported += self._uncommitted

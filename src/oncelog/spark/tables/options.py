@@ -141,6 +141,8 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
     if takes_url and not options.url:
         example = "postgresql://user@host/database" if kind is Format.POSTGRESQL else "a file's path"
         raise ConfigError(f"A {kind.value} sink needs the option url: {example}")
+    if kind is Format.SQLITE and options.url == ":memory:":
+        raise ConfigError("Option url of a sqlite sink is :memory:, which is gone when a batch has ended: name a file")
     if kind is Format.ICEBERG and not options.catalog:
         raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
     idle = {

@@ -74,7 +74,7 @@ def values_of(address: str, topic: str, registry: SchemaRegistry) -> list[Any]:
     return sorted(found, key=lambda order: order["id"])
 
 
-@pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)], indirect=True)
+@KAFKA_IN_SOAK
 def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a_restart(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:

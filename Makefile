@@ -48,7 +48,7 @@ units: $(STAMP)
 
 COVERED := broker coordinator log
 coverage: $(STAMP) ## lines and branches of log, coordinator and broker that their unit and property tests cover; fails below a floor
-	ONCELOG_SAME_EXAMPLES=1 $(PYTHON) -m pytest $(COVERED:%=tests/unit/%) $(COVERED:%=tests/property/%) -q -n $(WORKERS) --cov --cov-report=
+	ONCELOG_SAME_EXAMPLES=100 $(PYTHON) -m pytest $(COVERED:%=tests/unit/%) $(COVERED:%=tests/property/%) -q -n $(WORKERS) --cov --cov-report=
 	.venv/bin/coverage json --quiet -o build/coverage.json
 	$(PYTHON) -m tools.coverage_floors build/coverage.json
 

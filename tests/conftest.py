@@ -34,8 +34,10 @@ class RunningBroker(Protocol):
 
 
 # What lands is judged by the same examples each time; who runs the tests by hand looks at new ones.
+SAME_EXAMPLES = int(os.environ.get("ONCELOG_SAME_EXAMPLES", "0"))
+"""So many of each property, the same each time; 0: a hundred new ones."""
 hypothesis.settings.register_profile(
-    "oncelog", deadline=None, derandomize=bool(os.environ.get("ONCELOG_SAME_EXAMPLES"))
+    "oncelog", deadline=None, derandomize=SAME_EXAMPLES > 0, max_examples=SAME_EXAMPLES or 100
 )
 hypothesis.settings.load_profile("oncelog")
 # No test asserts a time: a busy machine is no defect.

@@ -12,6 +12,7 @@ import pytest
 from oncelog import Broker
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import committed, create_topic, produce
+from tests.support.both_brokers import KAFKA_IN_SOAK
 from tests.support.running_console import TOKEN, RunningConsole
 
 pytestmark = pytest.mark.timeout(1200)
@@ -63,6 +64,7 @@ key = "carrier"
 """
 
 
+@KAFKA_IN_SOAK
 def test_toml_file_runs_sql_and_goes_on_where_it_was(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:

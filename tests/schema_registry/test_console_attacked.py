@@ -136,7 +136,7 @@ def test_a_schema_with_any_text_has_its_page(console: RunningConsole, stand_in: 
 def test_a_huge_schema_neither_stops_the_console_nor_fills_the_browser(
     console: RunningConsole, stand_in: StandIn
 ) -> None:
-    fields = [{"name": f"f{n}", "type": "string", "doc": "x" * 60} for n in range(50_000)]
+    fields = [{"name": f"f{n}", "type": "string", "doc": "x" * 400} for n in range(12_000)]
     first = json.dumps({"type": "record", "name": "R", "fields": fields})
     second = json.dumps({"type": "record", "name": "R", "fields": fields[::-1]})
     assert len(first) > 5_000_000
@@ -150,7 +150,7 @@ def test_a_huge_schema_neither_stops_the_console_nor_fills_the_browser(
 
 
 def test_a_subject_with_many_versions_has_a_page(console: RunningConsole, stand_in: StandIn) -> None:
-    answers(stand_in, list(range(1, 100_001)), '"int"')
+    answers(stand_in, list(range(1, 20_001)), '"int"')
     status, found = page(console, "/schema", subject="s")
     assert status == 200
     assert len(found) < 1_000_000

@@ -113,8 +113,10 @@ def judge(
             )
         elif batch not in seen:
             report.add("batch-unknown", None, f"batch {batch}: its marker is no longer in the log")
-    if planned and newest > max(planned):
-        report.add("checkpoint-behind", None, f"the log has batch {newest}, the checkpoint's last is {max(planned)}")
+    last = max(planned, default=-1)
+    if newest > last:
+        has = f"the checkpoint's last is {last}" if planned else "the checkpoint has no plan"
+        report.add("checkpoint-behind", None, f"the log has batch {newest}, {has}")
     report.totals.batches = len(seen & planned.keys())
     report.totals.records = sum(written.records.values())
 

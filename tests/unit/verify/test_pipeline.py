@@ -59,3 +59,9 @@ def test_batch_whose_marker_may_be_undecided_is_not_missing() -> None:
     report = Report()
     judge(PLANNED, (0, 1, 2), Markers(MARKERS[:2], False), Written(WHOLE, True), report)
     assert report.counts == {}
+
+
+def test_checkpoint_that_lost_all_its_plans_is_behind() -> None:
+    report = Report()
+    judge({}, (), Markers(MARKERS, True), Written(WHOLE, True), report)
+    assert report.counts == {"checkpoint-behind": 1}

@@ -13,7 +13,6 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import Error, KafkaError
-from oncelog.types import INTERNAL_TOPICS
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 
@@ -35,6 +34,7 @@ async def expected_of(
     """
     resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
     broker = Expected(compacted=compacted, now_ms=int(time.time() * 1000))
+    unknown = replace(broker, compacted=True)  # a gap may be the work of compaction
     try:
         of_topics = await admin.describe_configs(resources.values())
         nodes = (await admin.describe_cluster()).nodes
@@ -42,12 +42,12 @@ async def expected_of(
         of_broker = (await admin.describe_configs([resource]))[resource]
     except UnsupportedVersionError as error:
         report.add("not-offered", None, f"settings of topics: {error}")
-        return {name: replace(broker, compacted=compacted or name in INTERNAL_TOPICS) for name in resources}
+        return dict.fromkeys(resources, unknown)
     except KafkaError as error:
         if error.error not in FORBIDDEN:
             raise
         report.add("not-permitted", None, f"settings of topics and brokers: {error}")
-        return {name: replace(broker, compacted=compacted or name in INTERNAL_TOPICS) for name in resources}
+        return dict.fromkeys(resources, unknown)
     limits = {
         name: int(entry.value)
         for name, entry in of_broker.items()

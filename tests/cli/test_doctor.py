@@ -55,7 +55,7 @@ def test_it_tells_every_part(tmp_path: Path) -> None:
     found = doctor("--data", tmp_path, "--listen", "127.0.0.1:0")
     assert list(found) == [
         "oncelog", "python", "record codec", "event loop", "port", "descriptors", "data on disk", "disk", "sync time",
-        "clock", "spark", "java", "spark's environment", "spark's python",
+        "clock", "spark", "spark's libraries", "java", "spark's environment", "spark's python",
     ]  # fmt: skip
     assert found["record codec"][0]["status"] == ("ok" if native.compiled is not None else "warn")
     assert "fdatasync" in found["data on disk"][0]["found"]
@@ -203,6 +203,22 @@ def test_spark_home_of_another_version_is_bad(monkeypatch: pytest.MonkeyPatch, t
         tmp_path / "jars" / f"spark-core_2.13-{version('pyspark')}.jar"
     )
     assert here(monkeypatch)["spark's environment"].status is Status.OK
+
+
+def test_a_platforms_own_build_of_the_same_spark_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / f"spark-core_2.12-{version('pyspark')}-amzn-0.jar").touch()
+    monkeypatch.setattr("oncelog.spark.versions.PYSPARK", f"{version('pyspark')}+amzn.0")
+    assert here(monkeypatch, SPARK_HOME=str(tmp_path))["spark's environment"].status is Status.OK
+
+
+def test_libraries_that_are_missing_or_too_old_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"numpy": "1.26.4", "pandas": None, "pyarrow": "10.0.1"}
+    monkeypatch.setattr("oncelog.spark.versions.libraries", lambda: found)
+    told = here(monkeypatch)["spark's libraries"]
+    assert told.status is Status.BAD
+    assert told.found == "numpy 1.26.4, pandas missing, pyarrow 10.0.1"
+    assert told.todo == "pip install 'pandas>=1.5.3' 'pyarrow>=11', on every worker too"
 
 
 def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:

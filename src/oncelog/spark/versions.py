@@ -18,7 +18,8 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from oncelog import __version__
@@ -38,6 +39,8 @@ ONCELOG = __version__
 PYSPARK: str = _installed
 """The version of PySpark here; empty if it is not installed."""
 MIN_RELEASE, BELOW = (3, 5), (5, 0)
+MIN_LIBRARIES = {"numpy": "1.23.2", "pandas": "1.5.3", "pyarrow": "11"}
+"""The lowest that the extra ``spark`` takes, and that the tests have."""
 PYSPARK_MISSING = "PySpark is not installed here: pip install 'oncelog[spark]'"
 """Raised as ConfigError by the modules that users import."""
 
@@ -62,6 +65,33 @@ def check_pyspark() -> None:
     problem = pyspark_problem()
     if problem is not None:
         raise ConfigError(problem)
+
+
+def libraries() -> dict[str, str | None]:
+    """The installed versions of what PySpark and this package need for tasks in Python; None if it is missing."""
+    return {name: _version(name) for name in MIN_LIBRARIES}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def libraries_problem(installed: Mapping[str, str | None] | None = None) -> str | None:
+    """What of numpy, pandas and pyarrow is missing or too old, and what to do; None if nothing is."""
+    found = libraries() if installed is None else installed
+    wrong = [f"{name}>={least}" for name, least in MIN_LIBRARIES.items() if _is_below(found[name], least)]
+    return f"pip install {' '.join(repr(one) for one in wrong)}, on every worker too" if wrong else None
+
+
+def _is_below(version: str | None, least: str) -> bool:
+    return version is None or _numbers(version) < _numbers(least)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
 _BEGINS = (

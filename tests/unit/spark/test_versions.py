@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from oncelog.errors import ConfigError
 from oncelog.spark import versions
 from oncelog.spark.versions import SameInTasks, pyspark_problem, release
+from tests.spark_versions.environments import ENVIRONMENTS
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("version", ["3.5.0", "3.5.4+amzn.0", "4.0.0", "4.3.0.dev1", "4.10.2"])
@@ -30,6 +37,22 @@ def test_missing_pyspark_is_told() -> None:
 
 def test_release_of_a_platforms_own_build() -> None:
     assert [release(text) for text in ("3.5.4+amzn.0", "4.10.0", "client-17")] == [(3, 5), (4, 10), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("pandas", "problem"),
+    [("1.5.3", None), ("2.2", None), ("1.5.2", "pip install 'pandas>=1.5.3', on every worker too")],
+)
+def test_libraries_below_the_lowest_are_told(pandas: str, problem: str | None) -> None:
+    assert versions.libraries_problem({"numpy": "1.23.2", "pandas": pandas, "pyarrow": "11.0.0"}) == problem
+
+
+def test_lowest_libraries_are_those_of_the_extra_and_of_an_environment_that_is_tested() -> None:
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["spark"]
+    asked = {(one := Requirement(text)).name: one.specifier for text in extra}
+    for name, least in versions.MIN_LIBRARIES.items():
+        assert f">={least}" in [str(part) for part in asked[name]]
+        assert Version(getattr(ENVIRONMENTS["3.5-lowest"], name)).release[:2] == Version(f"{least}.0").release[:2]
 
 
 @dataclass(frozen=True, slots=True)

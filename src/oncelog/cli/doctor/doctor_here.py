@@ -182,6 +182,7 @@ def _spark() -> Iterator[DoctorFinding]:
     else:
         lacks = versions.lacking(installed)
         yield DoctorFinding("spark", f"pyspark {installed}" + (f", without {', '.join(lacks)}" if lacks else ""))
+    yield _spark_libraries(versions.libraries_problem())
     yield _java()
     yield _spark_home(installed)
     from oncelog.spark.python import worker_python, worker_python_problem
@@ -192,6 +193,18 @@ def _spark() -> Iterator[DoctorFinding]:
         yield bad("spark's python", found, todo or "see oncelog doctor --json")
     else:
         yield DoctorFinding("spark's python", worker_python(os.environ))
+
+
+def _plain(version: str) -> str:
+    """Without a platform's addition: ``3.5.4`` of its jars' ``3.5.4-amzn-0`` and its PySpark's ``3.5.4+amzn.0``."""
+    return re.split(r"[-+]", version)[0]
+
+
+def _spark_libraries(problem: str | None) -> DoctorFinding:
+    from oncelog.spark.versions import libraries
+
+    found = ", ".join(f"{name} {version or 'missing'}" for name, version in libraries().items())
+    return DoctorFinding("spark's libraries", found) if problem is None else bad("spark's libraries", found, problem)
 
 
 def _spark_home(installed: str) -> DoctorFinding:
@@ -214,7 +227,7 @@ def _spark_home(installed: str) -> DoctorFinding:
             f"SPARK_HOME={home} holds no jars/spark-core_*.jar",
             "unset SPARK_HOME to use pyspark's own jars",
         )
-    if found[1] != installed:
+    if _plain(found[1]) != _plain(installed):
         return bad(
             "spark's environment",
             f"SPARK_HOME={home} is Spark {found[1]}, but pyspark is {installed}",

@@ -72,7 +72,10 @@ class Environment:
             command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
         made = subprocess.run([*command, *self.requirements], capture_output=True, text=True, check=False)
         assert made.returncode == 0, f"PySpark {self.pyspark} cannot be installed: is there a network?\n{made.stderr}"
-        (self._home(folder) / "python" / "lib" / "pyspark.zip").unlink()  # else each worker compiles it again
+        packed = self._home(folder) / "python" / "lib" / "pyspark.zip"
+        packed.unlink()  # else each worker compiles it again
+        packed.mkdir()
+        (packed / "pyspark").symlink_to(self._home(folder))
 
     def home(self) -> Path:
         """Spark's own folder."""

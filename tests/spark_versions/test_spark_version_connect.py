@@ -19,4 +19,4 @@ def test_reading_writing_and_each_batch_work_through_a_connect_server(
 ) -> None:
     java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     with connect_server(tmp_path, environment.python(), environment.home(), environment.variables(), java) as server:
-        check_through(server, oncelog_broker.bootstrap_servers, unique_name, tmp_path)
+        check_through(server, oncelog_broker.bootstrap_servers, unique_name, tmp_path, refusals=True)

@@ -24,6 +24,7 @@ from oncelog.spark.versions import (
 )
 
 try:
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.utils import is_remote
@@ -62,7 +63,8 @@ The last one makes Spark end a query of Trigger.AvailableNow where our source ca
 def session(
     app_name: str = "oncelog", *, master: str | None = None, settings: Mapping[str, OptionValue] | None = None
 ) -> SparkSession:
-    """A session with :data:`SETTINGS`, on all cores of this machine unless ``master`` names a cluster.
+    """A session with :data:`SETTINGS`, on the cluster that ``master`` names, else on that of ``spark-submit``, else on
+    all cores of this machine.
 
     Workers run under this Python, so that they find the packages this program finds.
 
@@ -76,7 +78,7 @@ def session(
     _check_python(os.environ.get("PYSPARK_PYTHON"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    chosen = master or "local[*]"
+    chosen = master or _submitted_master() or "local[*]"
     builder = SparkSession.builder.appName(app_name).master(chosen)
     own = dict(SETTINGS)
     if chosen.startswith("local"):
@@ -88,6 +90,14 @@ def session(
     spark = builder.getOrCreate()
     _check_python(str(spark.sparkContext.pythonExec))
     return spark
+
+
+def _submitted_master() -> str | None:
+    """The master that ``spark-submit`` was started with; None if it did not start this program."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # of the JVM that started this program
+        return None
+    SparkContext._ensure_initialized()
+    return SparkConf().get("spark.master")
 
 
 def _check_python(program: str | None) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.spark.sink.engine import BatchStep
 from tests.conftest import RunningBroker
-from tests.support.declarative import Project, check_kill_and_full_refresh
+from tests.support.declarative import EXAMPLE, Project, check_kill_and_full_refresh
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash, pytest.mark.timeout(1800)]
 
@@ -21,4 +22,43 @@ def project(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> 
 
 
 def test_flows_write_each_record_once_over_a_kill_and_a_full_refresh(project: Project) -> None:
-    check_kill_and_full_refresh(project)
+    check_kill_and_full_refresh(project, BatchStep.MARKER_ADDED, refusal=False)
+
+
+CHANGES = """
+from pyspark import pipelines as dp
+from pyspark.sql import DataFrame, SparkSession
+
+spark = SparkSession.active()
+AT = {{"kafka.bootstrap.servers": "{address}"}}
+
+
+@dp.temporary_view
+def changes() -> DataFrame:
+    rows = spark.readStream.format("oncelog").options(**AT, subscribe="{source}", startingOffsets="earliest").load()
+    return rows.selectExpr("cast(key as string) as id", "cast(value as string) as value", "offset")
+
+
+{target}
+dp.create_auto_cdc_flow(target="customers", source="changes", keys=["id"], sequence_by="offset")
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ('dp.create_sink("customers", "oncelog", {{**AT, "topic": "{sink}"}})', "Unsupported destination type"),
+        ('dp.create_streaming_table("customers")', "AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE"),
+    ],
+    ids=["topic", "parquet"],
+)
+def test_auto_cdc_from_a_topic_is_refused_by_its_target(project: Project, target: str, says: str) -> None:
+    text = CHANGES.replace("{target}", target)
+    given = {"address": project.address, "source": project.web, "sink": project.sales}
+    project.replace({EXAMPLE / "transformations" / "changes.py": text.format(**given)})
+    project.add(3)
+    status, told = project.start("run").finish()
+    assert status != 0
+    assert says in told
+    assert project.found() == []

@@ -24,7 +24,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
 
 
 @KAFKA_IN_SOAK
+@pytest.mark.parametrize("refusals", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_reading_writing_and_each_batch_work_through_a_connect_server(
-    server: ConnectServer, broker: RunningBroker, unique_name: str, tmp_path: Path
+    server: ConnectServer, broker: RunningBroker, unique_name: str, tmp_path: Path, refusals: bool
 ) -> None:
-    check_through(server, broker.bootstrap_servers, unique_name, tmp_path)
+    check_through(server, broker.bootstrap_servers, unique_name, tmp_path, refusals=refusals)

@@ -24,7 +24,7 @@ What the tests of each row showed in each environment, on Linux with Python 3.11
 `make test` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
 all, with pipelines and all kills. The tests of an environment share a session, except where something is killed.
 
-- **yes**, and the seconds that it took on two cores beside other programs, starts of Spark among them;
+- **yes**, and the seconds that it took on two cores beside other programs, with starts of Spark where it has its own;
 - **refused by name**: an error says what to do instead;
 - **-**: does not concern that PySpark;
 - **1 of 7 steps**: of the steps at which the tests kill it, so many were tried;

@@ -1,4 +1,4 @@
-"""The Python of Spark's workers: one without this package is reported before Spark says DATA_SOURCE_NOT_FOUND."""
+"""The Python of Spark's workers, and the master: what would go wrong in silence is reported or taken from Spark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.python import worker_python, worker_python_problem
+from oncelog.spark.session import _submitted_master
 
 
 def test_python_that_runs_this_program_suits() -> None:
@@ -28,3 +29,15 @@ def test_python_of_another_environment_is_told_with_the_setting(tmp_path: Path) 
 @pytest.mark.parametrize("program", ["/nowhere/python", "no-such-python"])
 def test_python_that_is_not_there_is_told(program: str) -> None:
     assert "which does not exist" in str(worker_python_problem(environment={"PATH": "", "PYSPARK_PYTHON": program}))
+
+
+@pytest.mark.parametrize(
+    ("variables", "master"), [({}, None), ({"PYSPARK_GATEWAY_PORT": "1"}, "spark://one:7077")], ids=["python", "submit"]
+)
+def test_master_of_spark_submit_is_taken(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], master: str | None
+) -> None:
+    monkeypatch.setattr("os.environ", variables)
+    monkeypatch.setattr("oncelog.spark.session.SparkContext._ensure_initialized", lambda: None)
+    monkeypatch.setattr("oncelog.spark.session.SparkConf", lambda: {"spark.master": "spark://one:7077"})
+    assert _submitted_master() == master

@@ -99,9 +99,10 @@ class Platform:
         )
 
     def said(self, *arguments: str, path: str, **variables: str) -> object:
+        """What the last line that it prints says."""
         done = self.submit(*arguments, path=path, **variables)
         assert done.returncode == 0, done.stderr[-4000:]
-        return json.loads(done.stdout)
+        return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.case("workers without oncelog receive it in an archive")

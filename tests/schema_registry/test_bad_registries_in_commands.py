@@ -97,7 +97,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry has 0.2 s to answer."""
-    monkeypatch.setitem(SchemaRegistry.__init__.__kwdefaults__, "timeout_s", 0.2)
+    defaults = SchemaRegistry.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "timeout_s", 0.2)
 
 
 def refused(words: tuple[str, ...], url: str, servers: str) -> str:

@@ -126,7 +126,7 @@ def test_a_subject_with_any_name_has_its_page(console: RunningConsole, stand_in:
     ids=["script", "doc", "too deep", "deep", "long number", "half a character", "empty", "control"],
 )
 def test_a_schema_with_any_text_has_its_page(console: RunningConsole, stand_in: StandIn, text: str) -> None:
-    more = {"references": [{"name": SCRIPT, "subject": SCRIPT, "version": 1}], "schemaType": SCRIPT}
+    more: dict[str, Any] = {"references": [{"name": SCRIPT, "subject": SCRIPT, "version": 1}], "schemaType": SCRIPT}
     answers(stand_in, [1, 2], '"int"', text, **more)
     status, found = page(console, "/schema", subject="s")
     assert status == 200

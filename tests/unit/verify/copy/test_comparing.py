@@ -115,9 +115,9 @@ def test_equal_records_are_not_collected(tmp_path: Path) -> None:
             apart.append(abs(taken[0] - taken[1]))
             yield row
 
-    made = [Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure")]
+    pairs, missing, unsure = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure"))
     sides = Sides("a", "b", {0: 0})
-    assert match(rows(0), rows(1), *made, sides, Report(), lambda amount, text: None).matched == 1000
+    assert match(rows(0), rows(1), pairs, missing, unsure, sides, Report(), lambda amount, text: None).matched == 1000
     assert max(apart) == 1
 
 
@@ -289,14 +289,23 @@ def test_what_a_transform_makes_of_one_record_has_an_order(tmp_path: Path) -> No
     sources = made_rows([record], by, lambda one: [(b"k", b"2"), (b"k", b"1")])
     place = (("p", b"0"), ("o", b"7"))
     dests = rows_of(0, ([0, 1], [b"k"] * 2, [b"2", b"1"], [place] * 2), by.dest, by.content)
-    made = [Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure")]
+    pairs, missing, unsure = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure"))
     report, sides = Report(), Sides("a", "b", {0: 0})
-    match(iter(sorted(sources)), iter(sorted(dests)), *made, sides, report, lambda amount, text: None)
+    match(iter(sorted(sources)), iter(sorted(dests)), pairs, missing, unsure, sides, report, lambda amount, text: None)
     assert report.counts == {}
     swapped = made_rows([record], BY, lambda one: [(b"k", b"1"), (b"k", b"2")])
     by_content = rows_of(0, ([0, 1], [b"k"] * 2, [b"2", b"1"], [()] * 2), BY.dest, BY.content)
-    match(iter(sorted(swapped)), iter(sorted(by_content)), *made, sides, report, lambda amount, text: None)
-    judge_order(made[0], made[2], sides, report)
+    match(
+        iter(sorted(swapped)),
+        iter(sorted(by_content)),
+        pairs,
+        missing,
+        unsure,
+        sides,
+        report,
+        lambda amount, text: None,
+    )
+    judge_order(pairs, unsure, sides, report)
     assert report.counts == {"copy-out-of-order": 1}
 
 

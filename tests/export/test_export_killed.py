@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.export.test_export import FORMATS, ExportedTopic, numbered
+from tests.support.both_brokers import KAFKA_IN_SOAK
 
 KILLED = """
 import importlib, os, signal, sys
@@ -68,6 +69,7 @@ STEPS = {
 }
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("form", FORMATS)
 def test_each_record_is_there_once_after_kills_at_each_step(
     broker: RunningBroker, unique_name: str, tmp_path: Path, form: str
@@ -91,6 +93,7 @@ def test_each_record_is_there_once_after_kills_at_each_step(
     assert exported.export("--json").done().json["records"] == 0
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("form", FORMATS)
 def test_of_two_exports_at_once_one_is_refused(
     broker: RunningBroker, unique_name: str, tmp_path: Path, form: str

@@ -13,6 +13,7 @@ from oncelog.client.aio import Admin
 from oncelog.redrive.redriving import group_of
 from tests.conftest import RunningBroker
 from tests.redrive.test_redrive import World
+from tests.support.both_brokers import KAFKA_IN_SOAK
 
 KILLED = """
 import asyncio, os, signal, sys
@@ -60,6 +61,7 @@ def killed(world: World, step: tuple[str, str, int]) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 
+@KAFKA_IN_SOAK
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: "-".join(map(str, step)))
 def test_each_letter_is_back_once_after_a_kill(
     broker: RunningBroker, unique_name: str, step: tuple[str, str, int]

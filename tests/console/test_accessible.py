@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
+from tests.console.test_pipelines import PROGRESS, report
 from tests.support.running_console import RunningConsole
 
 TOPIC = "seen-by-all"
@@ -67,8 +69,11 @@ FOUND_WRONG = (Path(__file__).parent / "found_wrong.js").read_text()
 
 @pytest.fixture(scope="module")
 def filled(oncelog_console: RunningConsole, oncelog_broker: RunningBroker) -> Iterator[RunningConsole]:
-    """A console with a topic whose records have every possible fate, one open transaction among them, and a group."""
+    """A console with a topic whose records have every possible fate, one open transaction among them, a
+    group, and a query with its chart."""
     servers = oncelog_broker.bootstrap_servers
+    told = replace(PROGRESS, pipeline=TOPIC, query_id=TOPIC)
+    report(oncelog_console, replace(told, batch=6), told)
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(TOPIC, 1)])
         admin.alter_consumer_group_offsets(TOPIC, {TopicPartition(TOPIC, 0): 1})

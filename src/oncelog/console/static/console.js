@@ -158,7 +158,7 @@
       const data = [told.x, ...told.series.map((one) => one.values)];
       if (charts.has(holder)) { charts.get(holder).setData(data); continue; }
       const strokes = ["--accent", "--warn"];
-      charts.set(holder, new uPlot({
+      const made = new uPlot({
         width: Math.max(280, holder.clientWidth), height: 150, cursor: { y: false },
         series: [{ label: "time", value: (chart, at) => (at == null ? "–" : clock().format(at * 1000)) }, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
         scales: Object.fromEntries(told.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
@@ -166,7 +166,11 @@
           { stroke: colour("--dim"), grid: { stroke: colour("--line") }, space: 80, values: (chart, ticks) => ticks.map((at) => clock().format(at * 1000)) },
           ...told.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
         ],
-      }, data, holder));
+      }, data, holder);
+      charts.set(holder, made);
+      const legend = made.root.querySelector(".u-legend");
+      legend.setAttribute("aria-label", "Values at the pointer");
+      for (const head of legend.querySelectorAll("th")) head.scope = "row";
     }
   }
 

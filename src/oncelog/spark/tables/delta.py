@@ -19,7 +19,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
 from oncelog.spark.tables.delta_demands import check_names, check_nulls, check_unconstrained, check_writable, required
-from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
+from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.parquet import PREFIX, DataFile, FileWriter, file_schema
@@ -225,18 +225,15 @@ class FilesWriter:
     options: TableOptions
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
-        held, complete = first_rows(batches)
-        if complete:
-            if held:
-                yield piece(held)
+        many = yield from leave_few(batches)
+        if many is None:
             return
-        schema = file_schema(held[0].schema, self.options.partition_by)
+        first = next(many)
+        schema = file_schema(first.schema, self.options.partition_by)
         try:
             writer = FileWriter(file_system(self.options), self.options, schema)
-            for batch in held:
-                writer.write(batch)
-            held.clear()
-            for batch in batches:
+            writer.write(first)
+            for batch in many:
                 writer.write(batch)
             files = writer.finish()
         except OSError as error:

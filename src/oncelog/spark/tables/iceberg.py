@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
-from oncelog.spark.tables.inline import InlineWriter, first_rows, piece
+from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Format, Mode, TableOptions
 from oncelog.spark.tables.parquet import file_schema
@@ -308,13 +308,11 @@ class FilesWriter:
     table: bytes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
-        held, complete = first_rows(batches)
-        if complete:
-            if held:
-                yield piece(held)
+        many = yield from leave_few(batches)
+        if many is None:
             return
         metadata, properties = pickle.loads(self.table)
-        for rows in _chunks(held, batches):
+        for rows in _chunks(many):
             _check_nulls(rows, metadata, self.name)
             try:
                 found = list(_write(metadata, properties, rows))
@@ -343,9 +341,10 @@ def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Tabl
     yield from _dataframe_to_data_files(table_metadata=metadata, df=rows, io=io)
 
 
-def _chunks(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The batches, as tables of so many bytes that each makes files of a good size."""
-    size = sum(batch.nbytes for batch in held)
+    held: list[pa.RecordBatch] = []
+    size = 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes

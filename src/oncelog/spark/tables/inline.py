@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.spark.tables.store import Part
@@ -43,13 +43,21 @@ def piece(batches: Sequence[pa.RecordBatch]) -> Part:
     return Part(sum(batch.num_rows for batch in batches), len(data), inline=data)
 
 
-def first_rows(batches: Iterator[pa.RecordBatch], limit: int = INLINE_BYTES) -> tuple[list[pa.RecordBatch], bool]:
-    """The first batches, up to a few more bytes than the limit, and whether they are all."""
+def leave_few(batches: Iterator[pa.RecordBatch]) -> Generator[Part, None, Iterator[pa.RecordBatch] | None]:
+    """Yield rows of at most :data:`INLINE_BYTES` as one part for the driver; returns all batches if they are more."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
-        if size > limit:
-            return held, False
-    return held, True
+        if size > INLINE_BYTES:
+            return _all_of(held, batches)
+    if held:
+        yield piece(held)
+    return None
+
+
+def _all_of(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from held
+    held.clear()
+    yield from batches

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oncelog.spark.tables.inline import first_rows, piece
+from oncelog.spark.tables.inline import leave_few
 from oncelog.spark.tables.sql_names import quoted
 from oncelog.spark.tables.store import Part
 
@@ -34,28 +34,20 @@ class CopyWriter:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
         import psycopg
 
-        held, complete = first_rows(batches)
-        if complete:
-            if held:
-                yield piece(held)
+        many = yield from leave_few(batches)
+        if many is None:
             return
         attempt = uuid.uuid4().int >> 65
         names = ", ".join([*map(quoted, self.columns), ATTEMPT])
         rows = size = 0
         text = f"COPY {self.table} ({names}) FROM STDIN (FORMAT csv)".encode()
         with psycopg.connect(self.url, client_encoding=ENCODING) as connection, connection.cursor().copy(text) as copy:
-            for batch in _chain(held, batches):
+            for batch in many:
                 data = csv_of(batch, attempt)
                 copy.write(data)
                 rows += batch.num_rows
                 size += len(data)
         yield Part(rows, size, written=pickle.dumps(attempt))
-
-
-def _chain(held: list[pa.RecordBatch], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from held
-    held.clear()
-    yield from batches
 
 
 def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:

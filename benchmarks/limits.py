@@ -28,8 +28,8 @@ from pathlib import Path
 
 from oncelog.config import TopicConfig
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import LATEST, Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import LATEST, RawConnection
 from oncelog.log.partition_log import PartitionLog
 from oncelog.ports import Buffer
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -76,11 +76,11 @@ def memory_mb(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def connect(node: ServeProcess) -> Connection:
-    return Connection(node.bootstrap_servers, timeout_s=300)
+def connect(node: ServeProcess) -> RawConnection:
+    return RawConnection(node.bootstrap_servers, timeout_s=300)
 
 
-def create(client: Connection, name: str, partitions: int) -> None:
+def create(client: RawConnection, name: str, partitions: int) -> None:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     (answer,) = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=300_000), 7).topics
     if answer.error_code:
@@ -116,12 +116,12 @@ def settle(node: ServeProcess) -> None:
     raise RuntimeError(f"the broker still works after {LONGEST_S:.0f} s without a request")
 
 
-def single_requests(node: ServeProcess, client: Connection, when: str) -> None:
+def single_requests(node: ServeProcess, client: RawConnection, when: str) -> None:
     """Of a topic of one partition, which has nothing to do with what the broker is filled with."""
     settle(node)
     one = batch(b"v" * 100)
     show(f"produce, CPU a request, {when}", per_request_us(node, lambda _: client.produce("one", one)), "us")
-    position: dict[tuple[str | bytes, int], Position] = {("one", 0): Position(0, 1 << 16)}
+    position: dict[tuple[str | bytes, int], RawFetchPosition] = {("one", 0): RawFetchPosition(0, 1 << 16)}
     show(f"fetch, CPU a request, {when}", per_request_us(node, lambda _: client.fetch_all(position)), "us")
 
 
@@ -142,7 +142,7 @@ def restarts(node: ServeProcess) -> None:
 
 
 @contextmanager
-def serving() -> Iterator[tuple[ServeProcess, Connection]]:
+def serving() -> Iterator[tuple[ServeProcess, RawConnection]]:
     folder = Path(tempfile.mkdtemp(prefix="oncelog-limits-"))
     node = ServeProcess(folder, {})
     try:
@@ -335,7 +335,7 @@ def holes(count: int) -> None:
         restarts(node)
 
 
-def fetch_anywhere(client: Connection, end: int, number: int) -> None:
+def fetch_anywhere(client: RawConnection, end: int, number: int) -> None:
     """One batch."""
     client.fetch("log", end * number // REQUESTS)
 

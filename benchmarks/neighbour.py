@@ -33,8 +33,8 @@ import zstandard
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
@@ -60,7 +60,7 @@ def bomb(address: str) -> None:
     """8 M tiny records in a few KB, on a compacted topic."""
     count = 8_000_000
     packed = zstandard.compress(record(None) * count)
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         client.produce("victim", batch(records=packed, count=count, attributes=ZSTD))
 
 
@@ -68,7 +68,7 @@ def dense(address: str) -> None:
     """As many records as a batch may unpack to, which are all looked at: none has the key that its topic asks for."""
     count = 16 * MB // 7 - 1
     packed = zstandard.compress(record(None) * count)
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         client.produce("victim", batch(records=packed, count=count, attributes=ZSTD))
 
 
@@ -77,7 +77,7 @@ def future(address: str) -> None:
     count = 4_000_000
     packed = zstandard.compress(record(b"", b"k") * count)
     later = int(time.time() * 1000) + 31_536_000_000
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         client.produce("victim", batch(records=packed, count=count, attributes=ZSTD, timestamp=later))
 
 
@@ -85,13 +85,15 @@ def announce(address: str) -> None:
     """Twenty requests of 100 MB that never come."""
     with contextlib.ExitStack() as stack:
         for _ in range(20):
-            stack.enter_context(Connection(address, timeout_s=60)).send_bytes(struct.pack(">i", 100 * MB) + b"0" * 100)
+            stack.enter_context(RawConnection(address, timeout_s=60)).send_bytes(
+                struct.pack(">i", 100 * MB) + b"0" * 100
+            )
         time.sleep(0.2)
 
 
 def metadata(address: str) -> None:
     """Many requests for all topics at once."""
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         request = MetadataRequest(topics=None)
         for _ in range(200):
             client.send(request.API_KEY, 12, request.encode(12))
@@ -102,7 +104,7 @@ def metadata(address: str) -> None:
 def keys(address: str) -> None:
     """Thousands of groups that do not exist."""
     names = [f"g{number}" for number in range(20_000)]
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=names), 4)
         client.ask(DescribeGroupsRequest(groups=names), 5)
 
@@ -111,15 +113,15 @@ def waiting(address: str) -> None:
     """Fetches of all partitions that wait for more than there will be."""
     with contextlib.ExitStack() as stack:
         for _ in range(10):
-            client = stack.enter_context(Connection(address, timeout_s=60))
-            positions = {("wide", index): Position(0, MB) for index in range(1000)}
-            client.send_fetch({**positions, ("work", 0): Position(0, MB)}, max_wait_ms=60_000, min_bytes=2**30)
+            client = stack.enter_context(RawConnection(address, timeout_s=60))
+            positions = {("wide", index): RawFetchPosition(0, MB) for index in range(1000)}
+            client.send_fetch({**positions, ("work", 0): RawFetchPosition(0, MB)}, max_wait_ms=60_000, min_bytes=2**30)
         time.sleep(0.5)
 
 
 def expression(address: str) -> None:
     """Expressions that backtrack forever."""
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         for pattern in ("(((){1000}){1000}){1000}", "(a+)+b", "(\\w?){900}!"):
             request = ListTransactionsRequest(
                 state_filters=[], producer_id_filters=[], duration_filter=-1, transactional_id_pattern=pattern
@@ -130,7 +132,7 @@ def expression(address: str) -> None:
 def flood(address: str) -> None:
     """Connections that come and go, and bytes that are no requests."""
     for _ in range(100):
-        with Connection(address, timeout_s=60) as client:
+        with RawConnection(address, timeout_s=60) as client:
             client.send_bytes(os.urandom(200))
 
 
@@ -167,7 +169,7 @@ def frames_of(data: bytes) -> Iterator[bytes]:
 def fuzzed(address: str) -> None:
     """The slowest inputs of the fuzzer, each on a connection of its own."""
     for data in slowest_inputs():
-        with contextlib.suppress(ConnectionClosed, OSError), Connection(address, timeout_s=5) as client:
+        with contextlib.suppress(ConnectionClosed, OSError), RawConnection(address, timeout_s=5) as client:
             client.send_bytes(data)
             client.receive_frame()
 
@@ -329,7 +331,7 @@ def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence
 
 
 def make_topics(address: str) -> None:
-    with Connection(address, timeout_s=60) as client:
+    with RawConnection(address, timeout_s=60) as client:
         client.create_topic("work")
         client.create_topic("victim", cleanup_policy="compact")
         client.create_topic("wide", partitions=1000)

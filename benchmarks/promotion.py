@@ -26,8 +26,8 @@ from pathlib import Path
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Fetched
-from oncelog.conformance.raw.wire import LATEST, Connection
+from oncelog.conformance.raw.bodies import RawFetched
+from oncelog.conformance.raw.wire import LATEST, RawConnection
 from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20
@@ -38,7 +38,7 @@ _LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTIL
 
 
 def fill(data: Path, size_bytes: int, partitions: int, segment_bytes: int) -> None:
-    with oncelog.Broker(data) as broker, Connection(broker.bootstrap_servers) as connection:
+    with oncelog.Broker(data) as broker, RawConnection(broker.bootstrap_servers) as connection:
         connection.create_topic("t", partitions, segment_bytes=segment_bytes)
         sent = batch(VALUE)
         for number in range(size_bytes // len(sent)):
@@ -72,7 +72,7 @@ def start(kafka: ApacheKafka, target: Path, partitions: int) -> None:
     began, before = time.perf_counter(), os.times()
     kafka.start_promoted(target, timeout_s=900)
     print(f"Apache Kafka: first answer after {time.perf_counter() - began:.1f} s", flush=True)
-    with Connection(kafka.bootstrap_servers) as connection:
+    with RawConnection(kafka.bootstrap_servers) as connection:
         ends = {number: end_of(connection, number) for number in range(partitions)}
         print(f"all {partitions} partitions led after {time.perf_counter() - began:.1f} s", flush=True)
         for number, end in ends.items():
@@ -92,7 +92,7 @@ def start(kafka: ApacheKafka, target: Path, partitions: int) -> None:
         print(f"{count:5} {level} {source}: {text}", flush=True)
 
 
-def end_of(connection: Connection, partition: int) -> int:
+def end_of(connection: RawConnection, partition: int) -> int:
     """Its high watermark, once it is led."""
 
     def probe() -> int | None:
@@ -102,8 +102,8 @@ def end_of(connection: Connection, partition: int) -> int:
     return eventually(probe, PATIENCE_S)
 
 
-def check_record(connection: Connection, partition: int, offset: int) -> None:
-    def probe() -> Fetched | None:
+def check_record(connection: RawConnection, partition: int, offset: int) -> None:
+    def probe() -> RawFetched | None:
         found = connection.fetch("t", offset, partition)
         return None if found.error else found
 

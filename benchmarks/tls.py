@@ -22,7 +22,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, Producer
 
 import benchmarks.limits as limits
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from tests.security.certificates import Authority
 from tests.support.apache_kafka import ApacheKafka
@@ -90,7 +90,7 @@ def connect(servers: str, authority: Path | None) -> None:
     """Connections one after the other, each with one request."""
     if authority is None:
         for _ in range(HANDSHAKES):
-            with Connection(servers) as client:
+            with RawConnection(servers) as client:
                 client.ask(ApiVersionsRequest(), 0)
         return
     host, _, port = servers.rpartition(":")

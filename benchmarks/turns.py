@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -66,7 +66,7 @@ from oncelog.server.serve import serve as oncelog_serve
 PARTITIONS = 5000
 MANY = 20_000
 MB = 1024 * 1024
-Case = Callable[[Connection], Any]
+Case = Callable[[RawConnection], Any]
 
 
 def serve(folder: str, pipe: Pipe) -> None:
@@ -95,50 +95,50 @@ def serve(folder: str, pipe: Pipe) -> None:
     oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), Path(folder), {}, announce=announce)
 
 
-def _topics(client: Connection) -> None:
+def _topics(client: RawConnection) -> None:
     names = [f"t{number}" for number in range(1000)]
     client.ask(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 60_000), 7)
     client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
 
 
-def _partitions(client: Connection) -> None:
+def _partitions(client: RawConnection) -> None:
     client.create_topic("grows")
     client.ask(CreatePartitionsRequest([CreatePartitionsTopic("grows", 2000, None)], 60_000, False), 3)
     client.ask(DeleteTopicsRequest(topics=[DeleteTopicState("grows")], timeout_ms=60_000), 6)
 
 
-def _first_use(client: Connection) -> None:
+def _first_use(client: RawConnection) -> None:
     client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
     client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4)
 
 
-def _list_offsets(client: Connection) -> None:
+def _list_offsets(client: RawConnection) -> None:
     asked = [ListOffsetsPartition(index, -1, -1) for index in range(PARTITIONS)]
     client.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)]), 7)
 
 
-def _commit(client: Connection) -> None:
+def _commit(client: RawConnection) -> None:
     committed = [OffsetCommitRequestPartition(index, 1, -1, "") for index in range(PARTITIONS)]
     client.ask(OffsetCommitRequest("committing", topics=[OffsetCommitRequestTopic("wide", partitions=committed)]), 8)
     client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=None)]), 8)
 
 
-def _produce(client: Connection) -> None:
+def _produce(client: RawConnection) -> None:
     client.produce_all({("wide", index): batch(b"v") for index in range(PARTITIONS)})
 
 
-def _fetch(client: Connection) -> None:
-    client.fetch_all({("wide", index): Position(0, MB) for index in range(PARTITIONS)})
+def _fetch(client: RawConnection) -> None:
+    client.fetch_all({("wide", index): RawFetchPosition(0, MB) for index in range(PARTITIONS)})
 
 
-def _bomb(client: Connection) -> None:
+def _bomb(client: RawConnection) -> None:
     import zstandard
 
     packed = zstandard.compress(record(b"v" * 100) * 150_000)
     client.produce("one", batch(records=packed, count=150_000, attributes=ZSTD))
 
 
-def _transaction(client: Connection) -> None:
+def _transaction(client: RawConnection) -> None:
     client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["turns"]), 4)
     given = client.ask(InitProducerIdRequest(transactional_id="turns", transaction_timeout_ms=60_000), 4)
     topics = [AddPartitionsToTxnTopic("wide", list(range(PARTITIONS)))]
@@ -147,11 +147,11 @@ def _transaction(client: Connection) -> None:
     client.ask(EndTxnRequest("turns", *stamp, True), 3)
 
 
-def _acls(client: Connection) -> None:
+def _acls(client: RawConnection) -> None:
     client.ask(CreateAclsRequest([AclCreation(2, f"n{number}", 3, "User:a", "*", 3, 3) for number in range(5000)]), 3)
 
 
-def _quotas(client: Connection) -> None:
+def _quotas(client: RawConnection) -> None:
     entries = [
         EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 1e6, False)])
         for number in range(2000)
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ours.send(True)
             return float(ours.recv())
 
-        with Connection(servers, timeout_s=120) as client:
+        with RawConnection(servers, timeout_s=120) as client:
             client.create_topic("wide", partitions=PARTITIONS)
             client.create_topic("one")
             for name, case in CASES.items():

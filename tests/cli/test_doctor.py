@@ -20,7 +20,7 @@ from oncelog.cli.doctor.findings import DoctorFinding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
 from oncelog.server.listener_settings import Address
@@ -339,7 +339,7 @@ def test_it_tells_which_ways_to_write_rows_with_records_a_cluster_allows(broker:
 
 def lowered(broker: oncelog.Broker) -> None:
     """Have the broker speak the older protocol of transactions."""
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         lower = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=SAFE_DOWNGRADE)
         assert connection.ask(UpdateFeaturesRequest(feature_updates=[lower]), 1).error_code == 0
 

@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import UnsupportedVersionError
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka
@@ -59,7 +59,7 @@ def test_a_broker_before_2_5_is_refused_by_its_name_and_nothing_is_made(
     with older_broker(highest) as broker:
         servers = broker.bootstrap_servers
         refused = call(*command, "--bootstrap-server", servers).sentence()
-        with Connection(servers) as connection:
+        with RawConnection(servers) as connection:
             assert connection.ask(MetadataRequest(topics=None), 1).topics == []
     assert f"{servers} is older than Apache Kafka 2.5" in refused
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.cli.shared import patience
+from oncelog.cli.shared import wait_messages
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from tests.cli.conftest import call
@@ -20,7 +20,7 @@ TOLD = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0)
+    monkeypatch.setattr(wait_messages, "PATIENCE_S", 0)
 
 
 @pytest.fixture
@@ -111,6 +111,6 @@ def test_a_mirror_names_the_cluster_that_does_not_answer(silent: str, side: str,
 
 
 def test_a_command_that_is_not_kept_waiting_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 60)
+    monkeypatch.setattr(wait_messages, "PATIENCE_S", 60)
     with oncelog.Broker() as broker:
         assert call("topics", "create", "t", "-b", broker.bootstrap_servers).done().err == ""

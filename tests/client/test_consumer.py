@@ -23,7 +23,7 @@ from oncelog.client.errors import (
     OffsetOutOfRangeError,
     UnsupportedVersionError,
 )
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition
 from tests.client.proxy import FETCH, Fault, KafkaProxy
@@ -464,7 +464,7 @@ def test_groups_of_kip_848_that_are_switched_off_are_told(unique_name: str) -> N
     with oncelog.Broker() as broker:
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([oncelog.NewTopic(unique_name, 1, 1)])
-        with Connection(broker.bootstrap_servers) as connection:
+        with RawConnection(broker.bootstrap_servers) as connection:
             assert connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1).error_code == 0
         settings: dict[str, Any] = {
             "bootstrap_servers": broker.bootstrap_servers,

@@ -10,8 +10,8 @@ from oncelog import Admin, Broker, NewTopic
 from oncelog.client.core.config import AdminConfig, ClientConfig
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.home import door_to
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.single_node import single_node
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
@@ -50,7 +50,7 @@ def test_a_late_batch_of_an_aborted_transaction_is_refused(servers: str, shared:
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic("t", 1, 1)])
     config = AdminConfig.from_properties({"bootstrap.servers": servers})
-    with door_to(config) as (address, world), Connection(address, world=world) as connection:
+    with single_node(config) as (address, world), RawConnection(address, world=world) as connection:
         cluster = KafkaCluster.connect(ClientConfig.from_properties({"bootstrap.servers": servers}))
         try:
             transaction = cluster.transaction("id", 60_000)

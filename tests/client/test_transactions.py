@@ -11,7 +11,7 @@ import pytest
 
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import TransactionListing
-from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.errors import (
     AbortableTransactionError,
     IllegalStateError,
@@ -347,7 +347,7 @@ async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeat
             ending.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await ending
-            while transactions.state is not State.READY:
+            while transactions.state is not ClientTxnState.READY:
                 await asyncio.sleep(0.01)
             await getattr(producer, end)()
             with pytest.raises(IllegalStateError, match="no transaction is open"):

@@ -18,7 +18,7 @@ from oncelog.client.errors import (
     KafkaError,
     ProducerFenced,
 )
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition
@@ -241,7 +241,7 @@ def test_apache_kafka_with_its_half_of_it_refuses_too(kafka_jars: Path, tmp_path
 
 def test_below_transaction_version_2_it_is_refused(unique_name: str) -> None:
     with Broker(settings=ENABLED) as broker:
-        with Connection(broker.bootstrap_servers) as connection:
+        with RawConnection(broker.bootstrap_servers) as connection:
             update = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=2)
             answer = connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
             assert answer.error_code == Error.NONE
@@ -251,7 +251,7 @@ def test_below_transaction_version_2_it_is_refused(unique_name: str) -> None:
 
 def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_name: str) -> None:
     def lower(level: int = 0) -> tuple[int, str | None]:
-        with Connection(broker.bootstrap_servers) as connection:
+        with RawConnection(broker.bootstrap_servers) as connection:
             update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
             answer = connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
             return answer.error_code, answer.error_message
@@ -282,7 +282,7 @@ def test_transactions_of_every_coordinator_keep_transaction_version(unique_name:
                 first.prepare()
         assert {broker.coordinator(transactional_id=name) for name in names} == {1, 2, 3}
         for node in broker.nodes:
-            with Connection(node.bootstrap_servers) as connection:
+            with RawConnection(node.bootstrap_servers) as connection:
                 update = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=2)
                 answer = connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
             assert answer.error_code == Error.INVALID_UPDATE_VERSION

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from oncelog.conformance.raw.batches import DECOMPRESS, LZ4, ZSTD
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from tests.conformance.nodes import Node, running_node
 from tests.conftest import RunningBroker
 
@@ -37,13 +37,13 @@ def oncelog_broker() -> Iterator[Node]:
 
 
 @pytest.fixture
-def connection(broker: RunningBroker) -> Iterator[Connection]:
-    with Connection(broker.bootstrap_servers) as opened:
+def connection(broker: RunningBroker) -> Iterator[RawConnection]:
+    with RawConnection(broker.bootstrap_servers) as opened:
         yield opened
 
 
 @pytest.fixture
-def topic(connection: Connection, unique_name: str) -> str:
+def topic(connection: RawConnection, unique_name: str) -> str:
     """A new topic of one partition."""
     connection.create_topic(unique_name)
     return unique_name
@@ -53,7 +53,7 @@ def topic(connection: Connection, unique_name: str) -> str:
 def shared_topic(broker: RunningBroker) -> str:
     """A topic of one partition, shared by the tests of a module that do not mind each other's records."""
     name = f"shared-{uuid.uuid4().hex[:12]}"
-    with Connection(broker.bootstrap_servers) as opened:
+    with RawConnection(broker.bootstrap_servers) as opened:
         opened.create_topic(name)
     return name
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.conformance.nodes import Node, running_node
@@ -17,14 +17,16 @@ HIGHEST = {GROUP: 1, TRANSACTION: 2}
 UPGRADE, SAFE, UNSAFE = 1, 2, 3
 
 
-def finalized(connection: Connection, version: int = 4) -> tuple[int, dict[str, int]]:
+def finalized(connection: RawConnection, version: int = 4) -> tuple[int, dict[str, int]]:
     """The epoch, and the levels of the two features if the broker reports them."""
     answer = connection.ask(ApiVersionsRequest("conformance", "1"), version)
     levels = {row.name: row.max_version_level for row in answer.finalized_features if row.name in HIGHEST}
     return answer.finalized_features_epoch, levels
 
 
-def update(connection: Connection, *wanted: tuple[str, int, int], version: int = 2, validate_only: bool = False) -> Any:
+def update(
+    connection: RawConnection, *wanted: tuple[str, int, int], version: int = 2, validate_only: bool = False
+) -> Any:
     keys = [
         FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=how if version >= 1 else UPGRADE)
         for name, level, how in wanted
@@ -32,7 +34,7 @@ def update(connection: Connection, *wanted: tuple[str, int, int], version: int =
     return connection.ask(UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only), version)
 
 
-def set_level(connection: Connection, feature: str, level: int) -> None:
+def set_level(connection: RawConnection, feature: str, level: int) -> None:
     current = finalized(connection)[1].get(feature, 0)
     if level == current:
         return
@@ -41,7 +43,7 @@ def set_level(connection: Connection, feature: str, level: int) -> None:
 
 
 def set_transaction_version(bootstrap_servers: str, level: int) -> None:
-    with Connection(bootstrap_servers) as connection:
+    with RawConnection(bootstrap_servers) as connection:
         set_level(connection, TRANSACTION, level)
 
 

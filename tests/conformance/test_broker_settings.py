@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -28,24 +28,24 @@ def node(request: pytest.FixtureRequest) -> Iterator[Node]:
 
 
 @pytest.fixture
-def connection(node: Node) -> Iterator[Connection]:
-    with Connection(node.bootstrap_servers) as opened:
+def connection(node: Node) -> Iterator[RawConnection]:
+    with RawConnection(node.bootstrap_servers) as opened:
         yield opened
 
 
 @pytest.fixture
-def broker_id(connection: Connection) -> str:
+def broker_id(connection: RawConnection) -> str:
     return str(connection.ask(MetadataRequest(topics=[]), 12).brokers[0].node_id)
 
 
-def alter(connection: Connection, resource: str, name: str, operation: int, value: str | None = None) -> int:
+def alter(connection: RawConnection, resource: str, name: str, operation: int, value: str | None = None) -> int:
     config = changing.AlterableConfig(name, operation, value)
     request = changing.IncrementalAlterConfigsRequest([changing.AlterConfigsResource(BROKER, resource, [config])])
     error: int = connection.ask(request, 1).responses[0].error_code
     return error
 
 
-def described(connection: Connection, resource: str, name: str) -> Any:
+def described(connection: RawConnection, resource: str, name: str) -> Any:
     """Value, source, whether it is secret, whether it is read-only, type, and synonyms; None for what is not
     reported.
     """
@@ -67,7 +67,7 @@ def described(connection: Connection, resource: str, name: str) -> Any:
 
 
 def test_what_no_broker_knows_is_kept_and_its_value_is_not_shown(
-    node: Node, connection: Connection, broker_id: str
+    node: Node, connection: RawConnection, broker_id: str
 ) -> None:
     shown = (None, OWN, True, True, 0, [(FOREIGN, None, OWN)])
     assert alter(connection, broker_id, FOREIGN, SET, "3") == 0
@@ -80,7 +80,7 @@ def test_what_no_broker_knows_is_kept_and_its_value_is_not_shown(
 
     node.kill()
     node.start()
-    with Connection(node.bootstrap_servers) as again:
+    with RawConnection(node.bootstrap_servers) as again:
         eventually(lambda: described(again, broker_id, FOREIGN) == both)
         assert alter(again, broker_id, FOREIGN, DELETE) == 0
         eventually(lambda: described(again, broker_id, FOREIGN) == for_every)
@@ -88,7 +88,7 @@ def test_what_no_broker_knows_is_kept_and_its_value_is_not_shown(
         eventually(lambda: described(again, broker_id, FOREIGN) is None)
 
 
-def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: Connection, broker_id: str) -> None:
+def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: RawConnection, broker_id: str) -> None:
     """kafkajs' own tests do this through the older AlterConfigs."""
 
     def replace(**values: str) -> int:
@@ -104,7 +104,7 @@ def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: Connec
 
 
 def test_what_no_broker_knows_has_no_list_and_a_listeners_setting_needs_a_broker(
-    connection: Connection, broker_id: str
+    connection: RawConnection, broker_id: str
 ) -> None:
     assert alter(connection, broker_id, FOREIGN, APPEND, "3") == INVALID_CONFIG
     assert alter(connection, "", "listener.name.external.plugin", SET, "3") == INVALID_REQUEST

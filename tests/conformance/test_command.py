@@ -15,11 +15,11 @@ import pytest
 
 import oncelog
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import CheckFailed, among, eventually, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.group_members import Member
-from oncelog.conformance.raw.transactional_producer import Transactional
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.runner import CheckOutcome, ConformanceReport, run
 from oncelog.errors import Error
@@ -102,18 +102,18 @@ def test_offsets_in_a_transaction_that_a_failed_check_left_open_are_aborted(brok
     """Another's open transaction stays as it is."""
     mine: list[int] = []
 
-    def fail(bench: Bench) -> None:
-        producer = Transactional(bench.connection, bench.name + "-id").init()
-        producer.send_offsets(bench.group(), {(bench.topic(), 0): 3})
+    def fail(fixture: Fixture) -> None:
+        producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
+        producer.send_offsets(fixture.group(), {(fixture.topic(), 0): 3})
         mine.append(producer.pid)
         raise CheckFailed("left open")
 
     (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
     broken = dataclasses.replace(check, function=fail)
-    with Connection(broker.bootstrap_servers) as connection:
-        bench = Bench(connection, uuid.uuid4().hex)
-        other = Transactional(connection, bench.name).init()
-        other.send_offsets(bench.group(), {(bench.topic(), 0): 1})
+    with RawConnection(broker.bootstrap_servers) as connection:
+        fixture = Fixture(connection, uuid.uuid4().hex)
+        other = RawTransactionalProducer(connection, fixture.name).init()
+        other.send_offsets(fixture.group(), {(fixture.topic(), 0): 1})
         report = run(AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers}), cases_of([broken]))
         found = open_in_the_topic_of_offsets(broker.bootstrap_servers)
         other.abort()
@@ -140,7 +140,7 @@ def test_offsets_that_an_older_kafka_accepts_outside_a_transaction_are_taken_bac
 NOT_VERIFIED = (
     "a_partition_that_was_not_added_is_refused",
     "a_transactional_batch_of_someone_else_is_refused",
-    "a_batch_goes_on_in_an_open_transaction_without_being_verified_again",
+    "a_batch_in_an_open_transaction_is_not_verified_again",
     "offsets_without_the_group_in_the_transaction_are_refused",
 )
 """Checks of what brokers do since they verify transactions."""
@@ -188,8 +188,8 @@ def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group() -> None
     removed.
     """
 
-    def break_off(bench: Bench) -> None:
-        Member(bench.connection, bench.group(), instance="one").send_join()
+    def break_off(fixture: Fixture) -> None:
+        Member(fixture.connection, fixture.group(), instance="one").send_join()
         raise KeyboardInterrupt
 
     (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
@@ -255,18 +255,18 @@ def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None
 
 
 def test_what_a_broker_does_not_offer_is_no_failure() -> None:
-    from oncelog.conformance.bench import Bench
     from oncelog.conformance.expect import NotOffered
-    from oncelog.conformance.raw.wire import Connection, World
+    from oncelog.conformance.fixture import Fixture
+    from oncelog.conformance.raw.wire import RawConnection, World
 
     with oncelog.Broker() as broker:
         world = World(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})
-        with Connection(broker.bootstrap_servers, world=world) as connection:
-            bench = Bench(connection, "older")
+        with RawConnection(broker.bootstrap_servers, world=world) as connection:
+            fixture = Fixture(connection, "older")
             (check,) = [
                 item for item in all_checks() if item.name == "a_gap_is_out_of_order_and_the_right_batch_is_taken_later"
             ]
-            check.function(bench)
+            check.function(fixture)
             with pytest.raises(NotOffered, match="DescribeProducers 0 is not offered"):
                 connection.send(61, 0, b"")
 

@@ -8,14 +8,14 @@ import pytest
 
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.group_members import commit
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.conformance.raw.wire import RawConnection
 
 
 @pytest.fixture
-def producer(connection: Connection, unique_name: str) -> Transactional:
+def producer(connection: RawConnection, unique_name: str) -> RawTransactionalProducer:
     """A producer of transaction version 1, initialised."""
-    return Transactional(connection, unique_name).init()
+    return RawTransactionalProducer(connection, unique_name).init()
 
 
 def java_hash(text: str) -> int:
@@ -26,7 +26,7 @@ def java_hash(text: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["polygenelubricants", "abc", "a-transactional-id-of-some-length"])
-def test_check_28_the_id_lives_on_the_partition_of_its_java_hash(connection: Connection, name: str) -> None:
+def test_check_28_the_id_lives_on_the_partition_of_its_java_hash(connection: RawConnection, name: str) -> None:
     value = java_hash(name)
     index = (0 if value == -(2**31) else abs(value)) % 50
     if name == "polygenelubricants":
@@ -34,11 +34,11 @@ def test_check_28_the_id_lives_on_the_partition_of_its_java_hash(connection: Con
     find_coordinator(connection, name, 1)
     eventually(lambda: connection.list_offset("__transaction_state", partition=index).error_code == 0)
     before = connection.list_offset("__transaction_state", partition=index).offset
-    Transactional(connection, name).init()
+    RawTransactionalProducer(connection, name).init()
     assert connection.list_offset("__transaction_state", partition=index).offset == before + 1
 
 
-def test_check_38_adding_a_partition_again_writes_nothing(producer: Transactional, topic: str) -> None:
+def test_check_38_adding_a_partition_again_writes_nothing(producer: RawTransactionalProducer, topic: str) -> None:
     partition = abs(java_hash(producer.id)) % 50
     producer.add((topic, 0))
     before = producer.connection.list_offset("__transaction_state", partition=partition).offset
@@ -49,7 +49,9 @@ def test_check_38_adding_a_partition_again_writes_nothing(producer: Transactiona
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_add_offsets_adds_the_groups_partition(producer: Transactional, unique_name: str, version: int) -> None:
+def test_add_offsets_adds_the_groups_partition(
+    producer: RawTransactionalProducer, unique_name: str, version: int
+) -> None:
     producer.add_offsets(unique_name, version=version)
     state = producer.describe()
     index = abs(java_hash(unique_name)) % 50
@@ -57,7 +59,7 @@ def test_add_offsets_adds_the_groups_partition(producer: Transactional, unique_n
     producer.abort()
 
 
-def test_offsets_are_taken_for_the_group_without_a_name(connection: Connection, topic: str) -> None:
+def test_offsets_are_taken_for_the_group_without_a_name(connection: RawConnection, topic: str) -> None:
     """Not in the kit: the group's name is empty."""
     find_coordinator(connection, "", 0)
     assert commit(connection, "", {(topic, 0): 1}) == [0]

@@ -20,8 +20,8 @@ from oncelog.conformance.checks.isolation import write_marker
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
 from oncelog.conformance.raw.group_members import commit, fetch_offsets
-from oncelog.conformance.raw.transactional_producer import LOADING, Transactional, find_coordinator, init
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import LOADING, RawTransactionalProducer, find_coordinator, init
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -61,7 +61,7 @@ class Side:
     """One of the two brokers, which runs the same steps with its own producer ids."""
 
     def __init__(self, bootstrap_servers: str, name: str) -> None:
-        self.connection = Connection(bootstrap_servers)
+        self.connection = RawConnection(bootstrap_servers)
         self.name = name
         self.topic = name
         self.pids: list[int] = [2**40]
@@ -87,8 +87,8 @@ class Side:
     def actual(self, identity: Identity | None) -> tuple[int, int]:
         return (-1, -1) if identity is None else (self.pids[identity.pid], identity.epoch)
 
-    def producer(self, index: int, identity: Identity) -> Transactional:
-        producer = Transactional(self.connection, self.id(index))
+    def producer(self, index: int, identity: Identity) -> RawTransactionalProducer:
+        producer = RawTransactionalProducer(self.connection, self.id(index))
         producer.pid, producer.epoch = self.actual(identity)
         return producer
 
@@ -96,7 +96,7 @@ class Side:
         """Wait until no marker of this id is in flight; return the state."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            state = Transactional(self.connection, self.id(index)).describe()
+            state = RawTransactionalProducer(self.connection, self.id(index)).describe()
             if state.error_code:
                 return "none"
             if "Prepare" not in state.transaction_state:
@@ -255,7 +255,7 @@ class Side:
     def transactions(self) -> Any:
         found = []
         for index in range(IDS):
-            state = Transactional(self.connection, self.id(index)).describe()
+            state = RawTransactionalProducer(self.connection, self.id(index)).describe()
             topics = sorted((added.topic.replace(self.name, "T"), sorted(added.partitions)) for added in state.topics)
             if any(name == "__consumer_offsets" for name, _ in topics):
                 topics = [(name, [] if name.startswith("__") else parts) for name, parts in topics]

@@ -13,8 +13,8 @@ import pytest
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.group_members import commit, committed
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, init
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, init
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
@@ -39,11 +39,11 @@ def node(request: pytest.FixtureRequest) -> Iterator[Node]:
 
 
 @pytest.fixture
-def connection(node: Node) -> Iterator[Connection]:
+def connection(node: Node) -> Iterator[RawConnection]:
     """Every test begins and ends with the highest levels."""
-    with Connection(node.bootstrap_servers) as opened:
+    with RawConnection(node.bootstrap_servers) as opened:
         yield opened
-    with Connection(node.bootstrap_servers) as opened:
+    with RawConnection(node.bootstrap_servers) as opened:
         for feature, level in HIGHEST.items():
             set_level(opened, feature, level)
 
@@ -53,7 +53,7 @@ def producer_id(unique_name: str) -> str:
     return f"{unique_name}-id"
 
 
-def values_logged(connection: Connection, transactional_id: str) -> list[tuple[int, int, int, int]]:
+def values_logged(connection: RawConnection, transactional_id: str) -> list[tuple[int, int, int, int]]:
     """For each value of an id: its version, the state, the producer's epoch and the client's transaction version."""
     found = []
     for batch in connection.fetch("__transaction_state", 0, 0).batches:
@@ -67,7 +67,7 @@ def values_logged(connection: Connection, transactional_id: str) -> list[tuple[i
     return found
 
 
-def epochs(connection: Connection, topic: str) -> list[tuple[str, int]]:
+def epochs(connection: RawConnection, topic: str) -> list[tuple[str, int]]:
     """For each batch: its kind and its producer's epoch."""
     batches = connection.fetch(topic, 0, 0).batches
     return [(batch.marker()[0] if batch.is_control else "data", batch.epoch) for batch in batches]
@@ -100,7 +100,7 @@ NO_SUCH_TYPE = "The controller does not support the given upgrade type."
 )
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_an_update_that_cannot_be_made_is_refused(
-    connection: Connection, feature: str, level: int, how: int, reason: str, validate_only: bool
+    connection: RawConnection, feature: str, level: int, how: int, reason: str, validate_only: bool
 ) -> None:
     answer = update(connection, (feature, level, how), validate_only=validate_only)
     assert (answer.error_code, answer.results) == (INVALID_UPDATE_VERSION, [])
@@ -112,19 +112,19 @@ def test_an_update_that_cannot_be_made_is_refused(
 
 
 @pytest.mark.parametrize("how", [SAFE, UNSAFE])
-def test_a_downgrade_does_not_raise_a_level(connection: Connection, how: int) -> None:
+def test_a_downgrade_does_not_raise_a_level(connection: RawConnection, how: int) -> None:
     set_level(connection, TRANSACTION, 0)
     answer = update(connection, (TRANSACTION, 1, how))
     assert answer.error_code == INVALID_UPDATE_VERSION
     assert answer.error_message.endswith("for feature transaction.version. Can't downgrade to a newer version.")
 
 
-def told(connection: Connection, levels: dict[str, int]) -> tuple[int, dict[str, int]]:
+def told(connection: RawConnection, levels: dict[str, int]) -> tuple[int, dict[str, int]]:
     """Wait until the levels are finalized: Kafka's controller answers before its broker knows of a change."""
     return eventually(lambda: found if (found := finalized(connection))[1] == levels else None, 60)
 
 
-def test_a_level_is_told_with_a_higher_epoch_and_level_0_is_not_told(connection: Connection) -> None:
+def test_a_level_is_told_with_a_higher_epoch_and_level_0_is_not_told(connection: RawConnection) -> None:
     before = finalized(connection)
     assert before[1] == HIGHEST
     assert update(connection, (TRANSACTION, 1, SAFE)).error_code == 0
@@ -136,20 +136,20 @@ def test_a_level_is_told_with_a_higher_epoch_and_level_0_is_not_told(connection:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_validation_alone_changes_nothing(connection: Connection, version: int) -> None:
+def test_validation_alone_changes_nothing(connection: RawConnection, version: int) -> None:
     answer = update(connection, (TRANSACTION, 0, SAFE), (GROUP, 0, UNSAFE), version=version, validate_only=True)
     assert answer.error_code == 0
     assert finalized(connection)[1] == HIGHEST
 
 
-def test_one_refusal_refuses_all(connection: Connection) -> None:
+def test_one_refusal_refuses_all(connection: RawConnection) -> None:
     answer = update(connection, (TRANSACTION, 1, SAFE), ("nope", 1, UPGRADE))
     assert answer.error_code == INVALID_UPDATE_VERSION
     assert finalized(connection)[1] == HIGHEST
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_versions_0_and_1_answer_for_each_feature(connection: Connection, version: int) -> None:
+def test_versions_0_and_1_answer_for_each_feature(connection: RawConnection, version: int) -> None:
     wanted = (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE)
     answer = update(connection, *wanted, version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
@@ -157,13 +157,13 @@ def test_versions_0_and_1_answer_for_each_feature(connection: Connection, versio
     assert told == [(name, 0, "NONE") for name, _, _ in (wanted if version < 2 else ())]
 
 
-def test_of_a_feature_that_is_named_twice_the_last_level_holds(connection: Connection) -> None:
+def test_of_a_feature_that_is_named_twice_the_last_level_holds(connection: RawConnection) -> None:
     assert update(connection, (TRANSACTION, 2, UPGRADE), (TRANSACTION, 3, UPGRADE)).error_code == INVALID_UPDATE_VERSION
     assert update(connection, (TRANSACTION, 3, UPGRADE), (TRANSACTION, 1, SAFE)).error_code == 0
     eventually(lambda: finalized(connection)[1].get(TRANSACTION, 0) == 1)
 
 
-def test_the_leave_to_downgrade_of_version_0_has_no_effect(connection: Connection) -> None:
+def test_the_leave_to_downgrade_of_version_0_has_no_effect(connection: RawConnection) -> None:
     key = FeatureUpdateKey(feature=TRANSACTION, max_version_level=1, allow_downgrade=True)
     answer = connection.ask(UpdateFeaturesRequest(feature_updates=[key]), 0)
     assert answer.error_code == INVALID_UPDATE_VERSION
@@ -175,10 +175,10 @@ def test_the_leave_to_downgrade_of_version_0_has_no_effect(connection: Connectio
 
 @LEVELS
 def test_the_older_protocol_keeps_its_epoch_at_every_level(
-    connection: Connection, topic: str, producer_id: str, level: int
+    connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
-    producer = Transactional(connection, producer_id).init()
+    producer = RawTransactionalProducer(connection, producer_id).init()
     for end in (producer.commit, producer.abort):
         producer.send(topic, b"a")
         end()
@@ -190,10 +190,10 @@ def test_the_older_protocol_keeps_its_epoch_at_every_level(
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_the_newer_protocol_is_served_from_level_1_on(
-    connection: Connection, topic: str, producer_id: str, level: int
+    connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
-    producer = Transactional(connection, producer_id, version_2=True).init()
+    producer = RawTransactionalProducer(connection, producer_id, version_2=True).init()
     producer.send(topic, b"a")
     producer.commit()
     assert epochs(connection, topic) == [("data", 0), ("commit", 1)]
@@ -202,20 +202,20 @@ def test_the_newer_protocol_is_served_from_level_1_on(
 
 
 def test_at_level_0_a_produce_that_adds_its_partition_is_refused(
-    connection: Connection, topic: str, producer_id: str
+    connection: RawConnection, topic: str, producer_id: str
 ) -> None:
     set_level(connection, TRANSACTION, 0)
-    producer = Transactional(connection, producer_id, version_2=True).init()
+    producer = RawTransactionalProducer(connection, producer_id, version_2=True).init()
     assert producer.send_once(topic, b"a").error == UNSUPPORTED_VERSION
     assert producer.describe().transaction_state == "Empty"
     assert epochs(connection, topic) == []
 
 
 def test_at_level_0_offsets_that_add_their_group_are_refused(
-    connection: Connection, topic: str, producer_id: str
+    connection: RawConnection, topic: str, producer_id: str
 ) -> None:
     set_level(connection, TRANSACTION, 0)
-    producer = Transactional(connection, producer_id, version_2=True).init()
+    producer = RawTransactionalProducer(connection, producer_id, version_2=True).init()
     find_coordinator(connection, producer_id, 0)
     assert producer.commit_offsets_once(producer_id, {(topic, 0): 5}, version=5) == [UNSUPPORTED_VERSION]
     assert committed(connection, producer_id, topic) == -1
@@ -223,10 +223,10 @@ def test_at_level_0_offsets_that_add_their_group_are_refused(
 
 @pytest.mark.parametrize("open_", [False, True])
 def test_at_level_0_an_end_that_raises_the_epoch_is_refused(
-    connection: Connection, topic: str, producer_id: str, open_: bool
+    connection: RawConnection, topic: str, producer_id: str, open_: bool
 ) -> None:
     set_level(connection, TRANSACTION, 0)
-    producer = Transactional(connection, producer_id).init()
+    producer = RawTransactionalProducer(connection, producer_id).init()
     if open_:
         producer.send(topic, b"a")
     answer = producer.end_once(commit=False, version=5)
@@ -236,22 +236,22 @@ def test_at_level_0_an_end_that_raises_the_epoch_is_refused(
 
 @LEVELS
 def test_an_unadded_partition_is_refused_at_every_level(
-    connection: Connection, topic: str, producer_id: str, level: int
+    connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
-    producer = Transactional(connection, producer_id).init()
+    producer = RawTransactionalProducer(connection, producer_id).init()
     assert producer.send_once(topic, b"a", version=11).error == 120
     assert producer.send_once(topic, b"a", version=10).error == 48
 
 
 @LEVELS
 def test_a_second_producer_aborts_by_the_level(
-    connection: Connection, topic: str, producer_id: str, level: int
+    connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
-    producer = Transactional(connection, producer_id).init()
+    producer = RawTransactionalProducer(connection, producer_id).init()
     producer.send(topic, b"a")
-    assert Transactional(connection, producer_id).init().epoch == 2
+    assert RawTransactionalProducer(connection, producer_id).init().epoch == 2
     assert producer.send_once(topic, b"b").error == INVALID_EPOCH
     assert producer.end_once(commit=True).error_code == producer.end_once(commit=True, version=5).error_code == FENCED
     assert epochs(connection, topic) == [("data", 0), ("abort", 1)]
@@ -261,9 +261,9 @@ def test_a_second_producer_aborts_by_the_level(
 
 
 @LEVELS
-def test_a_time_out_aborts_by_the_level(connection: Connection, topic: str, producer_id: str, level: int) -> None:
+def test_a_time_out_aborts_by_the_level(connection: RawConnection, topic: str, producer_id: str, level: int) -> None:
     set_level(connection, TRANSACTION, level)
-    producer = Transactional(connection, producer_id, timeout_ms=300).init()
+    producer = RawTransactionalProducer(connection, producer_id, timeout_ms=300).init()
     producer.send(topic, b"a")
     eventually(lambda: producer.describe().transaction_state == "CompleteAbort")
     assert epochs(connection, topic) == [("data", 0), ("abort", 1)]
@@ -278,9 +278,9 @@ def test_a_time_out_aborts_by_the_level(connection: Connection, topic: str, prod
 
 
 def test_a_transaction_that_is_open_at_a_downgrade_ends_by_the_older_protocol(
-    connection: Connection, topic: str, producer_id: str
+    connection: RawConnection, topic: str, producer_id: str
 ) -> None:
-    producer = Transactional(connection, producer_id, version_2=True).init()
+    producer = RawTransactionalProducer(connection, producer_id, version_2=True).init()
     producer.send(topic, b"a")
     set_level(connection, TRANSACTION, 0)
     assert producer.send_once(topic, b"b").error == 0, "its partition is in the transaction: nothing to add"
@@ -295,10 +295,10 @@ def test_a_transaction_that_is_open_at_a_downgrade_ends_by_the_older_protocol(
 
 
 def test_a_transaction_that_is_open_at_an_upgrade_may_end_by_the_newer_protocol(
-    connection: Connection, topic: str, producer_id: str
+    connection: RawConnection, topic: str, producer_id: str
 ) -> None:
     set_level(connection, TRANSACTION, 0)
-    producer = Transactional(connection, producer_id).init()
+    producer = RawTransactionalProducer(connection, producer_id).init()
     producer.send(topic, b"a")
     set_level(connection, TRANSACTION, 2)
     answer = producer.end_once(commit=True, version=5)
@@ -311,7 +311,7 @@ def test_a_transaction_that_is_open_at_an_upgrade_may_end_by_the_newer_protocol(
 
 @LEVELS
 def test_clients_choose_their_protocol_by_the_level(
-    node: Node, connection: Connection, topic: str, producer_id: str, level: int
+    node: Node, connection: RawConnection, topic: str, producer_id: str, level: int
 ) -> None:
     set_level(connection, TRANSACTION, level)
     with oncelog.Producer(bootstrap_servers=node.bootstrap_servers, transactional_id=producer_id) as ours:
@@ -335,14 +335,16 @@ def test_clients_choose_their_protocol_by_the_level(
 # --- groups
 
 
-def beat(connection: Connection, group: str, member: str, epoch: int, topic: str) -> Any:
+def beat(connection: RawConnection, group: str, member: str, epoch: int, topic: str) -> Any:
     request = ConsumerGroupHeartbeatRequest(group_id=group, member_id=member, member_epoch=epoch)
     if epoch == 0:
         request.rebalance_timeout_ms, request.subscribed_topic_names, request.topic_partitions = 30_000, [topic], []
     return connection.ask(request, 1)
 
 
-def test_at_group_version_0_there_is_no_consumer_protocol(connection: Connection, topic: str, unique_name: str) -> None:
+def test_at_group_version_0_there_is_no_consumer_protocol(
+    connection: RawConnection, topic: str, unique_name: str
+) -> None:
     find_coordinator(connection, unique_name, 0)
     member = str(uuid.uuid4())
     epoch = beat(connection, unique_name, member, 0, topic).member_epoch

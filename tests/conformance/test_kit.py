@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.bench import Bench
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.fixture import Fixture
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import Check, all_checks, case_name, cases_of
 
 
 @pytest.fixture
-def bench(connection: Connection, unique_name: str) -> Iterator[Bench]:
-    made = Bench(connection, unique_name)
+def fixture(connection: RawConnection, unique_name: str) -> Iterator[Fixture]:
+    made = Fixture(connection, unique_name)
     yield made
     made.close()
 
@@ -22,5 +22,5 @@ def bench(connection: Connection, unique_name: str) -> Iterator[Bench]:
 @pytest.mark.parametrize(
     ("entry", "case"), [pytest.param(entry, case, id=case_name(entry, case)) for entry, case in cases_of(all_checks())]
 )
-def test_a_check_holds(bench: Bench, entry: Check, case: Mapping[str, Any]) -> None:
-    entry.function(bench, **case)
+def test_a_check_holds(fixture: Fixture, entry: Check, case: Mapping[str, Any]) -> None:
+    entry.function(fixture, **case)

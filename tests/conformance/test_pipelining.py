@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, init, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, init, new_pid
+from oncelog.conformance.raw.wire import RawConnection
 
 INIT_PRODUCER_ID = 22
 
 
-def test_pipelined_produce_12_to_several_new_partitions(connection: Connection, unique_name: str) -> None:
+def test_pipelined_produce_12_to_several_new_partitions(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, 8)
-    producer = Transactional(connection, unique_name + "-id", version_2=True).init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=True).init()
     for _ in range(5):
         sent = [
             connection.send_produce(
@@ -31,8 +31,8 @@ def test_pipelined_produce_12_to_several_new_partitions(connection: Connection, 
         producer.commit()
 
 
-def test_pipelined_produce_12_follows_the_one_that_adds_the_partition(connection: Connection, topic: str) -> None:
-    producer = Transactional(connection, topic + "-id", version_2=True).init()
+def test_pipelined_produce_12_follows_the_one_that_adds_the_partition(connection: RawConnection, topic: str) -> None:
+    producer = RawTransactionalProducer(connection, topic + "-id", version_2=True).init()
     for _ in range(5):
         sent = [
             connection.send_produce(
@@ -52,9 +52,9 @@ def test_pipelined_produce_12_follows_the_one_that_adds_the_partition(connection
     assert connection.read_committed(topic) == [b"%d" % step for step in range(5)] * 5
 
 
-def test_one_produce_12_may_add_several_partitions(connection: Connection, unique_name: str) -> None:
+def test_one_produce_12_may_add_several_partitions(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, 6)
-    producer = Transactional(connection, unique_name + "-id", version_2=True).init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=True).init()
     data = {
         (unique_name, index): batch(b"x", pid=producer.pid, epoch=producer.epoch, sequence=0, attributes=TRANSACTIONAL)
         for index in range(6)
@@ -66,9 +66,9 @@ def test_one_produce_12_may_add_several_partitions(connection: Connection, uniqu
     producer.commit()
 
 
-def test_pipelined_produce_11_is_verified_for_each_partition(connection: Connection, unique_name: str) -> None:
+def test_pipelined_produce_11_is_verified_for_each_partition(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, 4)
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.add(*[(unique_name, index) for index in range(4)])
     sent = [
         connection.send_produce(
@@ -86,7 +86,7 @@ def test_pipelined_produce_11_is_verified_for_each_partition(connection: Connect
     producer.commit()
 
 
-def test_pipelined_inits_each_get_an_epoch(connection: Connection, unique_name: str) -> None:
+def test_pipelined_inits_each_get_an_epoch(connection: RawConnection, unique_name: str) -> None:
     from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
     from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 
@@ -98,11 +98,11 @@ def test_pipelined_inits_each_get_an_epoch(connection: Connection, unique_name: 
     assert [(answer.error_code, answer.producer_epoch) for answer in answers] == [(0, epoch) for epoch in range(1, 6)]
 
 
-def test_answers_leave_in_the_order_of_the_requests(connection: Connection, topic: str) -> None:
+def test_answers_leave_in_the_order_of_the_requests(connection: RawConnection, topic: str) -> None:
     """A waiting fetch holds back the answers to later requests."""
     pid = new_pid(connection)
     begin = now_ms()
-    waiting = connection.send_fetch({(topic, 0): Position(0)}, max_wait_ms=300)
+    waiting = connection.send_fetch({(topic, 0): RawFetchPosition(0)}, max_wait_ms=300)
     produced = connection.send_produce({(topic, 0): batch(b"x", pid=pid, epoch=0, sequence=0)})
     answer = connection.receive_fetch(waiting).partitions[topic, 0]
     assert answer.batches == []

@@ -11,8 +11,8 @@ import struct
 import pytest
 
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position, fetch_body, produce_body
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition, fetch_body, produce_body
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated import API_VERSIONS
@@ -48,7 +48,7 @@ NOT_OFFERED = {
 
 
 def api_versions(
-    connection: Connection, version: int, name: str = "conformance", software: str = "1.0"
+    connection: RawConnection, version: int, name: str = "conformance", software: str = "1.0"
 ) -> ApiVersionsResponse:
     request = ApiVersionsRequest()
     if version >= 3:
@@ -57,19 +57,22 @@ def api_versions(
     return answer
 
 
-def ranges(connection: Connection) -> dict[int, tuple[int, int]]:
+def ranges(connection: RawConnection) -> dict[int, tuple[int, int]]:
     return {row.api_key: (row.min_version, row.max_version) for row in api_versions(connection, 4).api_keys}
 
 
 @pytest.fixture
-def unaware(connection: Connection) -> Connection:
+def unaware(connection: RawConnection) -> RawConnection:
     """A connection that has not asked for versions."""
     return connection.another()
 
 
 @pytest.mark.kafka
 def test_every_api_that_we_offer_has_kafkas_versions(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
-    with Connection(oncelog_broker.bootstrap_servers) as ours, Connection(apache_kafka.bootstrap_servers) as theirs:
+    with (
+        RawConnection(oncelog_broker.bootstrap_servers) as ours,
+        RawConnection(apache_kafka.bootstrap_servers) as theirs,
+    ):
         mine, reference = ranges(ours), ranges(theirs)
     different = {
         ApiKey(key).name: (found, reference.get(key)) for key, found in mine.items() if found != reference.get(key)
@@ -79,7 +82,10 @@ def test_every_api_that_we_offer_has_kafkas_versions(oncelog_broker: Node, apach
 
 @pytest.mark.kafka
 def test_the_apis_that_we_do_not_offer_are_known(oncelog_broker: Node, apache_kafka: ApacheKafka) -> None:
-    with Connection(oncelog_broker.bootstrap_servers) as ours, Connection(apache_kafka.bootstrap_servers) as theirs:
+    with (
+        RawConnection(oncelog_broker.bootstrap_servers) as ours,
+        RawConnection(apache_kafka.bootstrap_servers) as theirs,
+    ):
         missing = set(ranges(theirs)) - set(ranges(ours))
     assert missing <= set(NOT_OFFERED)
 
@@ -87,7 +93,10 @@ def test_the_apis_that_we_do_not_offer_are_known(oncelog_broker: Node, apache_ka
 @pytest.mark.kafka
 @pytest.mark.parametrize("version", range(5))
 def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: ApacheKafka, version: int) -> None:
-    with Connection(oncelog_broker.bootstrap_servers) as ours, Connection(apache_kafka.bootstrap_servers) as theirs:
+    with (
+        RawConnection(oncelog_broker.bootstrap_servers) as ours,
+        RawConnection(apache_kafka.bootstrap_servers) as theirs,
+    ):
         mine, reference = api_versions(ours, version), api_versions(theirs, version)
     assert mine.error_code == reference.error_code == 0
     assert mine.throttle_time_ms == reference.throttle_time_ms
@@ -108,7 +117,7 @@ def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: ApacheK
 
 
 @pytest.mark.parametrize("version", [5, 9, 32767])
-def test_an_unknown_version_of_api_versions_is_answered_in_version_0(unaware: Connection, version: int) -> None:
+def test_an_unknown_version_of_api_versions_is_answered_in_version_0(unaware: RawConnection, version: int) -> None:
     body = ApiVersionsRequest(client_software_name="x", client_software_version="1").encode(3)
     number = unaware.send(API_VERSIONS_KEY, version, body, flexible=True)
     frame = unaware.receive(number, flexible=False)
@@ -132,13 +141,13 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(unaware: Co
 )
 @pytest.mark.parametrize("version", [3, 4])
 def test_the_name_of_the_client_software_is_checked(
-    unaware: Connection, version: int, name: str, software: str, error: int
+    unaware: RawConnection, version: int, name: str, software: str, error: int
 ) -> None:
     assert api_versions(unaware, version, name, software).error_code == error
 
 
 @pytest.mark.parametrize("key", [0, 1, 2, 3, 8, 9, 10, 11, 22, 24, 25, 26, 28, 32, 61, 65, 66])
-def test_an_unsupported_version_ends_the_connection(connection: Connection, key: int) -> None:
+def test_an_unsupported_version_ends_the_connection(connection: RawConnection, key: int) -> None:
     for version in (API_VERSIONS[key].highest + 1, 100, -1):
         with connection.another() as other:
             other.send(key, version, bytes(40), flexible=False)
@@ -147,7 +156,7 @@ def test_an_unsupported_version_ends_the_connection(connection: Connection, key:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_produce_0_to_2_are_offered_and_refused(connection: Connection, topic: str, version: int) -> None:
+def test_produce_0_to_2_are_offered_and_refused(connection: RawConnection, topic: str, version: int) -> None:
     assert ranges(connection)[0] == (0, 13)
     body = struct.pack(">hi", -1, 1000) + struct.pack(">i", 1) + struct.pack(">h", len(topic)) + topic.encode()
     data = batch(b"a")
@@ -160,7 +169,7 @@ def test_produce_0_to_2_are_offered_and_refused(connection: Connection, topic: s
 
 
 @pytest.mark.parametrize("key", [-1, 4, 5, 6, 7, 62, 63, 94, 999, 32767])
-def test_an_api_that_does_not_exist_ends_the_connection(connection: Connection, key: int) -> None:
+def test_an_api_that_does_not_exist_ends_the_connection(connection: RawConnection, key: int) -> None:
     with connection.another() as other:
         other.send(key, 0, bytes(20), flexible=False)
         with pytest.raises(ConnectionClosed):
@@ -187,7 +196,7 @@ def _garbage() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", _garbage())
 def test_garbage_ends_the_connection_that_sent_it_and_no_other(
-    connection: Connection, shared_topic: str, name: str
+    connection: RawConnection, shared_topic: str, name: str
 ) -> None:
     before = connection.produce(shared_topic, batch(b"before")).base_offset
     with connection.another() as other:
@@ -197,7 +206,7 @@ def test_garbage_ends_the_connection_that_sent_it_and_no_other(
     assert connection.produce(shared_topic, batch(b"after")).base_offset == before + 1
 
 
-def test_a_connection_that_ends_within_a_request_harms_nobody(connection: Connection, shared_topic: str) -> None:
+def test_a_connection_that_ends_within_a_request_harms_nobody(connection: RawConnection, shared_topic: str) -> None:
     for size in (1, 3, 4, 9, 30):
         with connection.another() as other:
             body = produce_body(11, {(shared_topic, 0): batch(b"cut")})
@@ -206,7 +215,7 @@ def test_a_connection_that_ends_within_a_request_harms_nobody(connection: Connec
     assert connection.produce(shared_topic, batch(b"whole")).error == 0
 
 
-def test_bytes_that_arrive_one_by_one_make_a_request(connection: Connection, shared_topic: str) -> None:
+def test_bytes_that_arrive_one_by_one_make_a_request(connection: RawConnection, shared_topic: str) -> None:
     body = produce_body(11, {(shared_topic, 0): batch(b"slow")})
     frame = struct.pack(">hhihs", 0, 11, 77, 1, b"c") + b"\0" + body
     with connection.another() as other:
@@ -215,15 +224,15 @@ def test_bytes_that_arrive_one_by_one_make_a_request(connection: Connection, sha
         assert other.receive_produce(77)[shared_topic, 0].error == 0
 
 
-def test_a_null_client_id_is_taken(connection: Connection, shared_topic: str) -> None:
+def test_a_null_client_id_is_taken(connection: RawConnection, shared_topic: str) -> None:
     with connection.another(client_id=None) as other:
         assert other.produce(shared_topic, batch(b"x")).error == 0
 
 
-def test_unknown_tags_are_passed_over(connection: Connection, shared_topic: str) -> None:
+def test_unknown_tags_are_passed_over(connection: RawConnection, shared_topic: str) -> None:
     """A tag that no version knows, in the header and in the body (KIP-482)."""
     tags = b"\x02" + b"\x64\x03abc" + b"\x65\x01z"
-    body = fetch_body(12, {(shared_topic, 0): Position(0)})
+    body = fetch_body(12, {(shared_topic, 0): RawFetchPosition(0)})
     assert body.endswith(b"\0")
     frame = struct.pack(">hhih", 1, 12, 5, -1) + tags + body[:-1] + tags
     with connection.another() as other:
@@ -232,7 +241,7 @@ def test_unknown_tags_are_passed_over(connection: Connection, shared_topic: str)
 
 
 @pytest.mark.parametrize("version", [1, 4, 8, 12, 13])
-def test_bytes_behind_a_request_are_passed_over(connection: Connection, shared_topic: str, version: int) -> None:
+def test_bytes_behind_a_request_are_passed_over(connection: RawConnection, shared_topic: str, version: int) -> None:
     """In flexible versions librdkafka 2.16 asks for all topics with a null array followed by three bytes too many."""
     body = (
         MetadataRequest(topics=None, allow_auto_topic_creation=False).encode(version) if version >= 4 else b"\xff" * 4
@@ -249,7 +258,7 @@ def test_bytes_behind_a_request_are_passed_over(connection: Connection, shared_t
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_bytes_leave_the_broker_well(connection: Connection, shared_topic: str, seed: int) -> None:
+def test_random_bytes_leave_the_broker_well(connection: RawConnection, shared_topic: str, seed: int) -> None:
     """Requests of every API with random bodies are answered or end the connection, and the broker serves the next
     client.
     """

@@ -23,8 +23,8 @@ from oncelog.conformance.raw.batches import (
     now_ms,
     record,
 )
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import Error
 from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker
@@ -39,7 +39,7 @@ def control_batch(pid: int, epoch: int, *, commit: bool, coordinator_epoch: int 
     return batch(records=marker, count=1, pid=pid, epoch=epoch, attributes=TRANSACTIONAL | CONTROL)
 
 
-def test_check_01_base_offset_and_leader_epoch_are_outside_the_crc(connection: Connection, topic: str) -> None:
+def test_check_01_base_offset_and_leader_epoch_are_outside_the_crc(connection: RawConnection, topic: str) -> None:
     sent = batch(b"a", b"b", leader_epoch=-1)
     connection.produce(topic, batch(b"first"))
     answer = connection.produce(topic, sent)
@@ -49,14 +49,14 @@ def test_check_01_base_offset_and_leader_epoch_are_outside_the_crc(connection: C
     assert stored.crc_right
 
 
-def test_check_01_a_changed_attribute_breaks_the_crc(connection: Connection, topic: str) -> None:
+def test_check_01_a_changed_attribute_breaks_the_crc(connection: RawConnection, topic: str) -> None:
     sent = bytearray(batch(b"a"))
     sent[22] |= 0x40
     assert connection.produce(topic, bytes(sent)).error == CORRUPT_MESSAGE
     assert connection.list_offset(topic).offset == 0
 
 
-def test_check_02_a_wrong_max_timestamp_is_stored_as_the_true_one(connection: Connection, topic: str) -> None:
+def test_check_02_a_wrong_max_timestamp_is_stored_as_the_true_one(connection: RawConnection, topic: str) -> None:
     start = now_ms()
     sent = batch(b"a", b"b", b"c", timestamps=[start, start + 7, start + 3], max_timestamp=start + 500)
     assert connection.produce(topic, sent).error == 0
@@ -68,7 +68,7 @@ def test_check_02_a_wrong_max_timestamp_is_stored_as_the_true_one(connection: Co
 
 
 def test_check_03_a_log_append_time_topic_shows_the_time_of_the_append(
-    connection: Connection, unique_name: str
+    connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, message_timestamp_type="LogAppendTime")
     before = now_ms()
@@ -83,12 +83,12 @@ def test_check_03_a_log_append_time_topic_shows_the_time_of_the_append(
     assert [item.timestamp for item in stored.records()] == [answer.log_append_time] * 2
 
 
-def test_a_create_time_topic_answers_no_append_time(connection: Connection, topic: str) -> None:
+def test_a_create_time_topic_answers_no_append_time(connection: RawConnection, topic: str) -> None:
     answer = connection.produce(topic, batch(b"a"))
     assert (answer.log_append_time, answer.log_start_offset) == (-1, 0)
 
 
-def test_check_04_two_batches_for_a_partition_are_refused(connection: Connection, topic: str) -> None:
+def test_check_04_two_batches_for_a_partition_are_refused(connection: RawConnection, topic: str) -> None:
     answer = connection.produce(topic, batch(b"a") + batch(b"b"))
     assert answer.error == INVALID_RECORD
     assert connection.list_offset(topic).offset == 0
@@ -96,7 +96,7 @@ def test_check_04_two_batches_for_a_partition_are_refused(connection: Connection
 
 @pytest.mark.parametrize(("excess", "error"), [(0, 0), (1, MESSAGE_TOO_LARGE)])
 def test_check_05_the_largest_batch_is_1048588_bytes(
-    connection: Connection, topic: str, excess: int, error: int
+    connection: RawConnection, topic: str, excess: int, error: int
 ) -> None:
     overhead = len(batch(bytes(1_000_000))) - 1_000_000
     data = batch(bytes(MAX_BATCH_BYTES + excess - overhead))
@@ -105,7 +105,7 @@ def test_check_05_the_largest_batch_is_1048588_bytes(
 
 
 def test_check_06_a_record_without_a_key_is_named_to_the_producer_of_a_compacted_topic(
-    connection: Connection, unique_name: str
+    connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, cleanup_policy="compact")
     mixed = record(b"x", b"k") + record(b"y", None, offset_delta=1) + record(b"z", None, offset_delta=2)
@@ -118,14 +118,14 @@ def test_check_06_a_record_without_a_key_is_named_to_the_producer_of_a_compacted
 
 
 @pytest.mark.parametrize("pid", [-1, 12345])
-def test_check_07_a_control_batch_from_a_client_is_refused(connection: Connection, topic: str, pid: int) -> None:
+def test_check_07_a_control_batch_from_a_client_is_refused(connection: RawConnection, topic: str, pid: int) -> None:
     data = batch(b"a", pid=pid, epoch=min(pid, 0), sequence=min(pid, 0), attributes=CONTROL)
     assert connection.produce(topic, data).error == INVALID_RECORD
     assert connection.list_offset(topic).offset == 0
 
 
-def test_check_07_a_marker_from_a_client_is_refused(connection: Connection, topic: str, unique_name: str) -> None:
-    producer = Transactional(connection, unique_name).init()
+def test_check_07_a_marker_from_a_client_is_refused(connection: RawConnection, topic: str, unique_name: str) -> None:
+    producer = RawTransactionalProducer(connection, unique_name).init()
     producer.send(topic, b"a")
     for commit in (True, False):
         marker = control_batch(producer.pid, producer.epoch, commit=commit)
@@ -168,7 +168,7 @@ COMPRESSORS = {
 
 @pytest.mark.parametrize("name", COMPRESSORS)
 def test_check_08_every_form_of_a_codec_is_read_and_kept_as_it_came(
-    connection: Connection, topic: str, name: str
+    connection: RawConnection, topic: str, name: str
 ) -> None:
     codec, compress = COMPRESSORS[name]
     area = compress(_plain(40))
@@ -181,7 +181,7 @@ def test_check_08_every_form_of_a_codec_is_read_and_kept_as_it_came(
 
 @pytest.mark.parametrize("name", ["gzip", "snappy-raw", "lz4-plain", "zstd-size"])
 def test_check_08_a_wrong_record_within_a_compressed_batch_is_found(
-    connection: Connection, unique_name: str, name: str
+    connection: RawConnection, unique_name: str, name: str
 ) -> None:
     connection.create_topic(unique_name, cleanup_policy="compact")
     codec, compress = COMPRESSORS[name]
@@ -191,7 +191,7 @@ def test_check_08_a_wrong_record_within_a_compressed_batch_is_found(
 
 
 @pytest.mark.parametrize("version", [3, 6])
-def test_check_09_zstd_needs_produce_7(connection: Connection, topic: str, version: int) -> None:
+def test_check_09_zstd_needs_produce_7(connection: RawConnection, topic: str, version: int) -> None:
     area = zstandard.ZstdCompressor().compress(_plain(2))
     data = batch(records=area, count=2, attributes=ZSTD)
     assert connection.produce(topic, data, version=version).error == 76
@@ -199,7 +199,7 @@ def test_check_09_zstd_needs_produce_7(connection: Connection, topic: str, versi
 
 
 @pytest.mark.parametrize("version", [4, 9])
-def test_check_09_zstd_needs_fetch_10(connection: Connection, topic: str, version: int) -> None:
+def test_check_09_zstd_needs_fetch_10(connection: RawConnection, topic: str, version: int) -> None:
     area = zstandard.ZstdCompressor().compress(_plain(2))
     connection.produce(topic, batch(records=area, count=2, attributes=ZSTD))
     old = connection.fetch(topic, version=version)
@@ -209,7 +209,7 @@ def test_check_09_zstd_needs_fetch_10(connection: Connection, topic: str, versio
     assert (old.error, len(old.batches)) == (0, 1)
 
 
-def test_check_10_a_timestamp_more_than_an_hour_ahead_is_refused(connection: Connection, topic: str) -> None:
+def test_check_10_a_timestamp_more_than_an_hour_ahead_is_refused(connection: RawConnection, topic: str) -> None:
     near = batch(b"a", timestamp=now_ms() + 3_500_000)
     far = batch(b"a", b"b", timestamps=[now_ms(), now_ms() + 3_700_000])
     assert connection.produce(topic, near).error == 0
@@ -218,7 +218,9 @@ def test_check_10_a_timestamp_more_than_an_hour_ahead_is_refused(connection: Con
     assert [index for index, _ in answer.record_errors] == [1]
 
 
-def test_a_timestamp_of_long_ago_is_accepted_and_limited_by_setting(connection: Connection, unique_name: str) -> None:
+def test_a_timestamp_of_long_ago_is_accepted_and_limited_by_setting(
+    connection: RawConnection, unique_name: str
+) -> None:
     connection.create_topic(unique_name)
     assert connection.produce(unique_name, batch(b"a", timestamp=0)).error == 0
     strict = unique_name + "-strict"
@@ -366,7 +368,7 @@ UNNAMED = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_batch_is_refused_for_the_reason_for_which_kafka_refuses_it(
-    broker: RunningBroker, connection: Connection, shared_topic: str, name: str
+    broker: RunningBroker, connection: RawConnection, shared_topic: str, name: str
 ) -> None:
     is_kafka = not isinstance(broker, OncelogNode)
     expected = INVALID_RECORD
@@ -382,14 +384,14 @@ def test_a_batch_is_refused_for_the_reason_for_which_kafka_refuses_it(
 
 
 @pytest.mark.parametrize("version", range(3, 13))
-def test_a_refusal_is_told_in_every_version(connection: Connection, shared_topic: str, version: int) -> None:
+def test_a_refusal_is_told_in_every_version(connection: RawConnection, shared_topic: str, version: int) -> None:
     answer = connection.produce(shared_topic, FAULTS["crc 0"], version=version)
     assert answer.error == CORRUPT_MESSAGE
     assert (answer.base_offset, answer.log_append_time, answer.log_start_offset) == (-1, -1, -1)
 
 
 @pytest.mark.parametrize("version", range(3, 14))
-def test_every_version_of_produce_appends(connection: Connection, unique_name: str, version: int) -> None:
+def test_every_version_of_produce_appends(connection: RawConnection, unique_name: str, version: int) -> None:
     topic_id = connection.create_topic(unique_name)
     named: str | bytes = topic_id if version >= 13 else unique_name
     first = connection.produce(named, batch(b"a", b"b"), version=version)
@@ -400,7 +402,7 @@ def test_every_version_of_produce_appends(connection: Connection, unique_name: s
 
 
 @pytest.mark.parametrize("version", range(4, 19))
-def test_every_version_of_fetch_reads(connection: Connection, unique_name: str, version: int) -> None:
+def test_every_version_of_fetch_reads(connection: RawConnection, unique_name: str, version: int) -> None:
     topic_id = connection.create_topic(unique_name)
     connection.produce(unique_name, batch(b"a", b"b"))
     named: str | bytes = topic_id if version >= 13 else unique_name
@@ -410,7 +412,7 @@ def test_every_version_of_fetch_reads(connection: Connection, unique_name: str, 
     assert [record.value for record in found.batches[0].records()] == [b"a", b"b"]
 
 
-def test_produce_to_what_is_not_there(connection: Connection, unique_name: str) -> None:
+def test_produce_to_what_is_not_there(connection: RawConnection, unique_name: str) -> None:
     assert connection.produce(unique_name, batch(b"a")).error == 3
     assert connection.produce(bytes(15) + b"x", batch(b"a"), version=13).error == 100
     connection.create_topic(unique_name)
@@ -418,20 +420,20 @@ def test_produce_to_what_is_not_there(connection: Connection, unique_name: str) 
     assert connection.produce(unique_name, batch(b"a"), partition=-1).error == 3
 
 
-def test_produce_with_acks_that_do_not_exist(connection: Connection, topic: str) -> None:
+def test_produce_with_acks_that_do_not_exist(connection: RawConnection, topic: str) -> None:
     for acks in (2, -2, 100):
         assert connection.produce(topic, batch(b"a"), acks=acks).error == 21
     assert connection.list_offset(topic).offset == 0
 
 
-def test_produce_without_acks_is_not_answered(connection: Connection, topic: str) -> None:
+def test_produce_without_acks_is_not_answered(connection: RawConnection, topic: str) -> None:
     connection.send_produce({(topic, 0): batch(b"a")}, acks=0)
     assert connection.produce(topic, batch(b"b")).base_offset == 1
 
 
 @pytest.mark.parametrize("fault", ["crc", "unknown topic", "base offset"])
 def test_produce_without_acks_that_fails_ends_the_connection(
-    connection: Connection, topic: str, unique_name: str, fault: str
+    connection: RawConnection, topic: str, unique_name: str, fault: str
 ) -> None:
     with connection.another() as other:
         name = unique_name + "-other" if fault == "unknown topic" else topic
@@ -442,7 +444,7 @@ def test_produce_without_acks_that_fails_ends_the_connection(
     assert connection.produce(topic, batch(b"b")).error == 0
 
 
-def test_one_refused_partition_leaves_the_others(connection: Connection, unique_name: str) -> None:
+def test_one_refused_partition_leaves_the_others(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, 3)
     answers = connection.produce_all(
         {(unique_name, 0): batch(b"a"), (unique_name, 1): batch(b"b", crc=0), (unique_name, 2): batch(b"c")}
@@ -450,19 +452,19 @@ def test_one_refused_partition_leaves_the_others(connection: Connection, unique_
     assert [answers[unique_name, index].error for index in range(3)] == [0, CORRUPT_MESSAGE, 0]
 
 
-def test_an_internal_topic_is_closed_to_clients(connection: Connection) -> None:
+def test_an_internal_topic_is_closed_to_clients(connection: RawConnection) -> None:
     find_coordinator(connection, "any", 1)
     find_coordinator(connection, "any", 0)
     for name in ("__transaction_state", "__consumer_offsets"):
         assert connection.produce(name, batch(b"a")).error == 17
 
 
-def test_an_empty_produce_is_answered_empty(connection: Connection) -> None:
+def test_an_empty_produce_is_answered_empty(connection: RawConnection) -> None:
     assert connection.produce_all({}) == {}
 
 
 def test_a_batch_of_another_codec_is_compressed_again_for_a_topic_with_a_codec(
-    connection: Connection, unique_name: str
+    connection: RawConnection, unique_name: str
 ) -> None:
     connection.create_topic(unique_name, compression_type="zstd")
     area = _gzip(_plain(30))
@@ -476,13 +478,13 @@ def test_a_batch_of_another_codec_is_compressed_again_for_a_topic_with_a_codec(
     assert second.records()[0].value == b"plain"
 
 
-def test_a_set_larger_than_a_segment_is_refused(connection: Connection, unique_name: str) -> None:
+def test_a_set_larger_than_a_segment_is_refused(connection: RawConnection, unique_name: str) -> None:
     connection.create_topic(unique_name, segment_bytes=1048576, max_message_bytes=2_000_000)
     assert connection.produce(unique_name, batch(bytes(1_100_000))).error == 18
     assert connection.produce(unique_name, batch(bytes(1_000_000))).error == 0
 
 
-def outcome(connection: Connection, topic: str, data: bytes | None, version: int = 11) -> tuple[object, list[int]]:
+def outcome(connection: RawConnection, topic: str, data: bytes | None, version: int = 11) -> tuple[object, list[int]]:
     """The error and the indexes of the wrong records, or "closed"."""
     with connection.another() as other:
         try:
@@ -492,7 +494,7 @@ def outcome(connection: Connection, topic: str, data: bytes | None, version: int
     return answer.error, [index for index, _ in answer.record_errors]
 
 
-def test_a_marker_of_no_producer_is_refused(connection: Connection, topic: str) -> None:
+def test_a_marker_of_no_producer_is_refused(connection: RawConnection, topic: str) -> None:
     """WriteTxnMarkers with producer id -1, sent by an operator, left a control batch without a producer in the log."""
     assert connection.list_offset(topic).offset == 0
     assert write_marker(connection, topic, -1, 0) == Error.UNKNOWN_SERVER_ERROR

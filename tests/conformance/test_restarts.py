@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, Batch, Read, batch, parse_batches
+from oncelog.conformance.raw.batches import TRANSACTIONAL, RawBatch, RawRecord, batch, parse_batches
 from oncelog.conformance.raw.bodies import READ_COMMITTED
 from oncelog.conformance.raw.group_members import commit, committed
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator, new_pid
-from oncelog.conformance.raw.wire import EARLIEST, Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, new_pid
+from oncelog.conformance.raw.wire import EARLIEST, RawConnection
 from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47
@@ -43,11 +43,11 @@ class Life:
     """What was written before the node was killed."""
 
     node: Node
-    connection: Connection
+    connection: RawConnection
     pids: dict[str, int] = field(default_factory=dict)
-    producers: dict[str, Transactional] = field(default_factory=dict)
-    committed: list[Read] = field(default_factory=list)
-    uncommitted: list[Batch] = field(default_factory=list)
+    producers: dict[str, RawTransactionalProducer] = field(default_factory=dict)
+    committed: list[RawRecord] = field(default_factory=list)
+    uncommitted: list[RawBatch] = field(default_factory=list)
     indexes: dict[str, set[str]] = field(default_factory=dict)
     segments: int = 0
     marker_epoch: int = -1
@@ -58,8 +58,8 @@ class Life:
         return answer.error, answer.base_offset
 
 
-def all_batches(connection: Connection, topic: str) -> list[Batch]:
-    found: list[Batch] = []
+def all_batches(connection: RawConnection, topic: str) -> list[RawBatch]:
+    found: list[RawBatch] = []
     offset = 0
     while batches := connection.fetch(topic, offset).batches:
         found += batches
@@ -81,12 +81,12 @@ def write_everything(life: Life) -> None:
         assert life.send("snapshots", sequence, PAD)[0] == 0
     write_by_time(connection)
     write_segments(life)
-    prepared = Transactional(connection, "prepared").init()
+    prepared = RawTransactionalProducer(connection, "prepared").init()
     connection.create_topic("prepared")
     prepared.send("prepared", b"decided")
     prepared.commit()
     life.producers["prepared"] = prepared
-    open_ = Transactional(connection, "open").init()
+    open_ = RawTransactionalProducer(connection, "open").init()
     connection.create_topic("open")
     open_.send("open", b"first")
     find_coordinator(connection, GROUP, 0)
@@ -95,7 +95,7 @@ def write_everything(life: Life) -> None:
     life.producers["open"] = open_
 
 
-def write_by_time(connection: Connection) -> None:
+def write_by_time(connection: RawConnection) -> None:
     """The batches are seven seconds of record time apart, so every second one is more than segment.ms after its
     segment began.
     """
@@ -107,7 +107,7 @@ def write_by_time(connection: Connection) -> None:
 def write_segments(life: Life) -> None:
     """Aborted and committed transactions across several segments; one was aborted segments after it began."""
     connection = life.connection
-    long_, brief = (Transactional(connection, name).init() for name in ("long", "brief"))
+    long_, brief = (RawTransactionalProducer(connection, name).init() for name in ("long", "brief"))
     long_.send("segments", b"aborted in the end")
     for round_ in range(ROUNDS):
         brief.send("segments", b"brief %d" % round_, PAD)
@@ -120,7 +120,7 @@ def write_segments(life: Life) -> None:
     life.uncommitted = all_batches(connection, "segments")
 
 
-def last_batch(path: Path) -> tuple[int, Batch]:
+def last_batch(path: Path) -> tuple[int, RawBatch]:
     """Position and content of the last batch of a segment file."""
     at, found = 0, None
     data = path.read_bytes().rstrip(b"\0") + bytes(64)
@@ -135,7 +135,7 @@ def newest_segment(folder: Path) -> Path:
     return max(folder.glob("*.log"))
 
 
-def cut_last_batch(folder: Path) -> Batch:
+def cut_last_batch(folder: Path) -> RawBatch:
     path = newest_segment(folder)
     at, found = last_batch(path)
     with path.open("r+b") as file:
@@ -172,7 +172,7 @@ def crashed(request: pytest.FixtureRequest) -> Iterator[Life]:
     """A node that was killed, damaged and started again."""
     node = new_node(request.param)
     node.start()
-    life = Life(node, Connection(node.bootstrap_servers))
+    life = Life(node, RawConnection(node.bootstrap_servers))
     try:
         find_coordinator(life.connection, "any", 1)
         write_everything(life)
@@ -180,7 +180,7 @@ def crashed(request: pytest.FixtureRequest) -> Iterator[Life]:
         node.kill()
         damage_files(life)
         node.start()
-        life.connection = Connection(node.bootstrap_servers)
+        life.connection = RawConnection(node.bootstrap_servers)
         for name in ("torn", "clean", "segments", "snapshots", "by-time", "prepared", "open"):
             eventually(partial(lambda name: life.connection.list_offset(name, EARLIEST).error_code == 0, name))
         find_coordinator(life.connection, "any", 1)
@@ -281,11 +281,11 @@ def test_check_14_after_a_clean_stop_the_last_batch_is_still_known(crashed: Life
     life.pids["offline"] = new_pid(life.connection)
     for sequence in range(3):
         life.send("offline", sequence)
-    fenced = Transactional(life.connection, "fenced").init()
+    fenced = RawTransactionalProducer(life.connection, "fenced").init()
     life.connection.close()
     life.node.stop()
     life.node.start(OTHER_COUNTS)
-    life.connection = Connection(life.node.bootstrap_servers)
+    life.connection = RawConnection(life.node.bootstrap_servers)
     for name in ("offline", "clean"):
         eventually(partial(lambda name: life.connection.list_offset(name, EARLIEST).error_code == 0, name))
     assert life.send("offline", 2) == (0, 2)
@@ -296,7 +296,7 @@ def test_check_14_after_a_clean_stop_the_last_batch_is_still_known(crashed: Life
     assert life.connection.committed_records("segments") == life.committed
     find_coordinator(life.connection, GROUP, 0)
     assert committed(life.connection, GROUP, "open", stable=True) == 7
-    new = Transactional(life.connection, "fenced").init()
+    new = RawTransactionalProducer(life.connection, "fenced").init()
     assert (new.pid, new.epoch) == (fenced.pid, fenced.epoch + 1)
     fenced.connection = life.connection
     assert fenced.end_once(commit=True).error_code == 90

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -26,7 +26,7 @@ def upsertion(user: str, mechanism: int = SHA_256, iterations: int = 4096) -> Sc
     return ScramCredentialUpsertion(user, mechanism, iterations, b"salt", b"p" * 32)
 
 
-def alter(connection: Connection, *changes: ScramCredentialDeletion | ScramCredentialUpsertion) -> dict[str, int]:
+def alter(connection: RawConnection, *changes: ScramCredentialDeletion | ScramCredentialUpsertion) -> dict[str, int]:
     """Each user's error."""
     request = AlterUserScramCredentialsRequest(
         deletions=[change for change in changes if isinstance(change, ScramCredentialDeletion)],
@@ -37,7 +37,7 @@ def alter(connection: Connection, *changes: ScramCredentialDeletion | ScramCrede
     return {row.user: row.error_code for row in answer.results}
 
 
-def described(connection: Connection, users: list[str] | None) -> dict[str, Any]:
+def described(connection: RawConnection, users: list[str] | None) -> dict[str, Any]:
     """Each user's mechanisms with their iterations, or the error."""
     request = DescribeUserScramCredentialsRequest(None if users is None else [UserName(user) for user in users])
     answer = connection.ask(request, 0)
@@ -48,7 +48,7 @@ def described(connection: Connection, users: list[str] | None) -> dict[str, Any]
     }
 
 
-def test_credentials_are_set_described_and_removed(connection: Connection, unique_name: str) -> None:
+def test_credentials_are_set_described_and_removed(connection: RawConnection, unique_name: str) -> None:
     other = unique_name + "-2"
     assert alter(connection, upsertion(unique_name), upsertion(other, SHA_512, 16384)) == {unique_name: 0, other: 0}
     expected = {unique_name: [(SHA_256, 4096)], other: [(SHA_512, 16384)]}
@@ -68,7 +68,7 @@ def test_credentials_are_set_described_and_removed(connection: Connection, uniqu
     assert unique_name not in described(connection, None)
 
 
-def test_users_who_are_asked_for_twice_are_refused(connection: Connection, unique_name: str) -> None:
+def test_users_who_are_asked_for_twice_are_refused(connection: RawConnection, unique_name: str) -> None:
     assert described(connection, [unique_name, unique_name]) == {unique_name: DUPLICATE_RESOURCE}
 
 
@@ -87,13 +87,13 @@ def test_users_who_are_asked_for_twice_are_refused(connection: Connection, uniqu
     ids=repr,
 )
 def test_what_can_not_be_changed_is_refused(
-    connection: Connection, change: ScramCredentialDeletion | ScramCredentialUpsertion, error: int
+    connection: RawConnection, change: ScramCredentialDeletion | ScramCredentialUpsertion, error: int
 ) -> None:
     assert alter(connection, change) == {change.name: error}
 
 
 def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_told(
-    connection: Connection, unique_name: str
+    connection: RawConnection, unique_name: str
 ) -> None:
     twice = {unique_name: DUPLICATE_RESOURCE}
     assert alter(connection, upsertion(unique_name), upsertion(unique_name, SHA_512)) == twice
@@ -105,7 +105,7 @@ def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_told(
     assert described(connection, [unique_name]) == {unique_name: RESOURCE_NOT_FOUND}
 
 
-def test_a_refused_user_does_not_hold_up_others(connection: Connection, unique_name: str) -> None:
+def test_a_refused_user_does_not_hold_up_others(connection: RawConnection, unique_name: str) -> None:
     answer = alter(connection, ScramCredentialDeletion(unique_name, SHA_256), upsertion(unique_name + "-2"))
     assert answer == {unique_name: RESOURCE_NOT_FOUND, unique_name + "-2": 0}
     eventually(lambda: described(connection, [unique_name + "-2"]) == {unique_name + "-2": [(SHA_256, 4096)]})

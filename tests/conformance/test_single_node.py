@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.create_delegation_token_request import (
     CreatableRenewers,
     CreateDelegationTokenRequest,
@@ -27,14 +27,16 @@ METADATA = "__cluster_metadata"
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", ""])
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_handshake_is_refused_and_the_connection_stays(connection: Connection, version: int, mechanism: str) -> None:
+def test_a_handshake_is_refused_and_the_connection_stays(
+    connection: RawConnection, version: int, mechanism: str
+) -> None:
     for _ in range(2):
         answer = connection.ask(SaslHandshakeRequest(mechanism), version)
         assert (answer.error_code, answer.mechanisms) == (ILLEGAL_SASL_STATE, [])
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_an_authentication_is_refused_and_the_connection_stays(connection: Connection, version: int) -> None:
+def test_an_authentication_is_refused_and_the_connection_stays(connection: RawConnection, version: int) -> None:
     for _ in range(2):
         answer = connection.ask(SaslAuthenticateRequest(b"\0user\0password"), version)
         told = answer.error_code, answer.error_message, answer.auth_bytes, answer.session_lifetime_ms
@@ -43,7 +45,7 @@ def test_an_authentication_is_refused_and_the_connection_stays(connection: Conne
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_tokens_are_neither_made_nor_shown(connection: Connection, version: int) -> None:
+def test_tokens_are_neither_made_nor_shown(connection: RawConnection, version: int) -> None:
     for renewers in ([], [CreatableRenewers("User", "a")]):
         made = connection.ask(CreateDelegationTokenRequest(renewers=renewers, max_lifetime_ms=1000), version)
         assert (made.error_code, made.principal_type, made.principal_name) == (TOKEN_NOT_ALLOWED, "User", "ANONYMOUS")
@@ -57,14 +59,14 @@ def test_tokens_are_neither_made_nor_shown(connection: Connection, version: int)
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_tokens_are_neither_renewed_nor_expired(connection: Connection, version: int) -> None:
+def test_tokens_are_neither_renewed_nor_expired(connection: RawConnection, version: int) -> None:
     for request in (RenewDelegationTokenRequest(b"h", 5), ExpireDelegationTokenRequest(b"h", 5)):
         answer = connection.ask(request, version)
         assert (answer.error_code, answer.expiry_timestamp_ms) == (TOKEN_NOT_ALLOWED, -1)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_the_only_node_leads_the_quorum(connection: Connection, version: int) -> None:
+def test_the_only_node_leads_the_quorum(connection: RawConnection, version: int) -> None:
     answer = connection.ask(DescribeQuorumRequest([TopicData(METADATA, [PartitionData(0)])]), version)
     assert (answer.error_code, answer.error_message) == (0, "")
     (topic,) = answer.topics
@@ -99,7 +101,7 @@ def test_the_only_node_leads_the_quorum(connection: Connection, version: int) ->
 )
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_only_the_metadata_alone_has_a_quorum(
-    connection: Connection, version: int, asked: list[tuple[str, list[int]]]
+    connection: RawConnection, version: int, asked: list[tuple[str, list[int]]]
 ) -> None:
     topics = [TopicData(name, [PartitionData(index) for index in parts]) for name, parts in asked]
     answer = connection.ask(DescribeQuorumRequest(topics), version)

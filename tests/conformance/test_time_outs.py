@@ -14,8 +14,13 @@ import pytest
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
 from oncelog.conformance.raw.bodies import READ_COMMITTED
-from oncelog.conformance.raw.transactional_producer import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import (
+    CONCURRENT_TRANSACTIONS,
+    RawTransactionalProducer,
+    init,
+    new_pid,
+)
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.conformance.nodes import Node
@@ -25,15 +30,15 @@ LAST_EPOCH = 32766
 
 
 @pytest.fixture
-def connection(quick_node: Node) -> Iterator[Connection]:
-    with Connection(quick_node.bootstrap_servers) as opened:
+def connection(quick_node: Node) -> Iterator[RawConnection]:
+    with RawConnection(quick_node.bootstrap_servers) as opened:
         yield opened
 
 
 class Aging:
     """Producers and transactional ids that grow old side by side, for tests that wait for that."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: RawConnection) -> None:
         self.connection = connection
         self.idle_pid = new_pid(connection)
         self.idle_id = self._transactional("idle")
@@ -50,22 +55,22 @@ class Aging:
         connection.produce("of-open", batch(b"b", pid=self.open_pid, epoch=0, sequence=0))
         self.younger_id = self._transactional("younger")
 
-    def _transactional(self, name: str) -> Transactional:
-        return Transactional(self.connection, f"aging-{name}").init()
+    def _transactional(self, name: str) -> RawTransactionalProducer:
+        return RawTransactionalProducer(self.connection, f"aging-{name}").init()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def aging(quick_node: Node) -> Iterator[Aging]:
-    with Connection(quick_node.bootstrap_servers) as opened:
+    with RawConnection(quick_node.bootstrap_servers) as opened:
         yield Aging(opened)
 
 
-def producers_of(connection: Connection, topic: str) -> set[int]:
+def producers_of(connection: RawConnection, topic: str) -> set[int]:
     answer = connection.ask(DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=[0])]), 0)
     return {state.producer_id for state in answer.topics[0].partitions[0].active_producers}
 
 
-def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Connection, topic: str) -> None:
+def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: RawConnection, topic: str) -> None:
     """A producer that sends old records is forgotten soon; what it repeats after that is stored again."""
     now_ms = time.time_ns() // 1_000_000
     late, early = new_pid(connection), new_pid(connection)
@@ -79,9 +84,9 @@ def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Co
 
 @pytest.mark.parametrize("version_2", [False, True])
 def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced(
-    connection: Connection, topic: str, unique_name: str, version_2: bool
+    connection: RawConnection, topic: str, unique_name: str, version_2: bool
 ) -> None:
-    producer = Transactional(connection, unique_name + "-id", version_2=version_2, timeout_ms=400).init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=version_2, timeout_ms=400).init()
     producer.send(topic, b"never")
     state = eventually(lambda: producer.describe() if producer.describe().transaction_state != "Ongoing" else None)
     assert producer.completed() == "CompleteAbort"
@@ -101,8 +106,8 @@ def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced
     assert eager.error_code in (0, FENCED)
 
 
-def test_check_46_a_fenced_producer_may_begin_again(connection: Connection, topic: str, unique_name: str) -> None:
-    producer = Transactional(connection, unique_name + "-id", timeout_ms=300).init()
+def test_check_46_a_fenced_producer_may_begin_again(connection: RawConnection, topic: str, unique_name: str) -> None:
+    producer = RawTransactionalProducer(connection, unique_name + "-id", timeout_ms=300).init()
     producer.send(topic, b"never")
     eventually(lambda: producer.describe().transaction_state == "CompleteAbort")
     first = producer.epoch
@@ -113,9 +118,9 @@ def test_check_46_a_fenced_producer_may_begin_again(connection: Connection, topi
     assert connection.read_committed(topic) == [b"kept"]
 
 
-def test_a_transaction_within_its_time_is_left_alone(connection: Connection, topic: str, unique_name: str) -> None:
-    brief = Transactional(connection, unique_name + "-brief", timeout_ms=200).init()
-    patient = Transactional(connection, unique_name + "-patient", timeout_ms=60_000).init()
+def test_a_transaction_within_its_time_is_left_alone(connection: RawConnection, topic: str, unique_name: str) -> None:
+    brief = RawTransactionalProducer(connection, unique_name + "-brief", timeout_ms=200).init()
+    patient = RawTransactionalProducer(connection, unique_name + "-patient", timeout_ms=60_000).init()
     patient.send(topic, b"kept")
     brief.send(topic, b"never")
     eventually(lambda: brief.describe().transaction_state == "CompleteAbort")
@@ -126,9 +131,9 @@ def test_a_transaction_within_its_time_is_left_alone(connection: Connection, top
 
 
 @pytest.fixture
-def exhausted(connection: Connection, unique_name: str) -> Transactional:
+def exhausted(connection: RawConnection, unique_name: str) -> RawTransactionalProducer:
     """A producer with the last epoch that a client may have."""
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     body = InitProducerIdRequest(transactional_id=producer.id, transaction_timeout_ms=60_000).encode(1)
     while producer.epoch < LAST_EPOCH:
         numbers = [connection.send(22, 1, body) for _ in range(min(1000, LAST_EPOCH - producer.epoch))]
@@ -140,7 +145,7 @@ def exhausted(connection: Connection, unique_name: str) -> Transactional:
 
 
 def test_check_35_an_exhausted_epoch_gives_a_new_pid(
-    connection: Connection, exhausted: Transactional, topic: str
+    connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
     old = exhausted
     old.send(topic, b"at the end")
@@ -151,7 +156,7 @@ def test_check_35_an_exhausted_epoch_gives_a_new_pid(
     assert old.end_once(commit=False).error_code == INVALID_PID_MAPPING
 
     # The same with transaction version 2: the end of the transaction itself gives the new identity.
-    new = Transactional(connection, old.id, version_2=True)
+    new = RawTransactionalProducer(connection, old.id, version_2=True)
     new.pid, new.epoch = fresh.producer_id, 0
     new.send(topic, b"v2")
     answer = new.end_once(commit=True)
@@ -161,9 +166,9 @@ def test_check_35_an_exhausted_epoch_gives_a_new_pid(
 
 
 def test_check_35_the_last_end_with_version_2_gives_a_new_pid(
-    connection: Connection, exhausted: Transactional, topic: str
+    connection: RawConnection, exhausted: RawTransactionalProducer, topic: str
 ) -> None:
-    producer = Transactional(connection, exhausted.id, version_2=True)
+    producer = RawTransactionalProducer(connection, exhausted.id, version_2=True)
     producer.pid, producer.epoch = exhausted.pid, exhausted.epoch
     producer.send(topic, b"last")
     answer = producer.end_once(commit=True)

@@ -16,8 +16,8 @@ import pytest
 
 import oncelog
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, Batch, batch, parse_batches
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.batches import TRANSACTIONAL, RawBatch, batch, parse_batches
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
@@ -48,20 +48,20 @@ GROUP, TRANSACTION = 0, 1
 HEADER_BYTES = 61
 
 
-def a_flipped_bit(stored: bytes, _: Batch) -> bytes:
+def a_flipped_bit(stored: bytes, _: RawBatch) -> bytes:
     return stored[:-3] + bytes([stored[-3] ^ 4]) + stored[-2:]
 
 
-def no_length(stored: bytes, _: Batch) -> bytes:
+def no_length(stored: bytes, _: RawBatch) -> bytes:
     return stored[:8] + struct.pack(">i", -5) + stored[12:]
 
 
-def a_value_that_ends_early(_: bytes, damaged: Batch) -> bytes:
+def a_value_that_ends_early(_: bytes, damaged: RawBatch) -> bytes:
     """A sound batch whose contents no coordinator ever wrote."""
     return batch(b"\x00", key=damaged.records()[0].key, base_offset=damaged.base_offset, leader_epoch=0)
 
 
-DAMAGES: Mapping[int, Callable[[bytes, Batch], bytes]] = {
+DAMAGES: Mapping[int, Callable[[bytes, RawBatch], bytes]] = {
     0: a_flipped_bit,
     1: no_length,
     2: a_value_that_ends_early,
@@ -69,26 +69,26 @@ DAMAGES: Mapping[int, Callable[[bytes, Batch], bytes]] = {
 """By partition; the last one is left intact."""
 
 
-def coordinated(client: Connection) -> None:
+def coordinated(client: RawConnection) -> None:
     for kind in (GROUP, TRANSACTION):
         request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["a"])
         client.ask_until(request, 4, lambda answer: answer.coordinators[0].error_code == 0)
 
 
-def init(client: Connection, name: str) -> tuple[Error, int, int]:
+def init(client: RawConnection, name: str) -> tuple[Error, int, int]:
     """What InitProducerId answers, with the producer id that it gives."""
     request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
     answer = client.ask_until(request, 4, lambda found: found.error_code != Error.CONCURRENT_TRANSACTIONS)
     return Error(answer.error_code), answer.producer_id, answer.producer_epoch
 
 
-def commit(client: Connection, name: str, offset: int) -> Error:
+def commit(client: RawConnection, name: str, offset: int) -> Error:
     partition = OffsetCommitRequestPartition(0, offset, -1, "m")
     request = OffsetCommitRequest(name, topics=[OffsetCommitRequestTopic("t", partitions=[partition])])
     return Error(client.ask(request, 8).topics[0].partitions[0].error_code)
 
 
-def committed(client: Connection, name: str) -> tuple[Error, list[int]]:
+def committed(client: RawConnection, name: str) -> tuple[Error, list[int]]:
     (group,) = client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(name, topics=None)]), 8).groups
     return Error(group.error_code), [found.committed_offset for topic in group.topics for found in topic.partitions]
 
@@ -114,7 +114,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
 ) -> None:
     owners = {name: java_hash_partition(name, PARTITIONS) for name in NAMES}
     assert set(owners.values()) == set(range(PARTITIONS))
-    with oncelog.Broker(tmp_path, settings=SETTINGS) as broker, Connection(broker.bootstrap_servers) as client:
+    with oncelog.Broker(tmp_path, settings=SETTINGS) as broker, RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         coordinated(client)
         for name in NAMES:
@@ -125,7 +125,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
     left = [path.read_bytes() for path in paths]
     with (
         oncelog.Broker(tmp_path, settings=SETTINGS, metrics="127.0.0.1:0") as broker,
-        Connection(broker.bootstrap_servers) as client,
+        RawConnection(broker.bootstrap_servers) as client,
     ):
         for name, owner in owners.items():
             lost = owner in DAMAGES
@@ -146,7 +146,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
 
 
 def test_a_deleted_transaction_log_takes_its_ids_along_and_a_new_one_serves() -> None:
-    with oncelog.Broker(settings=SETTINGS) as broker, Connection(broker.bootstrap_servers) as client:
+    with oncelog.Broker(settings=SETTINGS) as broker, RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         coordinated(client)
         _, pid, epoch = init(client, "writer")

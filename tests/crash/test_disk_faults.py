@@ -20,7 +20,7 @@ from confluent_kafka.cimpl import NewTopic
 from oncelog import Broker
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import StorageError
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -131,7 +131,7 @@ def test_a_full_disk_refuses_until_there_is_room_and_then_takes_the_records_once
     for value in values[50:]:
         writer.produce("full", value, on_delivery=lambda error, _: refused.append(error) if error else None)
     assert writer.flush(3) > 0
-    with_sizes = Connection(servers)
+    with_sizes = RawConnection(servers)
     answer = with_sizes.produce("full", batch(bytes(LIMIT)))
     assert answer.error == KAFKA_STORAGE_ERROR
     assert with_sizes.produce("other", batch(b"goes on")).error == 0
@@ -180,7 +180,7 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
 ) -> None:
     """What the restart recovered still waits for its sync (``commit``), and the end of a transaction finds no space."""
     txn_id = "t" * (20_000 if full == "__transaction_state" else 10)
-    with Connection(node.bootstrap_servers) as client:
+    with RawConnection(node.bootstrap_servers) as client:
         for topic in ("results", "other"):
             client.create_topic(topic)
         if full == "results":
@@ -198,7 +198,7 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
     _, most = resource.prlimit(node.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (size, most))
     end = EndTxnRequest(txn_id, begun.producer_id, begun.producer_epoch, True)
-    with Connection(node.bootstrap_servers) as client:
+    with RawConnection(node.bootstrap_servers) as client:
         answered = client.ask(end, 5)  # whatever it is: it does not hang
         assert (answered.error_code == 0) == (full == "results")
         assert client.produce("other", batch(b"goes on")).error == 0
@@ -206,7 +206,7 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
     if restarts:
         node.kill()
         node.start()
-    with Connection(node.bootstrap_servers) as client:
+    with RawConnection(node.bootstrap_servers) as client:
         client.ask_until(end, 5, lambda answer: answer.error_code == 0)
         client.ask_until(end, 5, lambda answer: answer.error_code == 0)
         assert eventually(lambda: client.read_committed("results")[-1:] == [b"inside"])
@@ -246,7 +246,7 @@ def test_a_failing_sync_stops_its_partition_alone_until_a_restart(
         writer.produce("bad", b"not synced")
         assert writer.flush(2) == 1
         assert "bad-0 is offline until a restart: cannot sync bad-0/" in caplog.text
-        connection = Connection(servers)
+        connection = RawConnection(servers)
         assert connection.produce("bad", batch(b"x")).error == KAFKA_STORAGE_ERROR
         assert connection.produce("good", batch(b"x")).error == 0
         syncs.failing = None

@@ -65,13 +65,13 @@ def assert_not_compared(result: dict[str, Any]) -> None:
     assert result["sparks_own_sink"] is None
 
 
-def assert_rival_doubles(result: dict[str, Any]) -> None:
+def assert_sparks_sink_doubles(result: dict[str, Any]) -> None:
     """Spark's own sink under the same kills delivers at least once, as it says."""
-    rival = result["sparks_own_sink"]
-    assert rival["missing"] == ""
-    assert rival["duplicates"] > 0
-    assert (rival["kills"], rival["lost"], rival["expected"]) == (3, 0, FLIGHTS)
-    assert rival["delivered"] == FLIGHTS + rival["duplicates"]
+    sparks_sink = result["sparks_own_sink"]
+    assert sparks_sink["missing"] == ""
+    assert sparks_sink["duplicates"] > 0
+    assert (sparks_sink["kills"], sparks_sink["lost"], sparks_sink["expected"]) == (3, 0, FLIGHTS)
+    assert sparks_sink["delivered"] == FLIGHTS + sparks_sink["duplicates"]
 
 
 def assert_commands_show_the_aborted_record(result: dict[str, Any], report: str) -> None:
@@ -105,7 +105,7 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
     ("options", "compared"),
     [
         pytest.param(["--no-comparison"], assert_not_compared, id="alone"),
-        pytest.param([], assert_rival_doubles, id="beside Spark's own sink", marks=pytest.mark.soak),
+        pytest.param([], assert_sparks_sink_doubles, id="beside Spark's own sink", marks=pytest.mark.soak),
     ],
 )
 def test_demo_is_exact_though_everything_is_killed(
@@ -133,7 +133,7 @@ def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: ApacheK
     assert result["bootstrap_servers"] == address
     assert_exact(result, prefix)
     assert_crashes_counted(result, driver=3, producer=1, writer=1)
-    assert_rival_doubles(result)
+    assert_sparks_sink_doubles(result)
 
 
 @pytest.mark.kafka

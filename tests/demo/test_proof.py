@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from oncelog.demo.expected import ExpectedTopics
 from oncelog.demo.flights import Flight
 from oncelog.demo.proof import Prover, TopicProof
-from oncelog.demo.truth import Truth
 
 
 class RunningBroker(Protocol):
@@ -29,8 +29,8 @@ Tamper = Callable[[list[Row]], None]
 
 
 @pytest.fixture(scope="module")
-def some(flights: list[Flight]) -> Truth:
-    return Truth(flights[:3000])
+def some(flights: list[Flight]) -> ExpectedTopics:
+    return ExpectedTopics(flights[:3000])
 
 
 def write(broker: RunningBroker, topic: str, rows: list[Row]) -> None:
@@ -42,15 +42,15 @@ def write(broker: RunningBroker, topic: str, rows: list[Row]) -> None:
     assert producer.flush(60) == 0
 
 
-def enriched(truth: Truth) -> list[Row]:
-    return [Row(flight.tailnum, truth.enriched(flight)) for flight in truth.flights.values()]
+def enriched(expected: ExpectedTopics) -> list[Row]:
+    return [Row(flight.tailnum, expected.enriched(flight)) for flight in expected.flights.values()]
 
 
-def prove(broker: RunningBroker, prefix: str, truth: Truth, tamper: Tamper) -> TopicProof:
-    rows = enriched(truth)
+def prove(broker: RunningBroker, prefix: str, expected: ExpectedTopics, tamper: Tamper) -> TopicProof:
+    rows = enriched(expected)
     tamper(rows)
     write(broker, f"{prefix}flights-enriched", rows)
-    return Prover(broker.bootstrap_servers, prefix, truth, lambda more: None).enriched()
+    return Prover(broker.bootstrap_servers, prefix, expected, lambda more: None).enriched()
 
 
 def nothing(rows: list[Row]) -> None:
@@ -103,7 +103,7 @@ def swap_two_of_a_plane(rows: list[Row]) -> None:
     ],
 )
 def test_proof_of_the_flights_finds(
-    oncelog_broker: RunningBroker, unique_name: str, some: Truth, tamper: Tamper, counts: dict[str, int]
+    oncelog_broker: RunningBroker, unique_name: str, some: ExpectedTopics, tamper: Tamper, counts: dict[str, int]
 ) -> None:
     proof = prove(oncelog_broker, unique_name, some, tamper)
     found = {name: getattr(proof, name) for name in ("duplicates", "lost", "wrong", "out_of_order")}
@@ -113,7 +113,9 @@ def test_proof_of_the_flights_finds(
 
 
 @pytest.mark.parametrize("kind", ["right", "twice", "missing", "wrong number", "none such"])
-def test_proof_of_the_windows_finds(oncelog_broker: RunningBroker, unique_name: str, some: Truth, kind: str) -> None:
+def test_proof_of_the_windows_finds(
+    oncelog_broker: RunningBroker, unique_name: str, some: ExpectedTopics, kind: str
+) -> None:
     rows = [Row(key, value) for key, value in some.windows.items()]
     match kind:
         case "twice":
@@ -131,7 +133,7 @@ def test_proof_of_the_windows_finds(oncelog_broker: RunningBroker, unique_name: 
 
 
 def test_records_of_aborted_transactions_are_counted_and_not_delivered(
-    oncelog_broker: RunningBroker, unique_name: str, some: Truth
+    oncelog_broker: RunningBroker, unique_name: str, some: ExpectedTopics
 ) -> None:
     topic = f"{unique_name}flights-enriched"
     write(oncelog_broker, topic, enriched(some))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.transactional_producer import Transactional, find_coordinator
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from tests.conftest import RunningBroker
@@ -17,9 +17,9 @@ def test_a_produce_of_the_older_protocol_that_arrives_late_has_the_next_transact
     broker: RunningBroker, unique_name: str
 ) -> None:
     """It is known as repeated, and yet the lowest sequence that waits for verification is its own from then on."""
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         connection.create_topic(unique_name)
-        producer = Transactional(connection, unique_name).init()
+        producer = RawTransactionalProducer(connection, unique_name).init()
         producer.send(unique_name, b"one")
         producer.commit()
         producer.add((unique_name, 0))
@@ -36,7 +36,7 @@ def test_a_heartbeat_that_arrives_late_raises_the_epoch_of_a_member_without_tell
 ) -> None:
     one, other = "A" * 22, "B" * 22
 
-    def heartbeat(connection: Connection, member_id: str, epoch: int) -> tuple[int, list[int] | None]:
+    def heartbeat(connection: RawConnection, member_id: str, epoch: int) -> tuple[int, list[int] | None]:
         joins = epoch == 0
         request = ConsumerGroupHeartbeatRequest(
             group_id=unique_name,
@@ -54,7 +54,7 @@ def test_a_heartbeat_that_arrives_late_raises_the_epoch_of_a_member_without_tell
 
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         find_coordinator(connection, unique_name, 0)
         epoch, told = eventually(lambda: found if (found := heartbeat(connection, one, 0))[1] else None)
         assert told == [0, 1]

@@ -14,10 +14,10 @@ from confluent_kafka import Producer
 import oncelog
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.expect import CheckFailed
-from oncelog.conformance.raw.home import door_to
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
-from oncelog.faults.entrance import LARGEST_TOKEN, USER
+from oncelog.conformance.raw.single_node import single_node
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.faults.proxy import FaultProxy, ProxyError
+from oncelog.faults.proxy_login import LARGEST_TOKEN, USER
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.security.certificates import Authority
 
@@ -72,15 +72,15 @@ def test_a_clients_own_login_passes_to_a_listener_that_encrypts(tmp_path: Path, 
 def test_a_proxy_with_a_login_lets_only_those_in_who_know_its_secret(secured: str, unique_name: str) -> None:
     with FaultProxy(secured, upstream=LOGIN) as proxy:
         write(proxy.bootstrap_servers, unique_name, proxy.client_properties)
-        with Connection(proxy.bootstrap_servers) as nobody, pytest.raises(ConnectionClosed):
+        with RawConnection(proxy.bootstrap_servers) as nobody, pytest.raises(ConnectionClosed):
             nobody.ask(MetadataRequest(topics=[]), 1)
         with pytest.raises(CheckFailed, match="found SASL_AUTHENTICATION_FAILED"):
-            Connection(proxy.bootstrap_servers, login={"sasl.username": USER, "sasl.password": "guessed"})
-        with Connection(proxy.bootstrap_servers) as nobody:
+            RawConnection(proxy.bootstrap_servers, login={"sasl.username": USER, "sasl.password": "guessed"})
+        with RawConnection(proxy.bootstrap_servers) as nobody:
             nobody.send_bytes((LARGEST_TOKEN + 1).to_bytes(4, "big"))
             with pytest.raises(ConnectionClosed):
                 nobody.receive_frame()
-        with Connection(proxy.bootstrap_servers, login=proxy.client_properties) as somebody:
+        with RawConnection(proxy.bootstrap_servers, login=proxy.client_properties) as somebody:
             assert [broker.node_id for broker in somebody.ask(MetadataRequest(topics=[]), 1).brokers] == [1]
     with FaultProxy(secured, upstream=LOGIN) as another:
         assert another.client_properties["sasl.password"] != proxy.client_properties["sasl.password"]
@@ -88,7 +88,7 @@ def test_a_proxy_with_a_login_lets_only_those_in_who_know_its_secret(secured: st
 
 def test_a_proxy_with_a_login_is_open_only_if_that_is_said(secured: str) -> None:
     with FaultProxy(secured, upstream=LOGIN, open_to_all=True) as proxy:
-        with Connection(proxy.bootstrap_servers) as anybody:
+        with RawConnection(proxy.bootstrap_servers) as anybody:
             assert anybody.ask(MetadataRequest(topics=[]), 1).brokers
         assert proxy.client_properties == {}
 
@@ -101,10 +101,10 @@ def test_addresses_that_clients_could_not_use_or_everybody_could_are_refused() -
 
 
 def test_what_conformance_and_lab_go_through_is_closed_to_others(secured: str) -> None:
-    with door_to(AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN})) as (address, world):
-        with Connection(address) as nobody, pytest.raises(ConnectionClosed):
+    with single_node(AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN})) as (address, world):
+        with RawConnection(address) as nobody, pytest.raises(ConnectionClosed):
             nobody.ask(MetadataRequest(topics=[]), 1)
-        with Connection(address, world=world) as own, own.another() as second:
+        with RawConnection(address, world=world) as own, own.another() as second:
             assert second.ask(MetadataRequest(topics=[]), 1).brokers
 
 

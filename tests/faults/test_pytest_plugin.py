@@ -11,7 +11,7 @@ import pytest
 import oncelog
 from oncelog.conformance.raw.group_members import stable_alone
 from oncelog.conformance.raw.transactional_producer import find_coordinator
-from oncelog.conformance.raw.wire import GROUP, TRANSACTION, Connection
+from oncelog.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.testing.brokers import Embedded, ExistingCluster
 
@@ -157,7 +157,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_p
 def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
     """A disk that a test has filled would refuse every transactional id of the next one."""
     with Embedded({}) as shared:
-        with Connection(shared.bootstrap_servers) as client:
+        with RawConnection(shared.bootstrap_servers) as client:
             find_coordinator(client, "x", TRANSACTION)
             with shared.faults.full_disk():
                 request = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
@@ -165,7 +165,7 @@ def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
         for break_it in (lambda: None, shared.stop):
             break_it()
             shared.clean()
-            with Connection(shared.bootstrap_servers) as client:
+            with RawConnection(shared.bootstrap_servers) as client:
                 find_coordinator(client, "x", TRANSACTION)
                 assert client.ask(request, 2).error_code == 0
 
@@ -211,7 +211,7 @@ def test_a_cluster_that_is_there_says_what_it_lacks() -> None:
 
 
 def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
-    with Embedded({}) as shared, Connection(shared.bootstrap_servers) as client:
+    with Embedded({}) as shared, RawConnection(shared.bootstrap_servers) as client:
         find_coordinator(client, "g", GROUP)
         stable_alone(client, "g")
         shared.clean()

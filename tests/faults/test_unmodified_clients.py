@@ -190,7 +190,7 @@ REQUESTS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("fault", REQUESTS)
-def test_an_idempotent_producer_bears_it(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
+def test_an_idempotent_producer_survives_it(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
     client = kind(broker.bootstrap_servers)
     client.send(b"0")
     with getattr(broker.faults, fault)(api="Produce", **REQUESTS[fault]) as made:

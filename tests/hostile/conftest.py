@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from tests.support.crash_rounds.node import ServeProcess
 
 
@@ -19,8 +19,8 @@ class Node(ServeProcess):
         super().__init__(folder, settings)
         self._topics = 0
 
-    def connect(self, *, timeout_s: float = 60) -> Connection:
-        return Connection(self.bootstrap_servers, timeout_s=timeout_s)
+    def connect(self, *, timeout_s: float = 60) -> RawConnection:
+        return RawConnection(self.bootstrap_servers, timeout_s=timeout_s)
 
     def memory_bytes(self) -> int:
         """How much of the machine's memory the process uses."""

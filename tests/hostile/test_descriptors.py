@@ -9,7 +9,7 @@ import pytest
 
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from tests.hostile.conftest import Node
 
 PARTITIONS = 20
@@ -66,7 +66,7 @@ def test_new_clients_are_served_beside_a_produce_to_more_partitions_than_descrip
 
 def check_all_read(node: Node, refused: list[int]) -> None:
     """Every acknowledged record exists, and none twice."""
-    with Connection(node.bootstrap_servers) as client:
+    with RawConnection(node.bootstrap_servers) as client:
         for index, error in enumerate(refused):
             values = client.read_committed("t", partition=index)
             wanted = [b"before"] * (index == 0) + [b"scarce"] * (error == NONE) + [b"after"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import oncelog
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.hostile.conftest import Node
 from tests.security.certificates import Authority
@@ -20,7 +20,7 @@ MB = 1024 * 1024
 
 
 @contextlib.contextmanager
-def dripping(*connections: Connection, drop: bytes = b"\0") -> Iterator[None]:
+def dripping(*connections: RawConnection, drop: bytes = b"\0") -> Iterator[None]:
     """Sends a byte on each, twice a second; what a connection that no longer exists thinks of it does not matter."""
     done = threading.Event()
 
@@ -58,7 +58,7 @@ def test_requests_that_drip_make_room_for_those_that_go_on(tmp_path: Path) -> No
         node.close()
 
 
-def closed(connection: Connection) -> bool:
+def closed(connection: RawConnection) -> bool:
     try:
         while True:
             connection.receive_frame()
@@ -80,10 +80,10 @@ def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
 
 def test_a_login_that_drips_ends() -> None:
     with oncelog_side({"connections.max.idle.ms": "1500"}) as side:
-        with Connection(side.asking_servers, timeout_s=120) as slow, dripping(slow):
+        with RawConnection(side.asking_servers, timeout_s=120) as slow, dripping(slow):
             slow.send_bytes(struct.pack(">i", 500_000))
             assert closed(slow)
-        with Connection(side.asking_servers, timeout_s=120) as halting:
+        with RawConnection(side.asking_servers, timeout_s=120) as halting:
             assert halting.ask(SaslHandshakeRequest("PLAIN"), 1).error_code == 0
             with dripping(halting):  # whole tokens, so to speak: the frame is a short one
                 halting.send_bytes(struct.pack(">i", 64))
@@ -101,7 +101,7 @@ def test_a_tls_handshake_that_drips_ends(tmp_path: Path) -> None:
     hello = b"\x16\x03\x01\x10\x00\x01\x00\x0f\xfc\x03\x03"  # a ClientHello of 4 KB begins
     with (
         oncelog.Broker(settings=settings) as broker,
-        Connection(broker.bootstrap_servers, timeout_s=120) as slow,
+        RawConnection(broker.bootstrap_servers, timeout_s=120) as slow,
         dripping(slow),
     ):
         slow.send_bytes(hello)

@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
+from oncelog.conformance.raw.bodies import RawFetchPosition
 from oncelog.conformance.raw.wire import ConnectionClosed
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
@@ -100,7 +100,7 @@ def test_expressions_that_would_never_end_are_answered_and_a_stop_is_honoured(tm
 def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(node: Node) -> None:
     with node.connect() as reader, node.connect() as writer:
         reader.create_topic("wide", partitions=40)
-        positions = {("wide", index): Position(0, MB) for index in range(40)}
+        positions = {("wide", index): RawFetchPosition(0, MB) for index in range(40)}
         waiting = reader.send_fetch(positions, max_wait_ms=60_000, min_bytes=300)
         for index in (3, 17, 39, 3):
             assert writer.produce("wide", batch(b"v" * 30), index).error == 0

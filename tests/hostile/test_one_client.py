@@ -12,8 +12,8 @@ import zstandard
 
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
@@ -105,7 +105,7 @@ def test_names_too_long_for_the_answer_end_their_own_connection(node: Node) -> N
     name = "n" * 32_760
     bystander = node.connect()
     bystander.create_topic("long-names")
-    waiting = bystander.send_fetch({("long-names", 0): Position(0, MB)}, max_wait_ms=60_000, min_bytes=1)
+    waiting = bystander.send_fetch({("long-names", 0): RawFetchPosition(0, MB)}, max_wait_ms=60_000, min_bytes=1)
     resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
     for request, version in (
         (DescribeConfigsRequest(resources=[resource]), 1),
@@ -147,7 +147,7 @@ def test_peer_that_never_reads_is_closed_when_it_is_idle_and_holds_up_no_stop(tm
             assert writer.produce("t", batch(bytes(12 * MB))).error == 0
         deaf = node.connect()
         for _ in range(4):
-            deaf.send_fetch({("t", 0): Position(0, 16 * MB)}, max_bytes=16 * MB)
+            deaf.send_fetch({("t", 0): RawFetchPosition(0, 16 * MB)}, max_bytes=16 * MB)
 
         eventually(lambda: established(node, deaf) == 0)
         node.check_neighbour()
@@ -155,7 +155,7 @@ def test_peer_that_never_reads_is_closed_when_it_is_idle_and_holds_up_no_stop(tm
         node.close()
 
 
-def established(node: Node, connection: Connection) -> int:
+def established(node: Node, connection: RawConnection) -> int:
     """How many sockets the broker has towards this peer."""
     port = connection._socket.getsockname()[1]
     lines = Path(f"/proc/{node.pid}/net/tcp").read_text().splitlines()[1:]
@@ -194,7 +194,7 @@ def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Pat
         writer.create_topic("t", max_message_bytes=16 * MB)
         assert writer.produce("t", batch(bytes(12 * MB))).error == 0
         deaf = node.connect()
-        deaf.send_fetch({("t", 0): Position(0, 16 * MB)}, max_bytes=16 * MB)
+        deaf.send_fetch({("t", 0): RawFetchPosition(0, 16 * MB)}, max_bytes=16 * MB)
         assert len(deaf._exactly(100)) == 100
         writer.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
         eventually(lambda: not list((tmp_path / "data").glob("t-0*")))

@@ -15,7 +15,7 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.runner import CheckOutcome, run
 from oncelog.lab import flows
-from oncelog.lab.stage import LabError
+from oncelog.lab.testbed import LabError
 from oncelog.protocol.api_keys import ApiKey
 from tests.client.reading import values
 from tests.conformance.test_command import open_on
@@ -135,13 +135,13 @@ def test_each_flow_keeps_its_promises(kafka: ApacheKafka, request: pytest.Fixtur
     wanted = [flow for name, flow in flows.FLOWS.items() if name not in NEED_OUR_BROKER]
     for flow in wanted:
         try:
-            story = flows.run(flow, config)
+            trace = flows.run(flow, config)
         except LabError as error:
             if "this cluster cannot show it" not in str(error):
                 raise
         else:
             shown += 1
-            assert [promise.text for promise in story.promises if not promise.held] == []
+            assert [promise.text for promise in trace.promises if not promise.held] == []
     assert shown
     tell(request, f"yes, {shown} of {len(wanted)}")
 

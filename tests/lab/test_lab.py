@@ -18,8 +18,8 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.lab.diagram import PHONE, WIDE, draw
 from oncelog.lab.flows import FLOWS, run
 from oncelog.lab.page import render
-from oncelog.lab.stage import LabError, Stage
-from oncelog.lab.story import Promise, Story, StoryEntry, StoryEvent, StoryFate, StoryKind, as_lines
+from oncelog.lab.testbed import LabError, Testbed
+from oncelog.lab.trace import Promise, Trace, TraceBatch, TraceDelivery, TraceEvent, TraceKind, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.support.older_broker import older_broker
@@ -36,19 +36,19 @@ def settings_for(address: str) -> AdminConfig:
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_a_flow_on_a_broker_of_its_own(name: str) -> None:
-    story = run(FLOWS[name])
-    assert story.promises
-    assert [promise.text for promise in story.promises if not promise.held] == []
+    trace = run(FLOWS[name])
+    assert trace.promises
+    assert [promise.text for promise in trace.promises if not promise.held] == []
 
 
 @pytest.mark.parametrize("name", sorted(FLOWS.keys() - NEEDS_OUR_BROKER))
 def test_a_flow_on_a_cluster(broker: RunningBroker, name: str) -> None:
-    story = run(FLOWS[name], settings_for(broker.bootstrap_servers))
-    assert [promise.text for promise in story.promises if not promise.held] == []
+    trace = run(FLOWS[name], settings_for(broker.bootstrap_servers))
+    assert [promise.text for promise in trace.promises if not promise.held] == []
     with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         deadline = time.monotonic() + 60  # a broker of Apache Kafka may learn of a deletion after its answer
-        while story.topic in admin.list_topics():
-            assert time.monotonic() < deadline, f"{story.topic} is still there"
+        while trace.topic in admin.list_topics():
+            assert time.monotonic() < deadline, f"{trace.topic} is still there"
             time.sleep(0.1)
 
 
@@ -81,7 +81,7 @@ def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path
         with pytest.raises(LabError, match="does not offer DescribeTransactions; Apache Kafka supports it since"):
             run(FLOWS["commit"], settings_for(broker.bootstrap_servers))
     assert told.code == 0
-    shown = [story["flow"] for story in told.json["flows"]]
+    shown = [trace["flow"] for trace in told.json["flows"]]
     assert shown == ["acknowledged", "acks-lost", "batch-lost", "cache-overrun", "new-pid"]
     left_out = told.err.splitlines()
     assert {line.split()[0] for line in left_out if "is left out" in line} == FLOWS.keys() - set(shown)
@@ -89,15 +89,15 @@ def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path
 
 def test_a_broker_that_has_no_setting_for_verification_is_not_said_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
     """Apache Kafka before 3.6."""
-    monkeypatch.setattr(Stage, "setting_of_broker", lambda *_: None)
+    monkeypatch.setattr(Testbed, "setting_of_broker", lambda *_: None)
     assert run(FLOWS["hanging"]).held
 
 
 @pytest.mark.parametrize("name", ["acks-lost", "cache-overrun", "zombie"])
 def test_a_flow_on_several_nodes(name: str) -> None:
     with oncelog.Broker(nodes=3) as three:
-        story = run(FLOWS[name], settings_for(three.bootstrap_servers))
-    assert [promise.text for promise in story.promises if not promise.held] == []
+        trace = run(FLOWS[name], settings_for(three.bootstrap_servers))
+    assert [promise.text for promise in trace.promises if not promise.held] == []
 
 
 def test_a_flow_behind_a_login() -> None:
@@ -115,15 +115,15 @@ def test_a_flow_behind_a_login() -> None:
 
 
 def test_a_duplicate_has_the_sequence_and_the_offset_of_its_first_time() -> None:
-    story = run(FLOWS["acks-lost"])
-    sent = [event for event in story.events if event.text.startswith("Produce b")]
+    trace = run(FLOWS["acks-lost"])
+    sent = [event for event in trace.events if event.text.startswith("Produce b")]
     answers = [
-        event for event in story.events if event.kind is StoryKind.ANSWER and event.fields.get("base_offset") == 1
+        event for event in trace.events if event.kind is TraceKind.ANSWER and event.fields.get("base_offset") == 1
     ]
     assert len({tuple(sorted((name, str(value)) for name, value in event.fields.items())) for event in sent}) == 1
     assert [(event.fate, event.fields.get("duplicate")) for event in answers] == [
-        (StoryFate.LOST, None),
-        (StoryFate.ARRIVED, True),
+        (TraceDelivery.LOST, None),
+        (TraceDelivery.ARRIVED, True),
     ]
 
 
@@ -143,14 +143,14 @@ def test_the_drawings_of_the_docs_are_current(name: str) -> None:
 # --- drawing
 
 
-def story_of(*events: StoryEvent, promises: tuple[Promise, ...] = ()) -> Story:
-    entry = StoryEntry(0, 1, "committed", 7, 0, 0, ("<a>", "b"), None)
+def story_of(*events: TraceEvent, promises: tuple[Promise, ...] = ()) -> Trace:
+    entry = TraceBatch(0, 1, "committed", 7, 0, 0, ("<a>", "b"), None)
     lanes = ["producer", "broker"]
-    return Story("made-up", "Made & up", "Nothing.", "here", "orders", lanes, list(events), [entry], [*promises], {})
+    return Trace("made-up", "Made & up", "Nothing.", "here", "orders", lanes, list(events), [entry], [*promises], {})
 
 
-LOST = StoryEvent(StoryKind.REQUEST, "producer", "broker", "Produce <a>", StoryFate.LOST)
-NOTE = StoryEvent(StoryKind.NOTE, "producer", "producer", "long " * 60)
+LOST = TraceEvent(TraceKind.REQUEST, "producer", "broker", "Produce <a>", TraceDelivery.LOST)
+NOTE = TraceEvent(TraceKind.NOTE, "producer", "producer", "long " * 60)
 
 
 @pytest.mark.parametrize("layout", [WIDE, PHONE])

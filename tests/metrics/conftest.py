@@ -12,7 +12,7 @@ import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.security.test_quotas import set_quota
@@ -24,7 +24,7 @@ class Busy(NamedTuple):
     """A broker, and a connection that stays open."""
 
     broker: oncelog.Broker
-    connection: Connection
+    connection: RawConnection
 
     @property
     def metrics(self) -> object:
@@ -39,7 +39,10 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
             admin.create_topics([NewTopic("orders", num_partitions=1), NewTopic("gone", num_partitions=1)])
-        with Connection(servers) as connection, Producer(bootstrap_servers=servers, transactional_id="hangs") as hangs:
+        with (
+            RawConnection(servers) as connection,
+            Producer(bootstrap_servers=servers, transactional_id="hangs") as hangs,
+        ):
             _write(connection)
             with Producer(bootstrap_servers=servers, transactional_id="orders-1") as producer:
                 with producer.transaction():
@@ -66,7 +69,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
             yield Busy(broker, connection)
 
 
-def _write(connection: Connection) -> None:
+def _write(connection: RawConnection) -> None:
     """Three records of an idempotent producer, one of them sent twice, one record that is fenced, and one that is
     corrupt.
     """

@@ -16,7 +16,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import HealthVerdict
 from oncelog.server.disk.os_disk import OsFile
@@ -41,7 +41,10 @@ def ask(broker: oncelog.Broker, request: bytes) -> bytes:
 
 def fill(broker: oncelog.Broker, topics: tuple[str, ...]) -> None:
     """Topics of one partition with one record."""
-    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin, Connection(broker.bootstrap_servers) as connection:
+    with (
+        Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+        RawConnection(broker.bootstrap_servers) as connection,
+    ):
         admin.create_topics([NewTopic(topic, num_partitions=1) for topic in topics])
         for topic in topics:
             assert connection.produce(topic, batch(b"v")).error == 0
@@ -113,7 +116,10 @@ def test_a_restart_serves_on_the_same_address_and_a_stop_frees_it(tmp_path: Path
 def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker, Connection(broker.bootstrap_servers) as connection:
+    with (
+        oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker,
+        RawConnection(broker.bootstrap_servers) as connection,
+    ):
         fill(broker, ("sound", "broken"))
         write = OsFile.append
 

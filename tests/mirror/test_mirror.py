@@ -20,7 +20,7 @@ from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.transactional_producer import new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.mirror.mirror_errors import MirrorRefused
 from oncelog.mirror.mirrored_topics import Selection
 from oncelog.mirror.run import Mirror
@@ -374,7 +374,7 @@ def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None
 
 def hang_in_the_first_of_two(made: Clusters) -> int:
     """A producer with an open transaction in partition 0 that no coordinator knows, and an ended one in partition 1."""
-    with Connection(made.addresses[0]) as connection:
+    with RawConnection(made.addresses[0]) as connection:
         pid = new_pid(connection)
         for name in made.names:
             data = batch(b"hangs", pid=pid, epoch=0, sequence=0, attributes=TRANSACTIONAL)

@@ -18,8 +18,8 @@ import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.protocol.generated.offset_commit_request import (
@@ -52,8 +52,8 @@ def others(broker: oncelog.Broker, topic: str = "t") -> list[int]:
     return [node.node_id for node in broker.nodes if node.node_id != leader]
 
 
-def to_leader(broker: oncelog.Broker, topic: str = "t") -> Connection:
-    return Connection(broker.node(broker.leader(topic, 0)).bootstrap_servers)
+def to_leader(broker: oncelog.Broker, topic: str = "t") -> RawConnection:
+    return RawConnection(broker.node(broker.leader(topic, 0)).bootstrap_servers)
 
 
 def one(value: bytes) -> bytes:
@@ -78,7 +78,7 @@ def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
 
 def test_who_does_not_lead_says_so(broker: oncelog.Broker) -> None:
     make_topic(broker)
-    with to_leader(broker) as leader, Connection(broker.node(others(broker)[0]).bootstrap_servers) as follower:
+    with to_leader(broker) as leader, RawConnection(broker.node(others(broker)[0]).bootstrap_servers) as follower:
         assert leader.produce("t", one(b"a")).error == 0
         assert follower.produce("t", one(b"b")).error == NOT_LEADER
         assert follower.fetch("t").error == NOT_LEADER
@@ -95,7 +95,7 @@ def test_leader_epochs_tell_old_leaders_from_new_ones(broker: oncelog.Broker) ->
     with to_leader(broker) as leader:
 
         def error(epoch: int) -> int:
-            return leader.fetch_all({("t", 0): Position(0, leader_epoch=epoch)}).partitions["t", 0].error
+            return leader.fetch_all({("t", 0): RawFetchPosition(0, leader_epoch=epoch)}).partitions["t", 0].error
 
         assert error(before) == FENCED_LEADER_EPOCH
         assert error(after + 1) == UNKNOWN_LEADER_EPOCH
@@ -154,7 +154,7 @@ def test_without_unclean_elections_the_last_one_in_sync_is_waited_for(broker: on
     leader, (first, second) = broker.leader("t", 0), others(broker)
     broker.node(first).stop()
     broker.node(second).stop()
-    with Connection(broker.node(leader).bootstrap_servers) as connection:
+    with RawConnection(broker.node(leader).bootstrap_servers) as connection:
         assert connection.produce("t", one(b"only here"), acks=-1).error == 0
     broker.node(leader).stop()
     broker.node(first).start()
@@ -326,7 +326,7 @@ def test_commits_of_one_connection_are_refused_once_another_node_coordinates(bro
     """Those that differ only in their offset from the one before take a shorter path."""
     make_topic(broker)
     first = broker.coordinator(group="g")
-    with Connection(broker.node(first).bootstrap_servers) as connection:
+    with RawConnection(broker.node(first).bootstrap_servers) as connection:
 
         def commit(offset: int) -> int:
             topic = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, offset, -1, "")])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import oncelog
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
@@ -55,9 +55,9 @@ class Side:
         self.name = name
         self.open_servers = open_servers
         self.asking_servers = asking_servers
-        self.admin = Connection(open_servers)
+        self.admin = RawConnection(open_servers)
 
-    def connect(self, user: str) -> Connection:
+    def connect(self, user: str) -> RawConnection:
         """A connection that has logged in."""
         return logged_in(self.asking_servers, user, PASSWORD)
 
@@ -88,8 +88,8 @@ class Side:
         }
 
 
-def logged_in(servers: str, user: str, password: str) -> Connection:
-    connection = Connection(servers)
+def logged_in(servers: str, user: str, password: str) -> RawConnection:
+    connection = RawConnection(servers)
     assert connection.ask(SaslHandshakeRequest("PLAIN"), 1).error_code == 0
     answer = connection.ask(SaslAuthenticateRequest(f"\0{user}\0{password}".encode()), 2)
     assert answer.error_code == 0, answer

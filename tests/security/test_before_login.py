@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.create_topics_response import CreateTopicsResponse
@@ -48,7 +48,7 @@ def side() -> Iterator[Side]:
         yield found
 
 
-def answers_until_closed(connection: Connection) -> list[bytes]:
+def answers_until_closed(connection: RawConnection) -> list[bytes]:
     found: list[bytes] = []
     with contextlib.suppress(ConnectionClosed):
         while True:
@@ -81,7 +81,7 @@ def answers_until_closed(connection: Connection) -> list[bytes]:
     ],
 )
 def test_no_request_gets_past_the_login(side: Side, sent: list[bytes]) -> None:
-    with Connection(side.asking_servers) as hostile:
+    with RawConnection(side.asking_servers) as hostile:
         with contextlib.suppress(ConnectionClosed):
             hostile.send_bytes(b"".join(sent))
         answers = answers_until_closed(hostile)
@@ -96,7 +96,7 @@ def test_no_request_gets_past_the_login(side: Side, sent: list[bytes]) -> None:
 @pytest.mark.parametrize("sent", [[HELLO, RIGHT], [VERSIONS, HELLO, RIGHT], [HELLO_BARE, RIGHT_BARE]])
 def test_what_is_sent_together_with_a_good_login_is_served(side: Side, sent: list[bytes]) -> None:
     asked = frame(MetadataRequest([MetadataRequestTopic(name="sneaked")], False), 9)
-    with Connection(side.asking_servers) as honest:
+    with RawConnection(side.asking_servers) as honest:
         honest.send_bytes(b"".join([*sent, asked]))
         for _ in sent:
             honest.receive_frame()

@@ -10,8 +10,8 @@ import pytest
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side
@@ -29,7 +29,7 @@ def allow(kind: Kind, name: str, operation: Operation) -> Rule:
     return Rule(kind, name, PatternType.LITERAL, "User:alice", "*", operation, Permission.ALLOW)
 
 
-def member_of(connection: Connection, group: str, regex: str) -> Any:
+def member_of(connection: RawConnection, group: str, regex: str) -> Any:
     """The answer that assigns something to the only member of ``group``."""
     find = FindCoordinatorRequest(key="", key_type=0, coordinator_keys=[group])
     connection.ask_until(find, 4, lambda answer: answer.coordinators[0].error_code == 0)
@@ -68,5 +68,5 @@ def test_a_fetch_of_hidden_topics_does_not_tell_whether_they_exist_by_its_wait(s
     side.set_rules(allow(Kind.TOPIC, "wait-seen", Operation.READ))
     with side.connect("alice") as alice:
         for name in ("wait-hidden", "wait-absent"):
-            answer = alice.fetch_all({(name, 0): Position(0)}, max_wait_ms=60_000, min_bytes=1)
+            answer = alice.fetch_all({(name, 0): RawFetchPosition(0)}, max_wait_ms=60_000, min_bytes=1)
             assert answer.partitions[name, 0].error == TOPIC_AUTHORIZATION_FAILED

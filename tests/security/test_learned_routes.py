@@ -16,7 +16,7 @@ from oncelog.acls import Operation, PatternType, Permission
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.bodies import produce_body
-from oncelog.conformance.raw.wire import PRODUCE, Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import PRODUCE, ConnectionClosed, RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -52,7 +52,7 @@ def side() -> Iterator[Side]:
         yield found
 
 
-def writer(side: Side, topic: str, *, user: str = "alice", version: int = 11, acks: int = -1) -> Connection:
+def writer(side: Side, topic: str, *, user: str = "alice", version: int = 11, acks: int = -1) -> RawConnection:
     """A connection that may write to ``topic``, has done so, and has learned its route."""
     topic_id = side.admin.create_topic(topic)
     side.set_rules(allow(user, Kind.TOPIC, topic, Operation.WRITE))
@@ -66,7 +66,7 @@ def writer(side: Side, topic: str, *, user: str = "alice", version: int = 11, ac
 
 
 def errors_of(
-    connection: Connection, topic: str | bytes, records: bytes, *, version: int = 11, count: int = 3
+    connection: RawConnection, topic: str | bytes, records: bytes, *, version: int = 11, count: int = 3
 ) -> set[int]:
     """The answers to requests that are all sent before one is read."""
     sent = [connection.send_produce({(topic, 0): records}, version=version) for _ in range(count)]
@@ -215,7 +215,7 @@ def test_a_session_that_has_ended_writes_no_more() -> None:
         assert 2 + written <= len(values(side, "ended")) < 2 + written + 3
 
 
-def write_until_closed(connection: Connection, topic: str) -> int:
+def write_until_closed(connection: RawConnection, topic: str) -> int:
     """How many requests were answered, all without an error, before the broker ended the connection."""
     answered = 0
     while True:

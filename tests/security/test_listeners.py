@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
@@ -119,14 +119,14 @@ def _exchange(wrapped: ssl.SSLSocket) -> None:
 
 
 def test_nothing_passes_before_the_login(broker: oncelog.Broker) -> None:
-    with Connection(str(broker.addresses["SASL_PLAINTEXT"])) as connection, pytest.raises(ConnectionClosed):
+    with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection, pytest.raises(ConnectionClosed):
         connection.ask(MetadataRequest([], False), 9)
 
 
 def test_a_wrong_password_is_told_and_logged_without_it(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Connection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
+    with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
         connection.ask(SaslHandshakeRequest("PLAIN"), 1)
         answer = connection.ask(SaslAuthenticateRequest(b"\0alice\0not-the-password"), 2)
         assert (answer.error_code, answer.error_message) == (58, "Authentication failed: Invalid username or password")
@@ -138,13 +138,13 @@ def test_a_wrong_password_is_told_and_logged_without_it(
 
 
 def test_an_unknown_mechanism_is_answered_with_those_there_are(broker: oncelog.Broker) -> None:
-    with Connection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
+    with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
         answer = connection.ask(SaslHandshakeRequest("GSSAPI"), 1)
         assert (answer.error_code, answer.mechanisms) == (33, ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 
 
 def test_a_session_has_the_lifetime_that_is_set(broker: oncelog.Broker) -> None:
-    with Connection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
+    with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:
         connection.ask(SaslHandshakeRequest("PLAIN"), 1)
         answer = connection.ask(SaslAuthenticateRequest(f"\0alice\0{PASSWORD}".encode()), 2)
         assert (answer.error_code, answer.session_lifetime_ms) == (0, 60_000)

@@ -14,7 +14,7 @@ import pytest
 import oncelog
 from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
@@ -57,7 +57,7 @@ def alter(
 ) -> tuple[int, str | None]:
     changes = [AlterableConfig(key, 0, value) for key, value in values.items()]
     changes += [AlterableConfig(key, 1, None) for key in delete]
-    with Connection(servers) as admin:
+    with RawConnection(servers) as admin:
         answer = admin.ask(IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, name, changes)], False), 1)
         (response,) = answer.responses
         return response.error_code, response.error_message
@@ -70,14 +70,14 @@ def accepted(servers: str, values: Mapping[str, str], *, delete: Sequence[str] =
 def answers(servers: str) -> bool:
     """Whether a connection is accepted and served."""
     try:
-        with Connection(servers) as client:
+        with RawConnection(servers) as client:
             return bool(client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0)
     except (ConnectionClosed, OSError):
         return False
 
 
 def served_brokers(servers: str) -> list[tuple[str, int]]:
-    with Connection(servers) as client:
+    with RawConnection(servers) as client:
         return [(broker.host, broker.port) for broker in client.ask(MetadataRequest([], False), 9).brokers]
 
 
@@ -96,7 +96,7 @@ def test_a_listener_comes_and_goes_with_its_connections(side: Side) -> None:
     accepted(side.open_servers, {"listeners": with_it, "listener.security.protocol.map": PROTOCOLS})
     eventually(lambda: answers(extra))
     assert served_brokers(extra) == [("127.0.0.1", port)], "it tells clients of itself"
-    with Connection(extra) as client, side.connect("alice") as other:
+    with RawConnection(extra) as client, side.connect("alice") as other:
         assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
         accepted(side.open_servers, {"listeners": both(side)})
         with pytest.raises((ConnectionClosed, OSError)):
@@ -115,7 +115,7 @@ def test_the_setting_taken_back_brings_the_first_listeners_back(side: Side) -> N
 
 def test_a_listener_that_cannot_be_is_refused_and_changes_nothing(side: Side, tmp_path: Path) -> None:
     protocols = {"listener.security.protocol.map": PROTOCOLS}
-    with Connection(side.open_servers) as client:
+    with RawConnection(side.open_servers) as client:
         for listeners, words in (
             ("nonsense", "nonsense"),
             (f"{both(side)},EXTRA://{side.open_servers}", "different port"),
@@ -191,7 +191,7 @@ def test_a_listener_set_while_it_ran_is_there_after_a_restart(tmp_path: Path) ->
 
 
 def mechanisms(side: Side) -> list[str]:
-    with Connection(side.asking_servers) as client:
+    with RawConnection(side.asking_servers) as client:
         found: list[str] = client.ask(SaslHandshakeRequest("NONE"), 1).mechanisms
         return found
 
@@ -254,7 +254,7 @@ def test_a_listener_has_connections_at_most_of_its_own(side: Side) -> None:
 def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None:
     rate = "listener.name.clients.max.connection.creation.rate"
     accepted(side.open_servers, {rate: "0"})
-    with Connection(side.asking_servers, timeout_s=0.2) as late:
+    with RawConnection(side.asking_servers, timeout_s=0.2) as late:
         with pytest.raises(TimeoutError):
             late.ask(ApiVersionsRequest("test", "1"), 3)
         assert answers(side.open_servers), "the other listener has no such limit"
@@ -310,7 +310,7 @@ def test_listeners_that_change_while_the_broker_stops_are_opened_by_the_next_sta
     }
     broker = oncelog.Broker(tmp_path, settings={"listeners": f"PLAINTEXT://127.0.0.1:{given}"})
     with broker:
-        with Connection(f"127.0.0.1:{given}") as admin:
+        with RawConnection(f"127.0.0.1:{given}") as admin:
             admin.create_topic("t")
             goes_on.clear()
             values = [AlterableConfig(key, 0, value) for key, value in changed.items()]

@@ -14,7 +14,7 @@ from cryptography import x509
 import oncelog
 from oncelog.config import BrokerConfig
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.settings import properties
@@ -48,7 +48,7 @@ class Seen(NamedTuple):
 
 def seen(broker: oncelog.Broker, world: World, shown: Identity | None, newest: ssl.TLSVersion) -> Seen | None:
     """What a client with or without a certificate sees; None if it is not served."""
-    with Connection(str(broker.addresses["TLS"])) as client:
+    with RawConnection(str(broker.addresses["TLS"])) as client:
         try:
             encrypt(client, world, shown, newest)
             client.ask(ApiVersionsRequest("test", "1"), 3)
@@ -61,7 +61,7 @@ def seen(broker: oncelog.Broker, world: World, shown: Identity | None, newest: s
         return Seen(x509.load_der_x509_certificate(certificate).serial_number, encrypted.version(), cipher[0])
 
 
-def encrypt(client: Connection, world: World, shown: Identity | None, newest: ssl.TLSVersion) -> None:
+def encrypt(client: RawConnection, world: World, shown: Identity | None, newest: ssl.TLSVersion) -> None:
     context = ssl.create_default_context(cafile=str(world.authority.certificate))
     context.maximum_version = newest
     if shown is not None:
@@ -223,7 +223,7 @@ def test_a_change_acts_on_the_next_connection_and_can_be_taken_back(name: str, w
 
 
 def test_connections_that_are_there_go_on(world: World) -> None:
-    with running(stored(world.first)) as broker, Connection(str(broker.addresses["TLS"])) as client:
+    with running(stored(world.first)) as broker, RawConnection(str(broker.addresses["TLS"])) as client:
         encrypt(client, world, None, ssl.TLSVersion.TLSv1_3)
         assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
         accepted(broker.bootstrap_servers, of_listener({"ssl.client.auth": "required"}))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.registry import SERVED
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -83,7 +83,7 @@ def sides(request: pytest.FixtureRequest) -> Iterator[tuple[Side, Side]]:
 def answers(side: Side, frames: Sequence[bytes]) -> list[bytes | str]:
     """Each answer, and whether the connection ends."""
     found: list[bytes | str] = []
-    with Connection(side.asking_servers) as connection:
+    with RawConnection(side.asking_servers) as connection:
         try:
             for sent in frames:
                 connection.send_bytes(sent)

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -33,7 +33,7 @@ def side(request: pytest.FixtureRequest) -> Iterator[Side]:
 
 
 @pytest.fixture
-def slow(side: Side) -> Iterator[Connection]:
+def slow(side: Side) -> Iterator[RawConnection]:
     """A connection whose client id has used up its quota: a partition an hour.
 
     The first request takes more than has accumulated, and is let through.
@@ -46,24 +46,24 @@ def slow(side: Side) -> Iterator[Connection]:
 
     def is_refused() -> bool:
         """Kafka's broker learns of the quota a moment later."""
-        with Connection(side.open_servers, client_id=client_id) as client:
+        with RawConnection(side.open_servers, client_id=client_id) as client:
             topic = CreatableTopic("tried", 50, 1)
             answer = client.ask(CreateTopicsRequest([topic], 5000, validate_only=True), 7)
             return bool(answer.topics[0].error_code == QUOTA_EXCEEDED)
 
     eventually(is_refused)
-    with Connection(side.open_servers, client_id=client_id) as client:
+    with RawConnection(side.open_servers, client_id=client_id) as client:
         yield client
 
 
-def test_a_topic_over_the_quota_is_refused_and_its_client_waits(side: Side, slow: Connection) -> None:
+def test_a_topic_over_the_quota_is_refused_and_its_client_waits(side: Side, slow: RawConnection) -> None:
     answer = slow.ask(CreateTopicsRequest([CreatableTopic("refused", 3, 1)], 5000), 7)
     (topic,) = answer.topics
     assert (topic.error_code, topic.error_message) == (QUOTA_EXCEEDED, None)
     assert answer.throttle_time_ms > 0
 
 
-def test_partitions_over_the_quota_are_refused(side: Side, slow: Connection) -> None:
+def test_partitions_over_the_quota_are_refused(side: Side, slow: RawConnection) -> None:
     side.admin.create_topic("grows")
     answer = slow.ask(CreatePartitionsRequest([CreatePartitionsTopic("grows", 3, None)], 5000, False), 3)
     (topic,) = answer.results
@@ -71,14 +71,14 @@ def test_partitions_over_the_quota_are_refused(side: Side, slow: Connection) -> 
     assert answer.throttle_time_ms > 0
 
 
-def test_a_deletion_over_the_quota_is_refused(side: Side, slow: Connection) -> None:
+def test_a_deletion_over_the_quota_is_refused(side: Side, slow: RawConnection) -> None:
     side.admin.create_topic("stays")
     answer = slow.ask(DeleteTopicsRequest(topics=[DeleteTopicState("stays")], timeout_ms=5000), 6)
     (topic,) = answer.responses
     assert (topic.error_code, topic.error_message) == (QUOTA_EXCEEDED, None)
 
 
-def test_a_version_that_knows_no_refusal_is_served_and_waits(side: Side, slow: Connection) -> None:
+def test_a_version_that_knows_no_refusal_is_served_and_waits(side: Side, slow: RawConnection) -> None:
     answer = slow.ask(CreateTopicsRequest([CreatableTopic("made", 1, 1)], 5000), 5)
     assert [topic.error_code for topic in answer.topics] == [NONE]
     assert answer.throttle_time_ms > 0

@@ -17,7 +17,7 @@ import pytest
 import oncelog
 from oncelog.broker.login import sasl_gate
 from oncelog.client.blocking import Admin
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import OncelogError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -59,7 +59,7 @@ def broker(caplog: pytest.LogCaptureFixture) -> Iterator[oncelog.Broker]:
 
 
 def plain_login(broker: oncelog.Broker, token: bytes) -> Any:
-    with Connection(str(broker.addresses["SASL_PLAINTEXT"])) as client:
+    with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as client:
         client.ask(SaslHandshakeRequest("PLAIN"), 1)
         return client.ask(SaslAuthenticateRequest(token), 2)
 
@@ -80,7 +80,7 @@ def scram_login(broker: oncelog.Broker, password: str) -> str:
     return ""
 
 
-def set_jaas(client: Connection, value: str) -> Any:
+def set_jaas(client: RawConnection, value: str) -> Any:
     resource = AlterConfigsResource(BROKER, "1", [AlterableConfig(JAAS, 0, value)])
     return client.ask(IncrementalAlterConfigsRequest([resource]), 1)
 
@@ -98,7 +98,7 @@ def test_no_secret_is_in_the_log_or_in_an_answer(
     assert scram_login(broker, FIRST) == ""
     told.append(refused := scram_login(broker, WRONG))
     assert refused
-    with Connection(str(broker.addresses["PLAINTEXT"])) as client:
+    with RawConnection(str(broker.addresses["PLAINTEXT"])) as client:
         for name, iterations, mechanism in (("lea", 4096, 1), ("lea", 1, 1), ("lea", 4096, 9), ("", 4096, 1)):
             upsertion = ScramCredentialUpsertion(name, mechanism, iterations, SALT, SALTED)
             told.append(client.ask(AlterUserScramCredentialsRequest([], [upsertion]), 0))

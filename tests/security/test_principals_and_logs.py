@@ -18,7 +18,7 @@ from oncelog.broker.login import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -177,9 +177,9 @@ def test_an_exception_in_a_login_ends_its_connection_alone(
     }
     with oncelog.Broker(settings=settings) as broker:
         asking = str(broker.addresses["SASL_PLAINTEXT"])
-        with Connection(str(broker.addresses["PLAINTEXT"])) as other, Connection(asking) as waiting:
+        with RawConnection(str(broker.addresses["PLAINTEXT"])) as other, RawConnection(asking) as waiting:
             other.ask(MetadataRequest([], False), 9)
-            with monkeypatch.context() as patch, Connection(asking) as victim:
+            with monkeypatch.context() as patch, RawConnection(asking) as victim:
                 patch.setattr(sasl_gate.SaslGate, "_begin", broken)
                 with pytest.raises(ConnectionClosed):
                     victim.ask(SaslHandshakeRequest("SCRAM-SHA-256"), 1)
@@ -202,16 +202,16 @@ RATE, SIZE = 1000, 100_000
 """A quota's bytes per second, and a batch's bytes: many times what a window accumulates."""
 
 
-def as_admin(servers: str) -> Connection:
-    return Connection(servers, login={"sasl.username": "admin", "sasl.password": PASSWORD})
+def as_admin(servers: str) -> RawConnection:
+    return RawConnection(servers, login={"sasl.username": "admin", "sasl.password": PASSWORD})
 
 
-def limit_producer(admin: Connection) -> None:
+def limit_producer(admin: RawConnection) -> None:
     entry = EntryData([EntityData("user", "admin")], [OpData("producer_byte_rate", RATE, False)])
     assert [told.error_code for told in admin.ask(AlterClientQuotasRequest([entry], False), 1).entries] == [0]
 
 
-def produce_throttled_ms(admin: Connection) -> int:
+def produce_throttled_ms(admin: RawConnection) -> int:
     data = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, batch(bytes(SIZE)))])
     answer = admin.ask(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[data]), 9)
     assert answer.responses[0].partition_responses[0].error_code == 0

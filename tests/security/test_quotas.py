@@ -9,7 +9,7 @@ import pytest
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -30,18 +30,18 @@ def broker() -> Iterator[oncelog.Broker]:
 
 def set_quota(broker: oncelog.Broker, kind: str, name: str | None, key: str, value: float | None) -> None:
     operation = OpData(key, value or 0.0, value is None)
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         request = AlterClientQuotasRequest([EntryData([EntityData(kind, name)], [operation])], False)
         assert [entry.error_code for entry in connection.ask(request, 1).entries] == [0]
 
 
 def test_request_percentage_throttles_a_client_and_its_end_frees_it(broker: oncelog.Broker) -> None:
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         assert connection.ask(MetadataRequest(None, False), 9).throttle_time_ms == 0
         set_quota(broker, "user", "ANONYMOUS", "request_percentage", 0.001)
         eventually(lambda: connection.ask(MetadataRequest(None, False), 9).throttle_time_ms > 0)
     set_quota(broker, "user", "ANONYMOUS", "request_percentage", None)
-    with Connection(broker.bootstrap_servers) as connection:
+    with RawConnection(broker.bootstrap_servers) as connection:
         eventually(lambda: connection.ask(MetadataRequest(None, False), 9).throttle_time_ms == 0)
 
 
@@ -52,7 +52,7 @@ SIZE = 1_000_000
 """Bytes per second, and a batch's bytes: more than has accumulated, by 89 s of the rate."""
 
 
-def fetched(client: Connection, topic: str) -> tuple[int, int]:
+def fetched(client: RawConnection, topic: str) -> tuple[int, int]:
     """Bytes of records in the answer, and for how many ms the client is told to wait."""
     partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=2 * SIZE)
     topics = [FetchTopic(topic=topic, partitions=[partition])]
@@ -60,7 +60,7 @@ def fetched(client: Connection, topic: str) -> tuple[int, int]:
     return len(answer.responses[0].partitions[0].records or b""), answer.throttle_time_ms
 
 
-def produced(client: Connection, topic: str) -> int:
+def produced(client: RawConnection, topic: str) -> int:
     """For how many ms the client is told to wait."""
     data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(0, batch(bytes(SIZE)))])
     answer = client.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
@@ -71,14 +71,14 @@ def produced(client: Connection, topic: str) -> int:
 @pytest.mark.parametrize("of", ["consumer", "producer"])
 def test_bytes_over_the_rate_are_waited_for_by_everybody_who_shares_the_quota(broker: oncelog.Broker, of: str) -> None:
     """The delay is exactly what the bytes take at the rate, less what had accumulated."""
-    with Connection(broker.bootstrap_servers) as client:
+    with RawConnection(broker.bootstrap_servers) as client:
         client.create_topic("t")
         assert produced(client, "t") == 0
         assert fetched(client, "t")[1] == 0
     set_quota(broker, "user", "ANONYMOUS", f"{of}_byte_rate", RATE)
 
     def waits() -> int:
-        with Connection(broker.bootstrap_servers) as client:
+        with RawConnection(broker.bootstrap_servers) as client:
             if of == "producer":
                 return produced(client, "t")
             size, wait_ms = fetched(client, "t")
@@ -91,7 +91,7 @@ def test_bytes_over_the_rate_are_waited_for_by_everybody_who_shares_the_quota(br
     second = waits()
     assert first < second <= first + of_one_ms + 100, "another connection waits for both"
     other = "producer" if of == "consumer" else "consumer"
-    with Connection(broker.bootstrap_servers) as client:
+    with RawConnection(broker.bootstrap_servers) as client:
         assert (produced(client, "t") if other == "producer" else fetched(client, "t")[1]) == 0
     set_quota(broker, "user", "ANONYMOUS", f"{of}_byte_rate", None)
     assert waits() == 0
@@ -108,7 +108,7 @@ def on_two_addresses() -> Iterator[oncelog.Broker]:
 
 
 def is_served(servers: str, timeout_s: float = 30) -> bool:
-    with Connection(servers, timeout_s=timeout_s) as client:
+    with RawConnection(servers, timeout_s=timeout_s) as client:
         try:
             return bool(client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0)
         except TimeoutError:
@@ -118,7 +118,7 @@ def is_served(servers: str, timeout_s: float = 30) -> bool:
 def test_connections_of_an_address_over_its_rate_wait_and_others_do_not(on_two_addresses: oncelog.Broker) -> None:
     broker = on_two_addresses
     four, six = str(broker.addresses["PLAINTEXT"]), str(broker.addresses["SIX"])
-    with Connection(four) as admin:
+    with RawConnection(four) as admin:
 
         def set_rate(host: str | None, rate: float | None) -> None:
             operation = OpData("connection_creation_rate", rate or 0.0, rate is None)

@@ -13,7 +13,7 @@ import pytest
 
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from tests.security.requests import ASKS, GROUP, OTHER, TOPIC, TXN_ID, Ask
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side
 
@@ -127,7 +127,7 @@ def shape(answer: Any) -> Any:
     return found | {slot: value for slot, value in deeper.items() if value}
 
 
-def ask(connection: Connection, asked: Ask, topic_id: bytes) -> Any:
+def ask(connection: RawConnection, asked: Ask, topic_id: bytes) -> Any:
     answer = connection.ask(asked.build(topic_id), asked.version)
     for _ in range(100):
         if not LATE & set(_codes(answer)):

@@ -10,8 +10,8 @@ import pytest
 
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
@@ -39,7 +39,7 @@ def side(request: pytest.FixtureRequest) -> Iterator[Side]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unrenewed(side: Side) -> Iterator[Connection]:
+def unrenewed(side: Side) -> Iterator[RawConnection]:
     """Opened before all else, so that its session ends while the other tests run."""
     with side.connect("alice") as connection:
         assert works(connection)
@@ -50,7 +50,7 @@ def plain(user: str, password: str = PASSWORD) -> SaslAuthenticateRequest:
     return SaslAuthenticateRequest(f"\0{user}\0{password}".encode())
 
 
-def works(connection: Connection) -> bool:
+def works(connection: RawConnection) -> bool:
     try:
         connection.ask(MetadataRequest([], False), 9)
     except ConnectionClosed:
@@ -58,12 +58,12 @@ def works(connection: Connection) -> bool:
     return True
 
 
-def renewing(connection: Connection, mechanism: str = "PLAIN") -> None:
+def renewing(connection: RawConnection, mechanism: str = "PLAIN") -> None:
     """Begin the next login."""
     assert connection.ask(SaslHandshakeRequest(mechanism), 1).error_code == 0
 
 
-def lasted_a_second(connection: Connection) -> None:
+def lasted_a_second(connection: RawConnection) -> None:
     """Return when the broker accepts the next login: Kafka's shortest session is a second."""
     end = time.monotonic() + 1.1
     eventually(lambda: works(connection) and time.monotonic() > end)
@@ -131,7 +131,7 @@ def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Sid
     """A waiting fetch, the login, and what follows it, all before the first answer."""
     with side.connect("alice") as connection:
         lasted_a_second(connection)
-        waiting = connection.send_fetch({(topic, 0): Position(0)}, max_wait_ms=300)
+        waiting = connection.send_fetch({(topic, 0): RawFetchPosition(0)}, max_wait_ms=300)
         handshake = connection.send_message(SaslHandshakeRequest("PLAIN"), 1)
         login = connection.send_message(plain("alice"), 2)
         produced = [connection.send_produce({(topic, 0): batch(b"x")}) for _ in range(3)]
@@ -158,5 +158,5 @@ def test_what_comes_behind_a_login_that_fails_is_not_done(side: Side, topic: str
     assert side.admin.list_offset(topic).offset == 1
 
 
-def test_a_session_that_is_not_renewed_is_ended(unrenewed: Connection) -> None:
+def test_a_session_that_is_not_renewed_is_ended(unrenewed: RawConnection) -> None:
     eventually(lambda: not works(unrenewed))

@@ -14,7 +14,7 @@ import pytest
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.process import loop_thread, loops
 from tests.security.certificates import Authority
@@ -53,7 +53,7 @@ def test_records_sent_before_the_end_are_stored(
     context.minimum_version = context.maximum_version = version
     with (
         oncelog.Broker(settings=settings) as broker,
-        Connection(f"127.0.0.1:{broker.addresses['PLAINTEXT'].port}") as reader,
+        RawConnection(f"127.0.0.1:{broker.addresses['PLAINTEXT'].port}") as reader,
     ):
         reader.create_topic("t")
         with socket.create_connection(("127.0.0.1", broker.addresses["SSL"].port)) as client:

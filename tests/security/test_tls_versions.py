@@ -14,8 +14,8 @@ import oncelog
 from oncelog.client.blocking import Producer
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.security.certificates import Authority
 
@@ -76,7 +76,7 @@ def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_w
 def test_a_plain_client_of_an_encrypted_listener_is_told_in_the_log(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Connection(str(broker.addresses["BOTH"])) as client, pytest.raises((ConnectionClosed, OSError)):
+    with RawConnection(str(broker.addresses["BOTH"])) as client, pytest.raises((ConnectionClosed, OSError)):
         client.ask(MetadataRequest([], False), 9)
     eventually(lambda: "the client does not use TLS: set its security.protocol to SSL" in caplog.text)
 
@@ -98,10 +98,10 @@ def test_the_file_itself_is_sent_where_plain_and_never_where_encrypted(
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": authority.issue("files").store,
     }
-    position = {("t", 0): Position(0, 1_000_000)}
+    position = {("t", 0): RawFetchPosition(0, 1_000_000)}
     with oncelog.Broker(tmp_path, settings=settings) as broker:
         plain, encrypted = broker.addresses["PLAINTEXT"], broker.addresses["SSL"]
-        with Connection(str(plain)) as client:
+        with RawConnection(str(plain)) as client:
             client.create_topic("t")
             assert client.produce("t", batch(bytes(500_000))).error == 0
             read = client.fetch_all(position).partitions["t", 0].records
@@ -109,7 +109,7 @@ def test_the_file_itself_is_sent_where_plain_and_never_where_encrypted(
             assert sum(sent) == len(read) > 500_000
         sent.clear()
         context = ssl.create_default_context(cafile=str(authority.certificate))
-        with Connection(str(encrypted)) as client:
+        with RawConnection(str(encrypted)) as client:
             client._socket = context.wrap_socket(client._socket, server_hostname="127.0.0.1")
             assert client.fetch_all(position).partitions["t", 0].records == read
         assert not sent
@@ -126,7 +126,7 @@ def test_records_pass_through_tls_1_2(broker: oncelog.Broker, authority: Authori
     with Producer(**settings) as producer:
         for value in values:
             producer.send_and_wait(unique_name, value)
-    found = Position(0, 2_000_000)
-    with Connection(str(broker.addresses["PLAIN"])) as reader:
+    found = RawFetchPosition(0, 2_000_000)
+    with RawConnection(str(broker.addresses["PLAIN"])) as reader:
         answer = reader.fetch_all({(unique_name, 0): found}).partitions[unique_name, 0]
     assert [record.value for stored in answer.batches for record in stored.records()] == values

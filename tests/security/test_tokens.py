@@ -22,7 +22,7 @@ from jwt.algorithms import RSAAlgorithm
 import oncelog
 from oncelog.client.aio import Admin
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
@@ -87,8 +87,8 @@ def message(token: str) -> bytes:
     return f"n,,\x01auth=Bearer {token}\x01\x01".encode()
 
 
-def begun(broker: oncelog.Broker) -> Connection:
-    connection = Connection(broker.bootstrap_servers)
+def begun(broker: oncelog.Broker) -> RawConnection:
+    connection = RawConnection(broker.bootstrap_servers)
     assert connection.ask(SaslHandshakeRequest("OAUTHBEARER"), 1).error_code == 0
     return connection
 

@@ -18,8 +18,8 @@ from oncelog.testing.history import (
     ReadAll,
     Started,
 )
+from oncelog.testing.history import GroupOffset as GroupPosition
 from oncelog.testing.history import History as ClientHistory
-from oncelog.testing.history import Position as GroupPosition
 from oncelog.testing.history import Sent as ClientSent
 from oncelog.types import TopicPartition
 

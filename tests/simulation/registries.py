@@ -16,8 +16,8 @@ from typing import Any
 from oncelog.client.aio import Consumer
 from oncelog.errors import KafkaError
 from oncelog.schema_registry import rest_errors
-from oncelog.schema_registry.access import Access
-from oncelog.schema_registry.forwarding import FORWARDED, Answer
+from oncelog.schema_registry.access import AccessControl
+from oncelog.schema_registry.forwarding import FORWARDED, ForwardedAnswer
 from oncelog.schema_registry.routes import App
 from oncelog.schema_registry.service import Registry
 from oncelog.schema_registry.settings import MAX_BODY_BYTES, TOPIC, RegistrySettings
@@ -44,7 +44,7 @@ class _Call:
     target: str
     body: bytes
     headers: list[tuple[bytes, bytes]]
-    answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    answer: asyncio.Future[ForwardedAnswer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Net:
@@ -70,7 +70,7 @@ class Net:
 
     async def ask(
         self, url: str, method: str, target: str, body: bytes = b"", *, patience_s: float, forwarded: bool = False
-    ) -> Answer | None:
+    ) -> ForwardedAnswer | None:
         """The answer; None if nobody listens there.
 
         :raises TimeoutError: nothing came back; what was asked may be done.
@@ -107,7 +107,7 @@ class Net:
         later(begins_s, process.pause, context=nobodys)
         later(begins_s + self._pausing.uniform(_LOOK_S, _CLIENTS_PATIENCE_S), process.resume, context=nobodys)
 
-    async def forward(self, url: str, request: Any, body: bytes) -> Answer | None:
+    async def forward(self, url: str, request: Any, body: bytes) -> ForwardedAnswer | None:
         """As ``Forwarder.forward``."""
         target = request.scope["raw_path"].decode()
         query = request.scope["query_string"].decode()
@@ -138,7 +138,7 @@ class RegistryProgram(Program):
     async def live(self, life: str) -> None:
         settings = RegistrySettings({"bootstrap.servers": self.settings["bootstrap_servers"]})
         registry = Registry(settings, self.url, self._net.answers)
-        app: Any = App(registry, Access(settings), self._net, MAX_BODY_BYTES)  # type: ignore[arg-type]
+        app: Any = App(registry, AccessControl(settings), self._net, MAX_BODY_BYTES)  # type: ignore[arg-type]
         await registry.start()
         calls = self._net.listen(self.url, self.name)
         under_way: set[asyncio.Task[None]] = set()
@@ -174,7 +174,7 @@ async def _serve(app: Callable[..., Awaitable[None]], call: _Call) -> None:
     await app(scope, receive, send)
     body = b"".join(message.get("body", b"") for message in sent)
     if not call.answer.done():
-        call.answer.set_result(Answer(sent[0]["status"], body))
+        call.answer.set_result(ForwardedAnswer(sent[0]["status"], body))
 
 
 class Registrar(Program):
@@ -237,7 +237,7 @@ class Registrar(Program):
                 raise AssertionError(f"{method} {target} was answered {answer.status}: {answer.body!r}")
             await asyncio.sleep(self.rng.expovariate(1 / PAUSE_S))
 
-    async def _asked(self, method: str, target: str, body: bytes = b"") -> Answer | None:
+    async def _asked(self, method: str, target: str, body: bytes = b"") -> ForwardedAnswer | None:
         try:
             return await self._net.ask(
                 self.rng.choice(self._urls), method, target, body, patience_s=_CLIENTS_PATIENCE_S

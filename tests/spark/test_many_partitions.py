@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.tables.doctor import diagnose_table
-from oncelog.spark.tables.options import Format, TableOptions
+from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store, write_table_batch
 from tests.tables.worlds import NOW_MS, Query
 
@@ -34,7 +34,7 @@ def stop(step: BatchStep, batch_id: int | None) -> None:
 def test_ten_thousand_partition_values_take_bounded_memory_and_leave_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    options = TableOptions(Format.DELTA, str(tmp_path / "lake"), partition_by=("place",))
+    options = TableOptions(TableFormat.DELTA, str(tmp_path / "lake"), partition_by=("place",))
     query = Query(tmp_path / "checkpoint", options)
     query.plan(0)
     columns = ("id", f"concat('place ', id % {VALUES}) as place", "repeat(md5(cast(id as string)), 4) as text")

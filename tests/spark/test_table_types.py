@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from oncelog.spark.sink.engine import ignore
-from oncelog.spark.tables.options import Format, TableOptions
+from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store, write_table_batch
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.tables.worlds import Query, world_of
@@ -66,9 +66,9 @@ def postgres() -> Iterator[Postgres]:
         yield started
 
 
-@pytest.mark.parametrize("form", list(Format), ids=lambda form: str(form.value))
+@pytest.mark.parametrize("form", list(TableFormat), ids=lambda form: str(form.value))
 def test_values_are_read_as_they_were_written(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, form: Format, request: pytest.FixtureRequest
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, form: TableFormat, request: pytest.FixtureRequest
 ) -> None:
     schema = spark.createDataFrame([], DDL).schema
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -77,18 +77,18 @@ def test_values_are_read_as_they_were_written(
     @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
     @given(rows=st.lists(_row, min_size=1, max_size=30))
     def check(rows: list[tuple[Any, ...]]) -> None:
-        if form is Format.SQLITE:  # it has no NaN
+        if form is TableFormat.SQLITE:  # it has no NaN
             rows = [tuple(None if _is_nan(value) else value for value in row) for row in rows]
         numbered = [(number, *row) for number, row in enumerate(rows)]
         folder = tmp_path_factory.mktemp("types")
-        new_database = request.getfixturevalue("postgres").new_database if form is Format.POSTGRESQL else str
+        new_database = request.getfixturevalue("postgres").new_database if form is TableFormat.POSTGRESQL else str
         options = world_of(form, folder, new_database).options
         query = Query(folder / "checkpoint", options)
         query.plan(0)
         frame = spark.createDataFrame(numbered, schema)
         written = write_table_batch(frame, 0, str(query.root), options, "", open_store(options), ignore, set())
         assert written.rows == len(rows)
-        if form in (Format.DELTA, Format.ICEBERG):
+        if form in (TableFormat.DELTA, TableFormat.ICEBERG):
             found = spark.read.parquet(*_files(options)).select(*schema.names)
             assert _all(found) == _all(frame)
         else:
@@ -105,7 +105,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _files(options: TableOptions) -> list[str]:
-    if options.format is Format.DELTA:
+    if options.format is TableFormat.DELTA:
         return DeltaTable(options.table).file_uris()
     table = load_catalog("default", **options.catalog).load_table(options.table)
     return [str(task.file.file_path) for task in table.scan().plan_files()]
@@ -119,7 +119,7 @@ def _all(rows: DataFrame) -> list[str]:
 def _from_database(options: TableOptions, schema: StructType) -> list[tuple[Any, ...]]:
     names = ", ".join(f'"{name}"' for name in schema.names[:PLAIN])
     statement = f'SELECT {names} FROM flights ORDER BY "n"'
-    if options.format is Format.SQLITE:
+    if options.format is TableFormat.SQLITE:
         rows = sqlite3.connect(options.url).execute(statement).fetchall()
     else:
         with psycopg.connect(options.url, options="-c timezone=UTC") as connection:
@@ -128,13 +128,13 @@ def _from_database(options: TableOptions, schema: StructType) -> list[tuple[Any,
     return [tuple("nan" if _is_nan(value) else value for value in row) for row in rows]
 
 
-def _as_database(row: tuple[Any, ...], form: Format) -> tuple[Any, ...]:
+def _as_database(row: tuple[Any, ...], form: TableFormat) -> tuple[Any, ...]:
     """The plain columns of a row, as the page's table of types says."""
 
     def one(value: Any) -> Any:
         if _is_nan(value):
             return "nan"
-        if form is Format.POSTGRESQL:
+        if form is TableFormat.POSTGRESQL:
             return value
         match value:
             case Decimal():
@@ -150,11 +150,11 @@ def _as_database(row: tuple[Any, ...], form: Format) -> tuple[Any, ...]:
     return tuple(one(value) for value in row[:PLAIN])
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL, Format.SQLITE], ids=lambda form: str(form.value))
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL, TableFormat.SQLITE], ids=lambda form: str(form.value))
 def test_nested_values_are_json_that_spark_reads_back(
-    spark: SparkSession, tmp_path: Path, form: Format, request: pytest.FixtureRequest
+    spark: SparkSession, tmp_path: Path, form: TableFormat, request: pytest.FixtureRequest
 ) -> None:
-    new_database = request.getfixturevalue("postgres").new_database if form is Format.POSTGRESQL else str
+    new_database = request.getfixturevalue("postgres").new_database if form is TableFormat.POSTGRESQL else str
     options = world_of(form, tmp_path, new_database).options
     query = Query(tmp_path / "checkpoint", options)
     query.plan(0)
@@ -163,7 +163,7 @@ def test_nested_values_are_json_that_spark_reads_back(
         "named_struct('a', 1Y, 'b', timestamp'2024-01-02 03:04:05.678901', 'c', cast(null as string)) as inner"
     )
     write_table_batch(frame, 0, str(query.root), options, "", open_store(options), ignore, set())
-    if form is Format.SQLITE:
+    if form is TableFormat.SQLITE:
         row = sqlite3.connect(options.url).execute('SELECT "list", "map", "inner" FROM flights').fetchone()
     else:
         with psycopg.connect(options.url) as connection:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncelog.ports import Buffer
-from oncelog.records.arrow import StoredBatch
+from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import iter_headers
 
 
-def stored_batches(data: Buffer) -> Iterator[StoredBatch]:
+def stored_batches(data: Buffer) -> Iterator[BatchBytes]:
     """Every whole batch in ``data``."""
     for position, header in iter_headers(data):
-        yield StoredBatch(data, position, header)
+        yield BatchBytes(data, position, header)

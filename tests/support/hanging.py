@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.transactional_producer import new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 
 SETTINGS = {"transaction.partition.verification.enable": False}
 """What a broker needs for it: without verification, it accepts batches of any transaction."""
@@ -12,7 +12,7 @@ SETTINGS = {"transaction.partition.verification.enable": False}
 
 def leave_hanging(servers: str, topic: str, *values: bytes, partition: int = 0) -> None:
     """Append records of a transaction that its coordinator was never told about."""
-    with Connection(servers) as connection:
+    with RawConnection(servers) as connection:
         pid = new_pid(connection)
         data = batch(*values, pid=pid, epoch=0, sequence=0, attributes=TRANSACTIONAL)
         stored = connection.produce(topic, data, partition=partition, transactional_id=f"hangs-{pid}", version=9)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.tables.worlds import World, world_of
 
@@ -20,19 +20,19 @@ def postgres() -> Iterator[Postgres]:
         yield started
 
 
-@pytest.fixture(params=list(Format), ids=lambda form: str(form.value))
-def form(request: pytest.FixtureRequest) -> Format:
-    return Format(request.param)
+@pytest.fixture(params=list(TableFormat), ids=lambda form: str(form.value))
+def form(request: pytest.FixtureRequest) -> TableFormat:
+    return TableFormat(request.param)
 
 
 @pytest.fixture
-def new_database(form: Format, request: pytest.FixtureRequest) -> Callable[[], str]:
+def new_database(form: TableFormat, request: pytest.FixtureRequest) -> Callable[[], str]:
     """Starts PostgreSQL only for the tests that use it."""
-    if form is not Format.POSTGRESQL:
+    if form is not TableFormat.POSTGRESQL:
         return str
     return request.getfixturevalue("postgres").new_database  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def world(form: Format, tmp_path: Path, new_database: Callable[[], str]) -> World:
+def world(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) -> World:
     return world_of(form, tmp_path, new_database)

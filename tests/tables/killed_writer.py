@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from oncelog.spark.sink.engine import BatchStep
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from tests.tables.worlds import Query, world_of
 
 ROWS = [(number, f"text {number}") for number in range(1, 2001)]
@@ -25,7 +25,7 @@ def die() -> None:
 
 def main() -> None:
     form, folder, url, step, delay_us = sys.argv[1:]
-    world = world_of(Format(form), Path(folder), lambda: url)
+    world = world_of(TableFormat(form), Path(folder), lambda: url)
     query = Query(Path(folder) / "checkpoint", world.options)
 
     def observe(reached: BatchStep, batch_id: int | None) -> None:

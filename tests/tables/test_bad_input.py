@@ -16,7 +16,7 @@ from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, Stri
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.options import Format, Mode, TableOptions, parse_table_options
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
 from tests.tables.worlds import SCHEMA, DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
 
 WIDER = StructType([*SCHEMA.fields, StructField("more", IntegerType())])
@@ -57,14 +57,14 @@ def test_column_that_differs_in_case_alone_is_refused(world: World, query: Query
         evolving.write(1, [], schema=other)
 
 
-def test_names_with_quotes_dots_and_spaces(form: Format, tmp_path: Path, new_database: Callable[[], str]) -> None:
+def test_names_with_quotes_dots_and_spaces(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) -> None:
     name, column = 'od"d.na me%', 'a "b".c%'
     world = world_of(form, tmp_path, new_database)
     table = {
-        Format.DELTA: str(tmp_path / name),
-        Format.ICEBERG: "lake.odd name",
+        TableFormat.DELTA: str(tmp_path / name),
+        TableFormat.ICEBERG: "lake.odd name",
     }.get(form, '"' + name.replace('"', '""') + '"')
-    if form is Format.DELTA:
+    if form is TableFormat.DELTA:
         column = 'a"b".c%'  # Delta allows no space in columns
     schema = StructType([StructField(column, LongType())])
     query = Query(tmp_path / "checkpoint", replace(world.options, table=table, mode=Mode.UPSERT, key=(column,)))
@@ -115,13 +115,13 @@ def test_database_in_memory_is_refused() -> None:
 
 def test_floating_numbers_are_no_keys() -> None:
     """Iceberg took -0.0 for another key than 0.0 in the table, SQLite for the same one as 0.0 in its batch."""
-    options = TableOptions(Format.SQLITE, "flights", url="tables.db", mode=Mode.UPSERT, key=("k",))
+    options = TableOptions(TableFormat.SQLITE, "flights", url="tables.db", mode=Mode.UPSERT, key=("k",))
     for kind in (DoubleType(), FloatType()):
         with pytest.raises(ConfigError, match=r"Column k cannot be in option key: it is .*, cast it"):
             check_columns(StructType([StructField("k", kind), StructField("v", LongType())]), options)
 
 
-@pytest.mark.parametrize("form", [Format.SQLITE], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
 def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
     schema = StructType([StructField("x", DoubleType())])
     query = Query(world.folder / "checkpoint", world.options)
@@ -130,7 +130,7 @@ def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
         query.write(0, [], schema=schema, made=lambda: made)
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_role_without_the_right_is_told_so_at_once(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS reader")
@@ -142,27 +142,27 @@ def test_role_without_the_right_is_told_so_at_once(world: World, query: Query) -
     assert world.read() == [(0, "a")]
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_text_that_postgresql_cannot_hold_is_refused(world: World, query: Query) -> None:
     with pytest.raises(OncelogError, match="invalid byte sequence"):
         query.write(1, [(1, "a\0b")])
     assert world.read() == [(0, "a")]
 
 
-@pytest.mark.parametrize("form", [Format.SQLITE], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
 def test_folder_that_does_not_exist_is_named(world: World) -> None:
     options = replace(world.options, url=str(world.folder / "missing" / "tables.db"))
     with pytest.raises(OncelogError, match="unable to open database file"):
         Query(world.folder / "checkpoint", options).write(0, [(0, "a")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA, Format.ICEBERG], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 def test_partitions_other_than_the_tables_are_refused(world: World, query: Query) -> None:
     with pytest.raises(ConfigError, match="is partitioned by nothing, and partitionBy says text"):
         Query(query.root, replace(world.options, partition_by=("text",))).write(1, [(1, "b")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA, Format.ICEBERG], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 def test_partitions_hold_their_rows(world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
     rows = [(number, f"v{number % 3}/ü=%") for number in range(10)]
@@ -171,14 +171,14 @@ def test_partitions_hold_their_rows(world: World) -> None:
     assert world.read() == [*rows, (10, None), (11, "v0/ü=%")]
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 def test_empty_text_in_a_partition_column_is_refused_by_delta(world: World) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
     with pytest.raises(OncelogError, match="empty text in the partition column text, which Delta reads as NULL"):
         query.write(0, [(0, "")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 def test_column_name_that_delta_does_not_allow_is_refused(world: World) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     with pytest.raises(ConfigError, match="Column 'a b' cannot be in"):

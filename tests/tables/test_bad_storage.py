@@ -15,10 +15,10 @@ import pytest
 from oncelog.errors import OncelogError
 from oncelog.spark.sink.engine import BatchOutcome
 from oncelog.spark.tables.inline import INLINE_BYTES
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from tests.tables.worlds import Query, Row, World, arrow, world_of
 
-FILES = [Format.DELTA, Format.ICEBERG, Format.SQLITE]
+FILES = [TableFormat.DELTA, TableFormat.ICEBERG, TableFormat.SQLITE]
 NOBODY = 65534
 ROWS: list[Row] = [(number, os.urandom(100).hex()) for number in range(INLINE_BYTES // 100)]
 """So many that a task writes them itself, and so random that no compression makes them small."""
@@ -78,7 +78,7 @@ def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_as_it_was(wo
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: Format) -> None:
+def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: TableFormat) -> None:
     with tempfile.TemporaryDirectory() as name:  # all may look into it
         folder = Path(name)
         folder.chmod(0o755)
@@ -96,14 +96,14 @@ def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: Form
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_place_that_cannot_be_made_is_told(form: Format, tmp_path: Path) -> None:
+def test_place_that_cannot_be_made_is_told(form: TableFormat, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     world = world_of(form, tmp_path / "file", str)
     with pytest.raises(OncelogError, match=r"may not be written|unable to open database"):
         Query(tmp_path / "checkpoint", world.options).write(0, [(0, "a")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA, Format.ICEBERG], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 @pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_very_many_values_in_a_partition_column_have_their_files(world: World, count: int) -> None:
     query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))

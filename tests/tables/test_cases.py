@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
-from oncelog.spark.tables.options import Format, Mode
+from oncelog.spark.tables.options import Mode, TableFormat
 from tests.tables.worlds import DAY_MS, NOW_MS, SCHEMA, Query, World, with_mode
 
 WRITTEN, SKIPPED = BatchOutcome.WRITTEN, BatchOutcome.SKIPPED
@@ -104,7 +104,9 @@ def test_copies_that_have_both_written_are_told_apart_by_the_batch_before(world:
 
 
 def test_checkpoint_copied_for_another_table_is_refused(world: World, query: Query) -> None:
-    table = {Format.DELTA: str(world.folder / "lake" / "b"), Format.ICEBERG: "lake.b"}.get(world.options.format, "b")
+    table = {TableFormat.DELTA: str(world.folder / "lake" / "b"), TableFormat.ICEBERG: "lake.b"}.get(
+        world.options.format, "b"
+    )
     copy = query.copied(world.folder / "copy", table=table)
     with pytest.raises(SinkRefused, match=r"has never written there.*its table or name has changed"):
         copy.write(2, [(3, "d")])

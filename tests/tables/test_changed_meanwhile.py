@@ -17,9 +17,9 @@ from pyspark.sql.types import DecimalType, StructField, StructType
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.parquet import _partition_value
-from oncelog.spark.tables.store import Part
+from oncelog.spark.tables.store import WrittenPart
 from tests.tables.test_conflicts import once_at
 from tests.tables.worlds import IcebergWorld, PostgresWorld, Query, World, arrow
 
@@ -34,11 +34,11 @@ def query(world: World) -> Query:
     return query
 
 
-def written(query: Query) -> Callable[[], Sequence[Part]]:
+def written(query: Query) -> Callable[[], Sequence[WrittenPart]]:
     return lambda: list(query.store.task_writer()(iter(arrow([(1, TEXT)]).to_batches())))
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -60,7 +60,7 @@ def test_delta_table_that_was_changed(world: World, query: Query, change: dict[s
     assert DeltaTable(world.options.table).to_pyarrow_table().num_rows == 1
 
 
-@pytest.mark.parametrize("form", [Format.ICEBERG], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.ICEBERG], indirect=True)
 @pytest.mark.parametrize("change", ["column", "partitions"])
 def test_iceberg_table_that_was_changed(world: World, query: Query, change: str) -> None:
     """A column that was dropped and added again has another id, so that what a file has of it would be NULL."""
@@ -84,7 +84,7 @@ def test_iceberg_table_that_was_changed(world: World, query: Query, change: str)
     assert [number for number, _ in world.read()] == [0, 1]
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_postgresql_rounds_nothing_to_a_type_that_came_meanwhile(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     schema = StructType([StructField("price", DecimalType(10, 2))])
@@ -101,7 +101,7 @@ def test_postgresql_rounds_nothing_to_a_type_that_came_meanwhile(world: World) -
     assert world._execute("SELECT * FROM flights") == []
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_database_of_another_encoding_gets_the_letters_and_not_their_bytes(world: World) -> None:
     assert isinstance(world, PostgresWorld)
     with psycopg.connect(world.options.url, autocommit=True) as connection:

@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
-from oncelog.spark.tables.options import Format
-from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore, TaskWriter
+from oncelog.spark.tables.options import TableFormat
+from oncelog.spark.tables.store import Commit, Conflict, Sighting, TableStore, TaskWriter, WrittenPart
 from tests.tables.worlds import Query, World, parts
 
 AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
@@ -95,7 +95,7 @@ class Unheard:
 def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query, takes_effect: bool) -> None:
     made: list[int] = []
 
-    def make() -> Sequence[Part]:
+    def make() -> Sequence[WrittenPart]:
         made.append(1)
         return parts([(1, "b")])
 
@@ -115,7 +115,7 @@ def test_batch_that_always_comes_second_fails(world: World, query: Query) -> Non
     assert world.read() == [(0, "a"), (1, "b")]
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 @pytest.mark.parametrize("step", AT_EACH_STEP)
 def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World, query: Query, step: BatchStep) -> None:
     world.append_as_another((9, "another's"))

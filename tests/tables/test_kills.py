@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.sink.engine import BatchStep
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from tests.tables.killed_writer import ROWS
 from tests.tables.worlds import Query, world_of
 
@@ -33,7 +33,7 @@ SHORT = [*STEPS[2:], *IN_THE_COMMIT[1:4:2]]
     ],
 )
 def test_killed_driver_leaves_all_or_nothing_and_the_next_one_ends_with_one_copy(
-    form: Format, tmp_path: Path, new_database: Callable[[], str], step: str, delay_us: int
+    form: TableFormat, tmp_path: Path, new_database: Callable[[], str], step: str, delay_us: int
 ) -> None:
     url = new_database()
     world = world_of(form, tmp_path, lambda: url)

@@ -16,13 +16,13 @@ from pyspark.sql.types import DoubleType, LongType, StringType, StructField, Str
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.tables.doctor import TableDiagnosis, diagnose_table
 from oncelog.spark.tables.inline import INLINE_BYTES
-from oncelog.spark.tables.options import Format
+from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Part
+from oncelog.spark.tables.store import WrittenPart
 from tests.cli.conftest import call
 from tests.tables.worlds import NOW_MS, SCHEMA, PostgresWorld, Query, World, arrow
 
-IN_TASKS = [Format.DELTA, Format.ICEBERG, Format.POSTGRESQL]
+IN_TASKS = [TableFormat.DELTA, TableFormat.ICEBERG, TableFormat.POSTGRESQL]
 ROWS = [(number, f"{number:>200}") for number in range(INLINE_BYTES // 100)]
 """So many that a task writes them itself."""
 
@@ -34,7 +34,7 @@ def query(world: World) -> Query:
     return query
 
 
-def task(query: Query) -> list[Part]:
+def task(query: Query) -> list[WrittenPart]:
     """A task that writes its rows."""
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -71,7 +71,7 @@ def test_what_a_lost_attempt_of_a_task_left_is_found_and_deleted(world: World, q
     found = store.leftovers(72)
     assert len(found) == 1
     assert found[0].size_bytes > 0
-    assert found[0].rows == (len(ROWS) if world.options.format is Format.POSTGRESQL else None)
+    assert found[0].rows == (len(ROWS) if world.options.format is TableFormat.POSTGRESQL else None)
     store.remove(found, 72)
     assert store.leftovers(72) == []
     assert world.read() == before
@@ -79,7 +79,7 @@ def test_what_a_lost_attempt_of_a_task_left_is_found_and_deleted(world: World, q
     query.run(2, [(-1, "c")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 def test_files_of_older_versions_and_of_others_stay(world: World, query: Query) -> None:
     query.run(1, ROWS, made=lambda: task(query))
     from deltalake import DeltaTable
@@ -90,7 +90,7 @@ def test_files_of_older_versions_and_of_others_stay(world: World, query: Query) 
     assert open_store(world.options).leftovers(72) == []
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_rows_on_their_way_to_a_table_that_is_gone_are_found(world: World, query: Query) -> None:
     gone = Query(world.folder / "other", replace(world.options, table='public."odd % name"'))
     gone.run(0, [(0, "a")])
@@ -104,7 +104,7 @@ def test_rows_on_their_way_to_a_table_that_is_gone_are_found(world: World, query
     assert store.leftovers(72) == []
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
 def test_command_tells_and_deletes(world: World, query: Query) -> None:
     task(query)
     age(world)
@@ -170,7 +170,7 @@ def test_table_that_is_not_there_is_no_fault(world: World) -> None:
     assert (found.table_id, found.verdict, found.refused) == ("", "write", False)
 
 
-@pytest.mark.parametrize("form", [Format.POSTGRESQL], indirect=True)
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
 def test_missing_rights_are_told(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS examined")

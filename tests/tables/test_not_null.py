@@ -21,15 +21,15 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.options import Format, Mode
+from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.postgresql import PostgresTable
-from oncelog.spark.tables.store import Part, TableStore
+from oncelog.spark.tables.store import TableStore, WrittenPart
 from tests.tables.worlds import DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
 
 TEXT_ONLY = StructType([StructField("text", StringType())])
 
 
-def without_ids() -> list[Part]:
+def without_ids() -> list[WrittenPart]:
     return [piece(pa.table({"id": pa.array([1, None], pa.int64()), "text": ["a", "b"]}).to_batches())]
 
 
@@ -50,10 +50,10 @@ def with_not_null(world: World) -> None:
             )
 
 
-@pytest.mark.parametrize("form", [Format.DELTA, Format.ICEBERG], ids=str)
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], ids=str)
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.COMPLETE], ids=str)
 def test_null_is_refused_where_the_table_has_not_null(
-    form: Format, mode: Mode, tmp_path: Path, new_database: Callable[[], str]
+    form: TableFormat, mode: Mode, tmp_path: Path, new_database: Callable[[], str]
 ) -> None:
     world = world_of(form, tmp_path, new_database, mode=mode)
     with_not_null(world)
@@ -68,9 +68,9 @@ def test_null_is_refused_where_the_table_has_not_null(
     assert world.read() == ([(1, "b")] if mode is Mode.COMPLETE else [(0, "a"), (1, "b")])
 
 
-@pytest.mark.parametrize("form", [Format.DELTA], ids=str)
+@pytest.mark.parametrize("form", [TableFormat.DELTA], ids=str)
 def test_check_constraint_of_delta_is_refused_for_files_and_checked_by_upserts(
-    form: Format, tmp_path: Path, new_database: Callable[[], str]
+    form: TableFormat, tmp_path: Path, new_database: Callable[[], str]
 ) -> None:
     world = world_of(form, tmp_path, new_database)
     query = Query(tmp_path / "checkpoint", world.options)
@@ -100,7 +100,7 @@ NESTED: list[tuple[list[Field], str]] = [
 def test_not_null_that_files_of_tasks_would_get_around_is_refused_by_delta(
     fields: list[Field], why: str, tmp_path: Path
 ) -> None:
-    world = world_of(Format.DELTA, tmp_path, str)
+    world = world_of(TableFormat.DELTA, tmp_path, str)
     DeltaTable.create(world.options.table, Schema(fields))
     kind = LongType() if fields[0].name == "a.b" else ArrayType(LongType())
     schema = StructType([StructField(fields[0].name, kind)])
@@ -110,7 +110,7 @@ def test_not_null_that_files_of_tasks_would_get_around_is_refused_by_delta(
 
 def test_column_mapping_of_delta_is_refused(tmp_path: Path) -> None:
     """delta-rs would write files whose columns other readers do not find."""
-    world = world_of(Format.DELTA, tmp_path, str)
+    world = world_of(TableFormat.DELTA, tmp_path, str)
     query = Query(tmp_path / "checkpoint", world.options)
     query.run(0, [(1, "a")])
     log = Path(world.options.table) / "_delta_log" / f"{0:020}.json"
@@ -122,7 +122,7 @@ def test_column_mapping_of_delta_is_refused(tmp_path: Path) -> None:
         query.write(1, [(2, "b")])
 
 
-def copied(store: TableStore, ids: Sequence[int | None]) -> Callable[[], list[Part]]:
+def copied(store: TableStore, ids: Sequence[int | None]) -> Callable[[], list[WrittenPart]]:
     """Rows of a task that are too many to be left to the driver."""
     text = "x" * 400_000
     batch = pa.table({"id": pa.array(ids, pa.int64()), "text": [text] * len(ids)}).to_batches()
@@ -131,8 +131,8 @@ def copied(store: TableStore, ids: Sequence[int | None]) -> Callable[[], list[Pa
 
 class TestCopiedRows:
     @pytest.fixture
-    def form(self) -> Format:
-        return Format.POSTGRESQL
+    def form(self) -> TableFormat:
+        return TableFormat.POSTGRESQL
 
     @pytest.fixture
     def query(self, world: World, tmp_path: Path) -> Query:
@@ -158,7 +158,7 @@ class TestCopiedRows:
         assert isinstance(store, PostgresTable)
         short = pa.table({"text": [f"{number:0300}" for number in range(2000)]}).to_batches()
 
-        def made() -> list[Part]:
+        def made() -> list[WrittenPart]:
             found = list(store.task_writer()(iter(short)))
             with psycopg.connect(query.options.url) as connection:
                 connection.execute(f"TRUNCATE {store._staged}".encode())

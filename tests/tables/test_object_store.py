@@ -16,7 +16,7 @@ import pytest
 
 from oncelog.errors import OncelogError
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep
-from oncelog.spark.tables.options import Format, TableOptions
+from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
 from tests.tables.test_conflicts import Unheard, once_at
 from tests.tables.test_leftovers import ROWS, task
@@ -47,14 +47,14 @@ def s3() -> Iterator[str]:
         server.stdin.close()  # ends it
 
 
-@pytest.fixture(params=[Format.DELTA, Format.ICEBERG], ids=lambda form: str(form.value))
+@pytest.fixture(params=[TableFormat.DELTA, TableFormat.ICEBERG], ids=lambda form: str(form.value))
 def world(request: pytest.FixtureRequest, s3: str, tmp_path: Path) -> World:
     bucket = f"lake-{next(_buckets)}"
     client: Any = boto3.client(
         "s3", endpoint_url=s3, aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1"
     )
     client.create_bucket(Bucket=bucket)
-    if request.param is Format.DELTA:
+    if request.param is TableFormat.DELTA:
         storage = {
             "AWS_ENDPOINT_URL": s3,
             "AWS_ACCESS_KEY_ID": "a",
@@ -62,7 +62,7 @@ def world(request: pytest.FixtureRequest, s3: str, tmp_path: Path) -> World:
             "AWS_REGION": "us-east-1",
             "AWS_ALLOW_HTTP": "true",
         }
-        return DeltaWorld(tmp_path, TableOptions(Format.DELTA, f"s3://{bucket}/flights", storage=storage))
+        return DeltaWorld(tmp_path, TableOptions(TableFormat.DELTA, f"s3://{bucket}/flights", storage=storage))
     catalog = {
         "type": "sql",
         "uri": f"sqlite:///{tmp_path}/catalog.db",
@@ -72,7 +72,7 @@ def world(request: pytest.FixtureRequest, s3: str, tmp_path: Path) -> World:
         "s3.secret-access-key": "b",
         "s3.region": "us-east-1",
     }
-    return IcebergWorld(tmp_path, TableOptions(Format.ICEBERG, "lake.flights", catalog=catalog))
+    return IcebergWorld(tmp_path, TableOptions(TableFormat.ICEBERG, "lake.flights", catalog=catalog))
 
 
 @pytest.fixture

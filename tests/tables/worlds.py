@@ -24,9 +24,9 @@ from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Part, Sighting, TableStore
+from oncelog.spark.tables.store import Sighting, TableStore, WrittenPart
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
@@ -35,7 +35,7 @@ SCHEMA = StructType([StructField("id", LongType()), StructField("text", StringTy
 Row = tuple[int, str | None]
 
 
-def parts(rows: Sequence[Row]) -> list[Part]:
+def parts(rows: Sequence[Row]) -> list[WrittenPart]:
     """Rows as a task leaves them to the driver."""
     if not rows:
         return []
@@ -237,15 +237,15 @@ class IcebergWorld(World):
         return restore
 
 
-def world_of(form: Format, folder: Path, new_database: Callable[[], str], **more: Any) -> World:
+def world_of(form: TableFormat, folder: Path, new_database: Callable[[], str], **more: Any) -> World:
     match form:
-        case Format.SQLITE:
+        case TableFormat.SQLITE:
             return SqliteWorld(folder, TableOptions(form, "flights", url=str(folder / "tables.db"), **more))
-        case Format.POSTGRESQL:
+        case TableFormat.POSTGRESQL:
             return PostgresWorld(folder, TableOptions(form, "flights", url=new_database(), **more))
-        case Format.DELTA:
+        case TableFormat.DELTA:
             return DeltaWorld(folder, TableOptions(form, str(folder / "lake" / "flights"), **more))
-        case Format.ICEBERG:
+        case TableFormat.ICEBERG:
             catalog = {
                 "type": "sql",
                 "uri": f"sqlite:///{folder}/catalog.db",
@@ -306,7 +306,7 @@ class Query:
         on_missing: OnMissingMarker = OnMissingMarker.FAIL,
         observe: Observer = ignore,
         schema: StructType = SCHEMA,
-        made: Callable[[], Sequence[Part]] | None = None,
+        made: Callable[[], Sequence[WrittenPart]] | None = None,
     ) -> Told:
         """Run the batch as ``to_table`` does; Spark's commit log does not say that it ended."""
         self.plan(batch_id, at_ms=at_ms, upto=upto)

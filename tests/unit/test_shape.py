@@ -191,10 +191,22 @@ def test_a_complex_function_is_found(tmp_path: Path) -> None:
 MAX_MODULES = 18
 """In a folder: as many as a listing explains at a glance."""
 MAX_FILES_OF_A_NAME = 3
-FILES_OF_A_NAME = {"errors.py": 4}
-"""Names that more files still have. Lower a number after a rename; none may grow, and no name may be added."""
-CLASSES_OF_A_NAME = 42
-"""Names that public classes of several modules have. Lower the number after a rename; it may not grow."""
+ASYNCIO_AND_BLOCKING = "the same thing for asyncio and for threads, as users import it"
+NAMES_OF_AIOKAFKA = "aiokafka's name for it beside Kafka's"
+CLASSES_OF_A_NAME = {
+    "Admin": ASYNCIO_AND_BLOCKING,
+    "Consumer": ASYNCIO_AND_BLOCKING,
+    "Producer": ASYNCIO_AND_BLOCKING,
+    "Transaction": ASYNCIO_AND_BLOCKING,
+    "BatchBuilder": NAMES_OF_AIOKAFKA,
+    "ConfigResource": NAMES_OF_AIOKAFKA,
+    "ConfigResourceType": NAMES_OF_AIOKAFKA,
+    "NewTopic": NAMES_OF_AIOKAFKA,
+    "RecordsToDelete": NAMES_OF_AIOKAFKA,
+    "Broker": "the core, its embedded server, and that with faults, which users import as oncelog.Broker",
+    "Clock": "the port, and the broker's clock as the pytest plugin gives it to tests",
+}
+"""Names that public classes of several modules have, and why."""
 
 
 def modules() -> list[Path]:
@@ -222,8 +234,7 @@ def test_a_full_folder_is_found() -> None:
 
 def test_few_files_have_the_same_name() -> None:
     counted = Counter(path.name for path in modules() if path.name not in ("__init__.py", "__main__.py"))
-    found = {name: count for name, count in counted.items() if count > MAX_FILES_OF_A_NAME}
-    assert {name: count for name, count in found.items() if count > FILES_OF_A_NAME.get(name, 0)} == {}
+    assert {name: count for name, count in counted.items() if count > MAX_FILES_OF_A_NAME} == {}
 
 
 def test_public_classes_have_names_of_their_own() -> None:
@@ -233,4 +244,6 @@ def test_public_classes_have_names_of_their_own() -> None:
         if it.is_class and it.is_public and it.is_at_the_top and path.startswith("oncelog/"):
             places.setdefault(name, []).append(path)
     repeated = {name: found for name, found in places.items() if len(found) > 1}
-    assert len(repeated) <= CLASSES_OF_A_NAME, repeated
+    new = {name: found for name, found in repeated.items() if name not in CLASSES_OF_A_NAME}
+    assert new == {}, "two public classes of one name: rename one, or add it to CLASSES_OF_A_NAME with a reason"
+    assert CLASSES_OF_A_NAME.keys() <= repeated.keys(), "remove the names that only one class has"

@@ -191,6 +191,11 @@ RENAMED = {
     r"time_out": "timeout",
     r"\bgo_on\b": "resume",
     r"\bis_wide\b|\bgiving_back\b": "has_many_partitions, free",
+    r"\b[Ss]tor(?:y|ies)\b": "trace",
+    r"\bBench\b|\bbench: ": "fixture",
+    r"\bdoor_to\b|_at_home\b": "single_node, name_on_node",
+    r"(?i)\brivals?\b|\btruth\b": "Spark's sink, expected",
+    r"_bears_|\bHeldRecords\b": "has, BufferedRecords",
 }
 """Private words that are gone, and the field's."""
 

@@ -18,8 +18,8 @@ from oncelog.testing.history import (
     Acknowledged,
     Committed,
     Event,
+    GroupOffset,
     History,
-    Position,
     Read,
     ReadAll,
     Sent,
@@ -148,9 +148,9 @@ def test_what_a_client_does_is_recorded(run: Run, oncelog_broker: Broker, unique
     assert len(committed) == COUNT
     assert {one.record for one in of_kind(history, Acknowledged)} >= set(committed)
     assert of_kind(history, Committed)
-    positions = [one for one in of_kind(history, Position) if one[:2] == (unique_name, where)]
+    positions = [one for one in of_kind(history, GroupOffset) if one[:2] == (unique_name, where)]
     assert COUNT <= positions[-1].offset <= COUNT + 1  # the commit marker may have been passed
-    in_transactions = [one for one in of_kind(history, Position) if one is not positions[-1]]
+    in_transactions = [one for one in of_kind(history, GroupOffset) if one is not positions[-1]]
     assert [one.offset for one in in_transactions] == {"confluent": [3], "asynchronous": [1]}.get(run.__name__, [])
     history.add(ReadAll("c", where))
     assert check(history) == []

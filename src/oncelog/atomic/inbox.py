@@ -17,7 +17,7 @@ from typing import Any, Generic
 from oncelog.atomic.databases import Database
 from oncelog.atomic.refusals import Mismatch
 from oncelog.atomic.tables import INBOX, ensure
-from oncelog.atomic.transaction import GroupConsumer, K, Transaction, V, Writer, started
+from oncelog.atomic.transaction import GroupConsumer, K, Transaction, TransactionWriter, V, started
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.client.errors import IllegalStateError, KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
@@ -56,7 +56,12 @@ class InboxReader(Generic[K, V]):
     """
 
     def __init__(
-        self, writer: Writer, consumer: GroupConsumer[K, V], topics: Iterable[str], *, begin: str = "earliest"
+        self,
+        writer: TransactionWriter,
+        consumer: GroupConsumer[K, V],
+        topics: Iterable[str],
+        *,
+        begin: str = "earliest",
     ) -> None:
         config = consumer.config
         for property_name, wanted, given in (

@@ -37,7 +37,7 @@ class Note:
     topic: str
 
 
-class Position(NamedTuple):
+class LogPosition(NamedTuple):
     """The log's note: a committed offset, and its metadata."""
 
     batch: int
@@ -50,7 +50,7 @@ class Contradiction(NamedTuple):
     reason: str
 
 
-def is_sent(note: Note, position: Position | None) -> bool | Contradiction:
+def is_sent(note: Note, position: LogPosition | None) -> bool | Contradiction:
     """Whether the note's batch is in the log."""
     if note.batch == 0:
         if position is None or position == (0, note.token):

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from oncelog.atomic.databases import Known, Row, async_database
 from oncelog.atomic.outbox import read
-from oncelog.atomic.positions import Contradiction, Note, OnMismatch, Position, is_sent
+from oncelog.atomic.positions import Contradiction, LogPosition, Note, OnMismatch, is_sent
 from oncelog.atomic.refusals import Mismatch, Superseded
 from oncelog.atomic.tables import OUTBOX, RELAY, ensure
 from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, started
@@ -132,12 +132,12 @@ class OutboxRelay:
             raise Mismatch(f"the outbox of this database is relayed by {names[0][0]!r}, not by {self._name!r}")
         self._note = Note(*found[0])
 
-    async def _position(self) -> Position | None:
+    async def _position(self) -> LogPosition | None:
         offsets = await self._admin.list_consumer_group_offsets(self._name, require_stable=True)
         if not self._note.topic:
-            return next((Position(one.offset, one.metadata) for one in offsets.values()), None)
+            return next((LogPosition(one.offset, one.metadata) for one in offsets.values()), None)
         found = offsets.get(TopicPartition(self._note.topic, 0))
-        return None if found is None else Position(found.offset, found.metadata)
+        return None if found is None else LogPosition(found.offset, found.metadata)
 
     async def run(self) -> None:
         """Relay until an error or the end of the task."""

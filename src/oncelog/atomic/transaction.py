@@ -44,7 +44,7 @@ class Transaction(Generic[K, V]):
         await self._send(topic, value, key, partition, timestamp_ms, headers)
 
 
-class Writer(Protocol):
+class TransactionWriter(Protocol):
     """What makes rows and records one: :class:`RowsAndRecords` or :class:`Outbox`."""
 
     @property

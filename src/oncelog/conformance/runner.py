@@ -19,10 +19,10 @@ from typing import Any
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
-from oncelog.conformance.raw.home import door_to
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
+from oncelog.conformance.fixture import Fixture
+from oncelog.conformance.raw.single_node import single_node
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, World
 from oncelog.conformance.registry import Check, case_name
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
@@ -94,7 +94,7 @@ def run(
     prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
     before = PATIENCE_S.set(patience_s)
     try:
-        with door_to(config) as (address, world):
+        with single_node(config) as (address, world):
             report = ConformanceReport(",".join(config.bootstrap_servers), world.nodes)
             try:
                 for number, (check, case) in enumerate(cases):
@@ -113,14 +113,14 @@ def run(
 
 def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> CheckResult:
     try:
-        with Connection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
-            bench = Bench(connection, name)
+        with RawConnection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
+            fixture = Fixture(connection, name)
             try:
                 if check.since:
                     connection.needs_release(check.since)
-                check.function(bench, **case)
+                check.function(fixture, **case)
             finally:
-                bench.close()
+                fixture.close()
     except NotOffered as error:
         return CheckResult(check, case, CheckOutcome.NOT_OFFERED, str(error))
     except CheckFailed as error:
@@ -142,7 +142,7 @@ def _delete_topics(address: str, world: World) -> Sequence[str]:
     if not names:
         return []
     try:
-        with Connection(address, world=world) as connection:
+        with RawConnection(address, world=world) as connection:
             request = DeleteTopicsRequest(topic_names=names, timeout_ms=30_000)
             answer = connection.ask(request, connection.best(request.API_KEY, 5))
     except (OncelogError, ConnectionClosed, *_NO_ANSWER):
@@ -182,7 +182,7 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World)
     """Remove the members of the run's groups and delete the groups; returns those that could not be deleted."""
     left = []
     try:
-        with Admin(config=config) as admin, Connection(address, world=world) as connection:
+        with Admin(config=config) as admin, RawConnection(address, world=world) as connection:
             for name in [group.group_id for group in admin.list_consumer_groups()]:
                 if name.startswith(prefix) and (error := _delete_group(admin, connection, name)) is not None:
                     left.append(f"group {name} ({error.error.name})")
@@ -191,7 +191,7 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World)
     return left
 
 
-def _delete_group(admin: Admin, connection: Connection, name: str) -> KafkaError | None:
+def _delete_group(admin: Admin, connection: RawConnection, name: str) -> KafkaError | None:
     """Delete a group; returns why that failed. A rebalancing group may get members while they are removed."""
     end = monotonic() + _REBALANCE_S
     while True:
@@ -208,7 +208,7 @@ def _delete_group(admin: Admin, connection: Connection, name: str) -> KafkaError
             return None
 
 
-def _send_members_away(connection: Connection, group: str) -> None:
+def _send_members_away(connection: RawConnection, group: str) -> None:
     described = connection.ask(DescribeGroupsRequest(groups=[group]), connection.best(DescribeGroupsRequest.API_KEY, 5))
     members = [MemberIdentity(member_id=member.member_id) for member in described.groups[0].members]
     if members:

@@ -1,4 +1,4 @@
-"""Reads the topics back with another project's client and compares them with the truth, record by record.
+"""Reads the topics back with another project's client and compares them with what is expected, record by record.
 
 Called by :mod:`oncelog.demo.run`. The client is librdkafka (``confluent-kafka``), with ``read_committed``; what no
 reader may see is counted with a second look, ``read_uncommitted``.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from oncelog.demo.truth import Truth
+from oncelog.demo.expected import ExpectedTopics
 from oncelog.errors import OncelogError
 
 SILENCE_S = 30.0
@@ -88,7 +88,7 @@ def end_offsets(bootstrap_servers: str, topic: str) -> dict[int, int]:
 
 @dataclass(slots=True)
 class TopicProof:
-    """The content of a topic, and how it differs from the truth.
+    """The content of a topic, and how it differs from what is expected.
 
     ``offsets`` counts all there are; ``records`` those with data, aborted ones included; the rest mark the ends of
     transactions.
@@ -140,10 +140,10 @@ class Prover:
     :param prefix: stands before the names of the topics.
     """
 
-    def __init__(self, bootstrap_servers: str, prefix: str, truth: Truth, on_progress: Progress) -> None:
+    def __init__(self, bootstrap_servers: str, prefix: str, expected: ExpectedTopics, on_progress: Progress) -> None:
         self._servers = bootstrap_servers
         self._prefix = prefix
-        self._truth = truth
+        self._expected = expected
         self._on_progress = on_progress
         self.windows: list[dict[str, Any]] = []
         self.aborted: AbortedRecord | None = None
@@ -152,15 +152,15 @@ class Prover:
 
     def flights(self) -> TopicProof:
         """The topic that the producer wrote: each flight once, and the one record that closes the windows."""
-        proof = self._begin("flights", len(self._truth.flights))
-        truth = self._truth.flights
+        proof = self._begin("flights", len(self._expected.flights))
+        flights = self._expected.flights
 
         def expected(number: Any) -> tuple[Mapping[str, Any], str | None] | None:
-            flight = truth.get(number)
+            flight = flights.get(number)
             return (flight._asdict(), flight.tailnum) if flight is not None else None
 
         def check(record: ProofRecord, fields: dict[str, Any]) -> None:
-            flight = truth.get(fields.get("id"))  # type: ignore[arg-type]
+            flight = flights.get(fields.get("id"))  # type: ignore[arg-type]
             if flight is not None and record.timestamp_ms != flight.departure_ms:
                 proof.wrong += 1
                 proof.differs(f"flight {flight.id} has timestamp {record.timestamp_ms}, not {flight.departure_ms}")
@@ -184,12 +184,12 @@ class Prover:
 
     def enriched(self) -> TopicProof:
         """Check for one record per flight, with every field right and each plane's flights in order."""
-        proof = self._begin("flights-enriched", len(self._truth.flights))
-        truth = self._truth
+        proof = self._begin("flights-enriched", len(self._expected.flights))
+        topics = self._expected
 
         def expected(number: Any) -> tuple[Mapping[str, Any], str | None] | None:
-            flight = truth.flights.get(number)
-            return (truth.enriched(flight), flight.tailnum) if flight is not None else None
+            flight = topics.flights.get(number)
+            return (topics.enriched(flight), flight.tailnum) if flight is not None else None
 
         def check(record: ProofRecord, fields: dict[str, Any]) -> None:
             self.written_ms.append(record.timestamp_ms)
@@ -233,15 +233,15 @@ class Prover:
             if tail is not None:
                 order.setdefault(tail, []).append(number)  # type: ignore[arg-type]
         proof.lost = proof.expected - len(seen)
-        for tail, numbers in self._truth.order().items():
+        for tail, numbers in self._expected.order().items():
             if order.get(tail, []) != numbers and sorted(order.get(tail, [])) == sorted(numbers):
                 proof.out_of_order += 1
                 proof.differs(f"the flights of {tail} are out of order")
 
     def delays(self) -> TopicProof:
         """Check for one record per window, with every number right."""
-        truth = self._truth.windows
-        proof = self._begin("delays-by-hour", len(truth))
+        expected = self._expected.windows
+        proof = self._begin("delays-by-hour", len(expected))
         seen: set[str] = set()
         for record, fields in self._read(proof):
             self.windows_written_ms.append(record.timestamp_ms)
@@ -251,15 +251,15 @@ class Prover:
                 proof.differs(f"{_where(proof, record)} holds window {key} again")
                 continue
             seen.add(key)
-            if key not in truth:
+            if key not in expected:
                 proof.wrong += 1
                 proof.differs(f"{_where(proof, record)} holds window {key!r}, which does not exist")
-            elif fields != truth[key]:
+            elif fields != expected[key]:
                 proof.wrong += 1
-                proof.differs(f"window {key}: {_difference(fields, truth[key])}")
+                proof.differs(f"window {key}: {_difference(fields, expected[key])}")
             else:
                 self.windows.append(fields)
-        proof.lost = len(truth.keys() - seen)
+        proof.lost = len(expected.keys() - seen)
         return proof
 
     def _begin(self, name: str, expected: int) -> TopicProof:

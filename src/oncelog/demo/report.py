@@ -19,8 +19,8 @@ from oncelog.demo.charts import Cell, ChartBar, Mark, Panel, Series, heat_map, s
 from oncelog.demo.flights import AIRLINES, read_table
 from oncelog.demo.history import COMMITTED, Span
 from oncelog.demo.proof import TopicProof
-from oncelog.demo.rival import RivalProof
 from oncelog.demo.run import DELAYS, ENRICHED, FLIGHTS, DemoOutcome
+from oncelog.demo.spark_sink_crashes import SparkSinkProof
 from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 
 _LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
@@ -56,9 +56,9 @@ def render(outcome: DemoOutcome) -> str:
         differences=_differences(outcome),
         windows=f"{len(outcome.windows):,}",
         heat_map=_heat_map(outcome),
-        story=_story(outcome),
+        summary=_summary(outcome),
         crashes=_crashes(outcome),
-        rival=_rival(outcome),
+        sparks_sink=_sparks_sink(outcome),
         aborted=_aborted(outcome),
         footer=escape(f"oncelog {__version__}, Python {platform.python_version()}, {day}; {_times(outcome)}"),
     )
@@ -123,24 +123,24 @@ def _crashes(outcome: DemoOutcome) -> str:
     return _table(("", "after", "process", "when killed"), rows, "list")
 
 
-def _rival(outcome: DemoOutcome) -> str:
+def _sparks_sink(outcome: DemoOutcome) -> str:
     """Spark's own sink compared with oncelog's, after the same kills."""
-    rival = outcome.rival
-    if rival is None:
+    sparks_sink = outcome.sparks_sink
+    if sparks_sink is None:
         return ""
     title = "<h2>The same crashes with Spark's own sink</h2>"
-    if rival.missing:
-        return f"<section>{title}<p>Not run: {escape(rival.missing)}.</p></section>"
+    if sparks_sink.missing:
+        return f"<section>{title}<p>Not run: {escape(sparks_sink.missing)}.</p></section>"
     ours = outcome.proofs[1]
     kills = sum(crash.what == "driver" for crash in outcome.crashes)
 
-    def row(name: str, killed: int, proof: TopicProof | RivalProof) -> list[str]:
+    def row(name: str, killed: int, proof: TopicProof | SparkSinkProof) -> list[str]:
         bad = [f'<span class="{"some" if n else "zero"}">{n:,}</span>' for n in (proof.duplicates, proof.lost)]
         return [name, *bad, f"{proof.delivered:,}", str(killed)]
 
     table = _table(
         ("sink", "duplicates", "lost", "delivered", "kills of the driver"),
-        [row("oncelog", kills, ours), row("Spark's own", rival.kills, rival)],
+        [row("oncelog", kills, ours), row("Spark's own", sparks_sink.kills, sparks_sink)],
     )
     return (
         f"<section>{title}<p><code>format(&quot;kafka&quot;)</code> copied the same flights on the same broker; its "
@@ -216,7 +216,7 @@ def _short_name(name: str) -> str:
     return name
 
 
-def _story(outcome: DemoOutcome) -> str:
+def _summary(outcome: DemoOutcome) -> str:
     """Throughput, progress and transactions over time, in one figure."""
     start = outcome.started_at
     replayed = [(event.at - start, event.flights) for event in outcome.events if event.event == "committed"]

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.demo.expected import ExpectedTopics
 from oncelog.demo.flights import read_flights
 from oncelog.demo.history import Span, transaction_history
 from oncelog.demo.observed_source import CommitStep, Journal
@@ -24,8 +25,7 @@ from oncelog.demo.pipelines import WATERMARK_DAYS, delays_by_hour, flights_enric
 from oncelog.demo.processes import BrokerProcess, Child, kill_process
 from oncelog.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
 from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, ReplayEvent
-from oncelog.demo.rival import Rival, RivalProof
-from oncelog.demo.truth import Truth
+from oncelog.demo.spark_sink_crashes import SparkSinkCrashes, SparkSinkProof
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink.checkpoint import marker_group
@@ -95,7 +95,7 @@ class DemoOutcome:
     local_hours: dict[str, int] = field(default_factory=dict)
     by_executors: int = 0
     aborted: AbortedRecord | None = None
-    rival: RivalProof | None = None
+    sparks_sink: SparkSinkProof | None = None
 
     @property
     def exact(self) -> bool:
@@ -142,13 +142,13 @@ class Demo:
                 self._create_topics()
                 self._start_replay()
                 self._start_driver()
-                truth = Truth(read_flights(self._settings.flights))
+                expected = ExpectedTopics(read_flights(self._settings.flights))
             with self._phase("stream"):
                 self._stream()
             with self._phase("close the windows"):
-                self._close_windows(truth)
+                self._close_windows(expected)
             with self._phase("prove"):
-                self._prove(truth)
+                self._prove(expected)
             if self._settings.compare:
                 with self._phase("Spark's own sink"):
                     self._compare()
@@ -323,7 +323,7 @@ class Demo:
 
     # --- the end
 
-    def _close_windows(self, truth: Truth) -> None:
+    def _close_windows(self, expected: ExpectedTopics) -> None:
         """Once all flights are read, write one more record, which moves the watermark past the end of the last window.
 
         Only then: a pipeline that saw it before some partition's last flights would take those for late. A real stream
@@ -333,7 +333,7 @@ class Demo:
         ends = {f"{topic}-{number}": end for number, end in end_offsets(self._outcome.servers, topic).items()}
         for pipeline in (ENRICHED, DELAYS):
             self._wait(f"{pipeline} to read everything", lambda name=pipeline: self._has_read(name, ends))  # type: ignore[misc]
-        last = max(flight.departure_ms for flight in truth.flights.values())
+        last = max(flight.departure_ms for flight in expected.flights.values())
         closing = last + (WATERMARK_DAYS + 30) * _DAY_MS
         servers = self._outcome.servers
         with (
@@ -354,23 +354,23 @@ class Demo:
         latest = self._latest(pipeline)
         return latest is not None and all(latest.reached.get(name, 0) >= end for name, end in ends.items())
 
-    def _prove(self, truth: Truth) -> None:
+    def _prove(self, expected: ExpectedTopics) -> None:
         outcome, read = self._outcome, 0
-        total = 2 * self._settings.flights + len(truth.windows)
+        total = 2 * self._settings.flights + len(expected.windows)
 
         def on_progress(more: int) -> None:
             nonlocal read
             read += more
             self._display.bar("records compared", min(read, total), total)
 
-        prover = Prover(outcome.servers, self._settings.prefix, truth, on_progress)
+        prover = Prover(outcome.servers, self._settings.prefix, expected, on_progress)
         outcome.proofs = [prover.flights(), prover.enriched(), prover.delays()]
         self._display.bar("records compared", total, total)
         outcome.written_ms = prover.written_ms
         outcome.windows_written_ms = prover.windows_written_ms
         outcome.windows = prover.windows
         outcome.aborted = prover.aborted
-        outcome.local_hours = {flight.time_hour: flight.hour for flight in truth.flights.values()}
+        outcome.local_hours = {flight.time_hour: flight.hour for flight in expected.flights.values()}
         for name, journal in self._journals.items():
             steps = journal.read()
             outcome.batches[name] = len({step.batch for step in steps})
@@ -391,7 +391,7 @@ class Demo:
         if driver is not None:
             driver.kill()
         kills = sum(crash.what == "driver" for crash in self._outcome.crashes)
-        rival = Rival(
+        sparks_sink = SparkSinkCrashes(
             self._outcome.servers,
             self._settings.folder,
             self._topic(FLIGHTS),
@@ -399,7 +399,7 @@ class Demo:
             self._settings.flights,
             PARTITIONS[ENRICHED],
         )
-        self._outcome.rival = rival.run(kills, self._display.say)
+        self._outcome.sparks_sink = sparks_sink.run(kills, self._display.say)
 
     # --- waiting
 

@@ -67,25 +67,26 @@ def facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
         ("written by the executors", f"{outcome.by_executors} batches of {ENRICHED}, by several writers each"),
         ("transactions", f"{committed} committed, {aborted} aborted"),
         ("time", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())),
-        *_rival_facts(outcome),
+        *_sparks_sink_facts(outcome),
         ("verdict", verdict(outcome)),
     ]
 
 
-def _rival_facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
-    rival = outcome.rival
-    if rival is None:
+def _sparks_sink_facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
+    sparks_sink = outcome.sparks_sink
+    if sparks_sink is None:
         return []
-    if rival.missing:
-        return [("Spark's own sink", f"not run: {rival.missing}")]
-    text = f"{rival.duplicates:,} duplicates and {rival.lost:,} lost of {rival.expected:,} after {rival.kills} kills"
+    if sparks_sink.missing:
+        return [("Spark's own sink", f"not run: {sparks_sink.missing}")]
+    duplicated, lost = f"{sparks_sink.duplicates:,} duplicates", f"{sparks_sink.lost:,} lost"
+    text = f"{duplicated} and {lost} of {sparks_sink.expected:,} after {sparks_sink.kills} kills"
     return [("Spark's own sink", text)]
 
 
 def verdict(outcome: DemoOutcome) -> str:
     if outcome.exact:
         return "every record exactly once, every field and window right, every key in order"
-    return "the topics differ from the truth"
+    return "the topics differ from what was expected"
 
 
 def as_json_object(outcome: DemoOutcome) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def as_json_object(outcome: DemoOutcome) -> dict[str, Any]:
         "batches_skipped_on_replay": len(outcome.skips),
         "batches": outcome.batches,
         "transactions": {"committed": committed, "aborted": aborted},
-        "sparks_own_sink": None if outcome.rival is None else asdict(outcome.rival),
+        "sparks_own_sink": None if outcome.sparks_sink is None else asdict(outcome.sparks_sink),
         "written_by_executors": outcome.by_executors,
         "aborted_record": None if outcome.aborted is None else outcome.aborted._asdict(),
         "seconds": outcome.phases,

@@ -16,7 +16,7 @@ from oncelog.errors import InvariantError
 from oncelog.export.target import ExportError, ExportProgress, ExportSource
 from oncelog.spark.tables.delta import add_files, file_system, short
 from oncelog.spark.tables.delta_demands import check_name
-from oncelog.spark.tables.options import Format, TableOptions
+from oncelog.spark.tables.options import TableFormat, TableOptions
 from oncelog.spark.tables.parquet import FileWriter, file_schema
 
 _PARTS = ("key", "value")
@@ -26,7 +26,7 @@ class ExportedDelta:
     """The table at a path or URL."""
 
     def __init__(self, path: str, storage: Mapping[str, str]) -> None:
-        self._options = TableOptions(Format.DELTA, path, storage=storage)
+        self._options = TableOptions(TableFormat.DELTA, path, storage=storage)
         self._topic = ""
         self._found: ExportProgress | None = None
         self._schema: pa.Schema = pa.schema([])

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 from oncelog.errors import NoSpace, StorageError
 from oncelog.faults.rules import DISK_ACTIONS, Action, Fault, Faults
-from oncelog.faults.subjects import Subject
+from oncelog.faults.targets import RequestTarget
 from oncelog.ports import Buffer, Disk, File
 
-_NOTHING = Subject((), (), ())
+_NOTHING = RequestTarget((), (), ())
 
 
 class TroubledFile:

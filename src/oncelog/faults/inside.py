@@ -14,7 +14,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.faults.answers import refusal, refuse_metadata
 from oncelog.faults.rules import MARKER_ACTIONS, Action, Fault, Faults
-from oncelog.faults.subjects import Subject, decoded, subject_of
+from oncelog.faults.targets import RequestTarget, decoded, target_of
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
@@ -92,7 +92,7 @@ class Inside:
         request = decoded(frame, header, body) if candidates else None
         subject = None
         if request is not None and any(fault.match.needs_body for fault in candidates):
-            subject = subject_of(header.api_key, request, self._topic_name)
+            subject = target_of(header.api_key, request, self._topic_name)
         struck = {fault.action: fault for fault in self._faults.strike(candidates, subject)} if candidates else {}
         if not struck:
             if waiting is None:
@@ -185,7 +185,7 @@ class Inside:
         candidates = self._faults.of(MARKER_ACTIONS)
         if not candidates:
             return append()
-        subject = Subject(((topic_partition.topic, topic_partition.partition),), self._ids_of(marker), ())
+        subject = RequestTarget(((topic_partition.topic, topic_partition.partition),), self._ids_of(marker), ())
         wanted = [fault for fault in candidates if not fault.phase or _is_time(fault.phase, marker, topic_partition)]
         struck = {fault.action: fault for fault in self._faults.strike(wanted, subject)}
         if Action.LOSE_MARKER in struck:

@@ -26,9 +26,9 @@ from typing import Any, Final, Protocol, Self
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import OncelogError
 from oncelog.faults.answers import refusal, refuse_metadata
-from oncelog.faults.entrance import LARGEST_TOKEN, Entrance, Visitor
+from oncelog.faults.proxy_login import LARGEST_TOKEN, ProxyLogin, ProxySession
 from oncelog.faults.rules import Action, Fault, Faults
-from oncelog.faults.subjects import Subject, decoded, subject_of
+from oncelog.faults.targets import RequestTarget, decoded, target_of
 from oncelog.faults.upstream import Upstream
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
@@ -153,7 +153,7 @@ class _Connection:
             if visitor is not None and visitor.refused:
                 await asyncio.Event().wait()  # until its last answer is written, which closes the connection
 
-    def _answer_visitor(self, visitor: Visitor, answer: bytes) -> None:
+    def _answer_visitor(self, visitor: ProxySession, answer: bytes) -> None:
         exchange = _Exchange(None)
         exchange.is_last = visitor.refused
         exchange.resolve(answer)
@@ -168,9 +168,9 @@ class _Connection:
             return True
         candidates = self._proxy.faults.candidates(header.api_key, header.api_version, header.client_id)
         request = decoded(frame, header, body) if candidates or header.api_key == ApiKey.PRODUCE else None
-        subject: Subject | None = None
+        subject: RequestTarget | None = None
         if request is not None and any(fault.match.needs_body for fault in candidates):
-            subject = subject_of(header.api_key, request, self._proxy.topic_name)
+            subject = target_of(header.api_key, request, self._proxy.topic_name)
         struck = {fault.action: fault for fault in self._proxy.faults.strike(candidates, subject)}
         exchange = _Exchange(header, self._proxy.next_number())
         if self._proxy.passage is not None:
@@ -263,7 +263,7 @@ class _Proxy:
     """The listeners, one for each known broker; lives on one event loop."""
 
     def __init__(
-        self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None, entrance: Entrance | None
+        self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None, entrance: ProxyLogin | None
     ) -> None:
         self.faults = faults
         self.passage = passage
@@ -420,7 +420,7 @@ class FaultProxy:
             raise ProxyError(
                 f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
             )
-        self._entrance = Entrance() if self._upstream.identifies and not open_to_all else None
+        self._entrance = ProxyLogin() if self._upstream.identifies and not open_to_all else None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._proxy: _Proxy | None = None

@@ -16,7 +16,7 @@ from typing import Self, TypeGuard
 
 from oncelog.errors import Error, OncelogError
 from oncelog.faults.answers import can_refuse
-from oncelog.faults.subjects import READERS, Reader, Subject
+from oncelog.faults.targets import READERS, RequestTarget, TargetReader
 from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import API_VERSIONS, response_type
@@ -77,7 +77,7 @@ class Match:
         """Whether the request's header matches."""
         return self.api in (None, api_key) and self.version in (None, version) and self.client_id in (None, client_id)
 
-    def covers(self, subject: Subject) -> bool:
+    def covers(self, subject: RequestTarget) -> bool:
         """Whether the request's body matches."""
         if self.topic is not None or self.partition is not None:
             found = (self.topic in (None, name) and self.partition in (None, index) for name, index in subject.topics)
@@ -272,7 +272,7 @@ class Faults:
         with self.changed:
             return [fault for fault in self._faults if fault.action in actions]
 
-    def strike(self, candidates: Sequence[Fault], subject: Subject | None) -> list[Fault]:
+    def strike(self, candidates: Sequence[Fault], subject: RequestTarget | None) -> list[Fault]:
         """Those of ``candidates`` that hit the request; each counts a hit."""
         with self.changed:
             struck = [
@@ -348,7 +348,7 @@ def _can_match(match: Match, action: Action) -> None:
     if match.api is None:
         return
     name = match.api.name.title().replace("_", "")
-    reader = READERS.get(match.api, Reader())
+    reader = READERS.get(match.api, TargetReader())
     readers = {
         "topic": reader.topics,
         "partition": reader.topics,

@@ -1,4 +1,4 @@
-"""Draws a story as a sequence diagram: SVG text with colours for light and dark themes, wide or for a phone. Pure."""
+"""Draws a trace as a sequence diagram: SVG text with colours for light and dark themes, wide or for a phone. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from html import escape
 from typing import NamedTuple
 
-from oncelog.lab.story import Story, StoryEvent, StoryFate, StoryKind
+from oncelog.lab.trace import Trace, TraceDelivery, TraceEvent, TraceKind
 
 STYLE = """
 .lab{--ink:#1f2328;--soft:#656d76;--line:#c9c6bd;--card:#fff;--note:#f3efe2;--sent:#2f6fb5;--log:#7a5bb5;--bad:#c4314b}
@@ -40,17 +40,17 @@ class Layout(NamedTuple):
 WIDE, PHONE = Layout("wide", 1000, 110, 1.0), Layout("phone", 400, 48, 0.85)
 
 
-def draw(story: Story, layout: Layout = WIDE, *, styled: bool = True) -> str:
+def draw(trace: Trace, layout: Layout = WIDE, *, styled: bool = True) -> str:
     """The whole diagram.
 
     :param styled: include :data:`STYLE`, for a standalone file.
     """
     style = f"<style>{STYLE}</style>" if styled else ""
-    lanes = {name: _lane_x(index, len(story.lanes), layout) for index, name in enumerate(story.lanes)}
+    lanes = {name: _lane_x(index, len(trace.lanes), layout) for index, name in enumerate(trace.lanes)}
     head = _heads(lanes, layout)
     parts: list[str] = []
     y = 52.0
-    for number, event in enumerate(story.events, 1):
+    for number, event in enumerate(trace.events, 1):
         drawn, height = _event(number, event, lanes, y, layout)
         parts.append(drawn)
         y += height
@@ -58,7 +58,7 @@ def draw(story: Story, layout: Layout = WIDE, *, styled: bool = True) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="lab {layout.name}" '
         f'viewBox="0 0 {layout.width:g} {y + 8:g}" role="img" '
-        f'aria-label="{escape(story.title)}: {len(story.events)} steps">{style}'
+        f'aria-label="{escape(trace.title)}: {len(trace.events)} steps">{style}'
         + "".join([*lives, *head, *parts])
         + "</svg>"
     )
@@ -91,7 +91,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{named}>{escape(words)}</text>'
 
 
-def _event(number: int, event: StoryEvent, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
+def _event(number: int, event: TraceEvent, lanes: dict[str, float], y: float, layout: Layout) -> tuple[str, float]:
     """The drawing of an event from ``y`` on, and its height."""
     start, end = lanes[event.source], lanes[event.target]
     character = _CHARACTER * layout.size
@@ -108,14 +108,14 @@ def _event(number: int, event: StoryEvent, lanes: dict[str, float], y: float, la
             f'<rect class="said" x="{middle - width / 2 - 8:g}" y="{y - 2:g}" width="{width + 16:g}" '
             f'height="{height + 5:g}" rx="5"/>'
         )
-        mark = "log" if event.kind is StoryKind.LOG else "note"
+        mark = "log" if event.kind is TraceKind.LOG else "note"
         return f'<g class="{mark}">{numeral}{box}{label}</g>', height + 14
     arrow = _arrow(start, end, y + height + 4, event.fate)
     return f'<g class="{kind}">{numeral}{label}{arrow}</g>', height + 20
 
 
-def _arrow(start: float, end: float, y: float, fate: StoryFate) -> str:
-    if fate is StoryFate.LOST:
+def _arrow(start: float, end: float, y: float, fate: TraceDelivery) -> str:
+    if fate is TraceDelivery.LOST:
         end = start + (end - start) * 0.72
         cross = f"M{end - 6:g},{y - 6:g}l12,12M{end + 6:g},{y - 6:g}l-12,12"
         return f'<path class="arrow" d="M{start:g},{y:g}H{end:g}"/><path class="cross" d="{cross}"/>'

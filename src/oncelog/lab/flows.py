@@ -9,8 +9,8 @@ from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.expect import NotOffered
 from oncelog.lab import sequences, transactions
-from oncelog.lab.stage import VERIFICATION, LabError, Stage, set_up
-from oncelog.lab.story import BROKER, Story
+from oncelog.lab.testbed import VERIFICATION, LabError, Testbed, set_up
+from oncelog.lab.trace import BROKER, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Flow:
     title: str
     lesson: str
     lanes: Sequence[str]
-    play: Callable[[Stage], None]
+    play: Callable[[Testbed], None]
     settings: Mapping[str, object]
 
     @property
@@ -43,7 +43,7 @@ def _flow(
     title: str,
     lesson: str,
     lanes: Sequence[str],
-    play: Callable[[Stage], None],
+    play: Callable[[Testbed], None],
     settings: Mapping[str, object] = _NO_DELAY,
 ) -> Flow:
     return Flow(name, title, lesson, lanes, play, settings)
@@ -138,7 +138,7 @@ FLOWS: Mapping[str, Flow] = {
 }
 
 
-def run(flow: Flow, cluster: AdminConfig | None = None) -> Story:
+def run(flow: Flow, cluster: AdminConfig | None = None) -> Trace:
     """Run a flow on an embedded broker, or on a cluster.
 
     :raises LabError: it cannot be run there.
@@ -149,20 +149,20 @@ def run(flow: Flow, cluster: AdminConfig | None = None) -> Story:
         raise LabError(f"this cluster cannot show it: {error}; leave --bootstrap-server out") from error
 
 
-def _run(flow: Flow, cluster: AdminConfig | None) -> Story:
+def _run(flow: Flow, cluster: AdminConfig | None) -> Trace:
     apart = BROKER not in flow.lanes
-    with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as stage:
-        flow.play(stage)
+    with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as testbed:
+        flow.play(testbed)
         where = "an embedded broker" if cluster is None else ",".join(cluster.bootstrap_servers)
-        return Story(
+        return Trace(
             flow.name,
             flow.title,
             flow.lesson,
             where,
-            stage.topic,
+            testbed.topic,
             flow.lanes,
-            list(stage.recorder.events),
-            stage.log(),
-            stage.promises,
-            dict(stage.recorder.left_out),
+            list(testbed.recorder.events),
+            testbed.log(),
+            testbed.promises,
+            dict(testbed.recorder.left_out),
         )

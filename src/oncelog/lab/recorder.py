@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from oncelog.errors import Error
 from oncelog.faults.rules import Action, Fault
-from oncelog.lab.story import COORDINATOR, PARTITION, StoryEvent, StoryFate, StoryKind, span
+from oncelog.lab.trace import COORDINATOR, PARTITION, TraceDelivery, TraceEvent, TraceKind, span
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import RequestHeader, decode_request_header, decode_response_header
 from oncelog.protocol.messages import request_type, response_type
@@ -46,7 +46,7 @@ class Recorder:
         self._stored: dict[tuple[int, int, int], int] = {}
         """The offset that the broker reported for a batch, by producer id, epoch and first sequence."""
         self._changed = threading.Condition()
-        self.events: list[StoryEvent] = []
+        self.events: list[TraceEvent] = []
         self.left_out: Counter[str] = Counter()
 
     # --- Passage
@@ -70,8 +70,8 @@ class Recorder:
         fields = {"api": _name(header.api_key), "version": header.api_version, **fields}
         with self._changed:
             self._open[number] = asked
-            fate = StoryFate.LOST if lost else StoryFate.ARRIVED
-            self._add(StoryEvent(StoryKind.REQUEST, actor, lane, text, fate, fields))
+            fate = TraceDelivery.LOST if lost else TraceDelivery.ARRIVED
+            self._add(TraceEvent(TraceKind.REQUEST, actor, lane, text, fate, fields))
 
     def answered(self, number: int, frame: bytes) -> None:
         with self._changed:
@@ -95,10 +95,14 @@ class Recorder:
                 description = self._produced(asked.request, description)
             text, fields = description
             fate = (
-                StoryFate.LOST if not arrived else StoryFate.REFUSED if error is not Error.NONE else StoryFate.ARRIVED
+                TraceDelivery.LOST
+                if not arrived
+                else TraceDelivery.REFUSED
+                if error is not Error.NONE
+                else TraceDelivery.ARRIVED
             )
             fields = {"api": _name(header.api_key), **fields}
-            self._add(StoryEvent(StoryKind.ANSWER, asked.lane, asked.actor, text, fate, fields))
+            self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, fate, fields))
 
     def _produced(self, request: Any, description: Told) -> Told:
         """Where a batch was stored; an earlier answer shows whether it had been stored before."""
@@ -119,12 +123,12 @@ class Recorder:
 
     # --- the lab
 
-    def add(self, event: StoryEvent) -> None:
+    def add(self, event: TraceEvent) -> None:
         """Add an event that was not seen on the wire."""
         with self._changed:
             self._add(event)
 
-    def _add(self, event: StoryEvent) -> None:
+    def _add(self, event: TraceEvent) -> None:
         self.events.append(event)
         self._changed.notify_all()
 

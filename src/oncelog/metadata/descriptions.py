@@ -49,7 +49,7 @@ class Synonym:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DescribedConfig:
     """One setting of one resource."""
 
     name: str
@@ -145,7 +145,7 @@ def _family(name: str) -> tuple[str, ...]:
     return (name,)
 
 
-def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[Entry]:
+def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
     """Every setting of a topic, sorted by name."""
     config = parse(TopicConfig, overrides, layers.config.topic_defaults)
     fields = properties(TopicConfig)
@@ -158,10 +158,10 @@ def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
         synonyms = layers.synonyms(strongest, _family(strongest)) if strongest else ()
         if name in overrides:
             synonyms = (Synonym(name, value, ConfigSource.TOPIC), *synonyms)
-        yield Entry(name, value, _source(synonyms), synonyms, known.kind.value, f.metadata["doc"])
+        yield DescribedConfig(name, value, _source(synonyms), synonyms, known.kind.value, f.metadata["doc"])
 
 
-def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
+def broker_entries(layers: BrokerLayers) -> Iterator[DescribedConfig]:
     """Every setting of this broker, including our own, sorted by name.
 
     The authorizer's properties do not belong to the broker: they are returned, without a value, only if they were
@@ -174,18 +174,20 @@ def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
         synonyms = layers.synonyms(name, _family(name))
         if known is None and not name.startswith(OURS) and name not in foreign:
             if name in layers.config.static:
-                yield Entry(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
+                yield DescribedConfig(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
         elif name in foreign:
-            yield Entry(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
+            yield DescribedConfig(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
         elif known is None:
             f = ours[name]
             value = render(getattr(layers.config, f.name))
-            yield Entry(name, value, _source(synonyms), synonyms, f.metadata["kind"].value, _doc(name), read_only=True)
+            yield DescribedConfig(
+                name, value, _source(synonyms), synonyms, f.metadata["kind"].value, _doc(name), read_only=True
+            )
         elif not known.internal or name in layers.config.static:
             yield _broker_entry(layers, known, synonyms)
 
 
-def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
+def default_broker_entries(layers: BrokerLayers) -> Iterator[DescribedConfig]:
     """Settings that AlterConfigs has set for all brokers of the cluster."""
     for name in sorted(layers.every):
         known, hidden = broker_properties().get(name), _is_hidden(name)
@@ -193,7 +195,9 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
         kind = known.kind.value if known is not None else 0
         foreign = not is_broker_setting(name)
         doc = "" if foreign else _doc(name)
-        yield Entry(name, synonym.value, synonym.source, (synonym,), kind, doc, read_only=foreign, sensitive=hidden)
+        yield DescribedConfig(
+            name, synonym.value, synonym.source, (synonym,), kind, doc, read_only=foreign, sensitive=hidden
+        )
 
 
 def _is_hidden(name: str) -> bool:
@@ -202,8 +206,8 @@ def _is_hidden(name: str) -> bool:
     return known.sensitive if known is not None else not name.startswith(OURS)
 
 
-def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Synonym, ...]) -> Entry:
-    return Entry(
+def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Synonym, ...]) -> DescribedConfig:
+    return DescribedConfig(
         known.name,
         None if known.sensitive else layers.text(known.name),
         _source(synonyms),
@@ -215,7 +219,7 @@ def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Sy
     )
 
 
-def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[Entry]:
+def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
     """Every setting of a group, sorted by name; its defaults are the broker's ``group.*``."""
     for name, known in group_properties().items():
         broker_name = f"group.{name}"
@@ -228,17 +232,17 @@ def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
         value = render(known.parse(overrides[name])) if name in overrides else default
         if name in overrides:
             synonyms = (Synonym(name, value, ConfigSource.GROUP), *synonyms)
-        yield Entry(name, value, _source(synonyms), synonyms, known.kind.value, _doc(broker_name))
+        yield DescribedConfig(name, value, _source(synonyms), synonyms, known.kind.value, _doc(broker_name))
 
 
-def client_metrics_entries(overrides: Mapping[str, str]) -> Iterator[Entry]:
+def client_metrics_entries(overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
     """Every setting of a client metrics subscription (KIP-714), sorted by name."""
     for name, known in client_metrics_properties().items():
         given = name in overrides
         source = ConfigSource.CLIENT_METRICS if given else ConfigSource.DEFAULT
         value = overrides[name] if given else known.default
         synonyms = (Synonym(name, value, source),) if given else ()
-        yield Entry(name, value, source, synonyms, known.kind.value, NO_EFFECT)
+        yield DescribedConfig(name, value, source, synonyms, known.kind.value, NO_EFFECT)
 
 
 def _source(synonyms: tuple[Synonym, ...]) -> ConfigSource:

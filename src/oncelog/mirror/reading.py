@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Stored, fetch_stored
+from oncelog.client.aio.admin.log_reader import FetchedRecords, fetch_stored
 from oncelog.client.aio.offset_lookups import EARLIEST
 from oncelog.client.aio.transactions.batch_transaction import ReadyBatch
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
@@ -71,13 +71,15 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
             view.take_need(header.base_offset, commit.partition, commit.offset)
 
 
-async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel) -> Stored:
+async def _fetch(
+    admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel
+) -> FetchedRecords:
     """Records from ``offset`` on; waits until a new leader knows everything that the last one reported, up to ``end``.
 
     :raises MirrorRefused: nothing can be read there, see :func:`_out_of_range`.
     """
 
-    async def attempt() -> Stored:
+    async def attempt() -> FetchedRecords:
         stored = await fetch_stored(admin, name, offset, isolation)
         committed = isolation is IsolationLevel.READ_COMMITTED
         known = stored.last_stable_offset if committed else stored.high_watermark

@@ -36,7 +36,7 @@ from oncelog.mirror.offset_map import (
     position_record,
     runs_record,
 )
-from oncelog.mirror.others import clashing, holding_others, mirrors_into
+from oncelog.mirror.other_mirrors import clashing, holding_others, mirrors_into
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
 from oncelog.mirror.settings import MirrorProgress, MirrorSettings
 from oncelog.mirror.target import Target

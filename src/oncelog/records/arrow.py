@@ -41,7 +41,7 @@ Int32s = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
 
 
-class StoredBatch(NamedTuple):
+class BatchBytes(NamedTuple):
     """A batch within bytes that were fetched or read from a segment."""
 
     data: Buffer
@@ -79,7 +79,7 @@ class _Area(NamedTuple):
 
 
 def decode_to_arrow(
-    batches: Iterable[StoredBatch],
+    batches: Iterable[BatchBytes],
     *,
     start_offset: int = 0,
     end_offset: int = _MAX_INT64,
@@ -110,7 +110,7 @@ def decode_to_arrow(
     return _decode_compiled(areas, total, start_offset, end_offset, headers, large)
 
 
-def _unpack(batch: StoredBatch, check_crc: bool, max_size_bytes: int) -> _Area:
+def _unpack(batch: BatchBytes, check_crc: bool, max_size_bytes: int) -> _Area:
     header = batch.header
     if check_crc and not crc_is_right(batch.data, batch.position, header):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")

@@ -31,7 +31,7 @@ class RedriveError(OncelogError):
     """The redrive cannot continue; the text says what to do."""
 
 
-class Stored(Protocol):
+class StoredLetter(Protocol):
     """A record as a consumer returns it."""
 
     @property
@@ -69,7 +69,7 @@ class Letter:
 Transform = Callable[[Letter], Letter | None]
 
 
-class Fate(StrEnum):
+class LetterOutcome(StrEnum):
     """What becomes of a dead letter."""
 
     SENT = "sent"
@@ -101,31 +101,31 @@ class Plan:
         chosen = json.dumps([sorted((name, value.hex()) for name, value in self.where), self.error])
         return f"selection {hashlib.sha256(chosen.encode()).hexdigest()}"
 
-    def decide(self, stored: Stored) -> tuple[Fate, Letter | None]:
+    def decide(self, stored: StoredLetter) -> tuple[LetterOutcome, Letter | None]:
         """What becomes of a dead letter, and the record that is written for it, if any.
 
         :raises RedriveError: the letter does not say where it was, or the transform failed.
         """
         if not self._chooses(stored):
-            return Fate.PASSED, None
+            return LetterOutcome.PASSED, None
         place = f"{stored.topic}-{stored.partition}:{stored.offset}"
         attempts = _attempts(stored, place)
         if self.max_attempts is not None and attempts >= self.max_attempts:
-            return Fate.PARKED, Letter(self.parking, None, stored.key, stored.value, tuple(stored.headers))
+            return LetterOutcome.PARKED, Letter(self.parking, None, stored.key, stored.value, tuple(stored.headers))
         letter = self._restored(stored, attempts, place)
         changed = letter if self.transform is None else _transformed(self.transform, letter, place)
         if changed is None:
-            return Fate.SKIPPED, None
+            return LetterOutcome.SKIPPED, None
         counted = (*changed.headers, (ATTEMPTS_HEADER, str(attempts + 1).encode()))
-        return Fate.SENT, replace(changed, headers=counted)
+        return LetterOutcome.SENT, replace(changed, headers=counted)
 
-    def _chooses(self, stored: Stored) -> bool:
+    def _chooses(self, stored: StoredLetter) -> bool:
         headers = list(stored.headers)
         if any(wanted not in headers for wanted in self.where):
             return False
         return self.error is None or self.error in origin_error(stored)
 
-    def _restored(self, stored: Stored, attempts: int, place: str) -> Letter:
+    def _restored(self, stored: StoredLetter, attempts: int, place: str) -> Letter:
         headers = list(stored.headers)
         error = origin_error(stored)
         topic, partition = self.to, None
@@ -143,7 +143,7 @@ class Plan:
         return Letter(topic, partition, stored.key, stored.value, kept, error, attempts)
 
 
-def origin_error(stored: Stored) -> str:
+def origin_error(stored: StoredLetter) -> str:
     """Why the record became a dead letter, as its header says."""
     return _text(_last(stored.headers, ERROR_HEADER)) or ""
 
@@ -164,7 +164,7 @@ def _transformed(transform: Transform, letter: Letter, place: str) -> Letter | N
     return changed
 
 
-def _attempts(stored: Stored, place: str) -> int:
+def _attempts(stored: StoredLetter, place: str) -> int:
     return _number(stored.headers, ATTEMPTS_HEADER, place) or 0
 
 
@@ -198,8 +198,8 @@ __all__ = [
     "ERROR_HEADER",
     "NAME",
     "ORIGIN_HEADERS",
-    "Fate",
     "Letter",
+    "LetterOutcome",
     "Plan",
     "RedriveError",
     "Transform",

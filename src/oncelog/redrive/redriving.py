@@ -18,7 +18,7 @@ from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.errors import Error, KafkaError
-from oncelog.redrive.letters import Fate, Letter, Plan, RedriveError
+from oncelog.redrive.letters import Letter, LetterOutcome, Plan, RedriveError
 from oncelog.types import TopicPartition
 
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
@@ -35,7 +35,7 @@ class Decided:
     """A dead letter, and what becomes of it."""
 
     record: ConsumerRecord[bytes, bytes]
-    fate: Fate
+    fate: LetterOutcome
     letter: Letter | None
 
 
@@ -72,7 +72,7 @@ class Redrive:
         self._partitions: dict[str, int] = {}
         self.deleted = 0
         """Offsets that the group has not read, and that were deleted."""
-        self.counts: Counter[Fate] = Counter()
+        self.counts: Counter[LetterOutcome] = Counter()
 
     async def open(self) -> None:
         """Find where the group is, and where the letters end. The producer has started before.
@@ -148,7 +148,7 @@ class Redrive:
 
     @property
     def _written(self) -> int:
-        return self.counts[Fate.SENT] + self.counts[Fate.PARKED]
+        return self.counts[LetterOutcome.SENT] + self.counts[LetterOutcome.PARKED]
 
     def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
         """What becomes of the letters up to the limit, and the positions after them."""

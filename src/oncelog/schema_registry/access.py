@@ -42,7 +42,7 @@ class Right(Enum):
     WRITE = 4
 
 
-class Access:
+class AccessControl:
     """Decides on each request."""
 
     def __init__(self, settings: RegistrySettings) -> None:

@@ -10,10 +10,10 @@ from oncelog.schema_registry.formats.parsing import MODULES
 from oncelog.schema_registry.requests import LATEST, Submitted
 from oncelog.schema_registry.rest_errors import InvalidSchema, Refused
 from oncelog.schema_registry.rules import check_subject
-from oncelog.schema_registry.state import Content, State, Version
+from oncelog.schema_registry.state import Content, RegistryState, Version
 
 
-def subjects(state: State, prefix: str, *, deleted: bool, deleted_only: bool) -> list[str]:
+def subjects(state: RegistryState, prefix: str, *, deleted: bool, deleted_only: bool) -> list[str]:
     """The subjects that begin with ``prefix``, sorted."""
     found = []
     for name in sorted(state.subjects):
@@ -24,7 +24,7 @@ def subjects(state: State, prefix: str, *, deleted: bool, deleted_only: bool) ->
     return found
 
 
-def versions(state: State, subject: str, *, deleted: bool, deleted_only: bool) -> list[int]:
+def versions(state: RegistryState, subject: str, *, deleted: bool, deleted_only: bool) -> list[int]:
     """The numbers of a subject's versions."""
     every = state.versions(subject, deleted=deleted or deleted_only)
     if not every:
@@ -32,7 +32,7 @@ def versions(state: State, subject: str, *, deleted: bool, deleted_only: bool) -
     return [one.version for one in every if one.deleted or not deleted_only]
 
 
-def version(state: State, subject: str, number: int, *, deleted: bool) -> Version:
+def version(state: RegistryState, subject: str, number: int, *, deleted: bool) -> Version:
     """One version, the last one for LATEST."""
     every = state.versions(subject, deleted=deleted)
     if not every:
@@ -45,13 +45,13 @@ def version(state: State, subject: str, number: int, *, deleted: bool) -> Versio
     raise rest_errors.version_not_found(number)
 
 
-def shown(state: State, checks: Checks, found: Version, form: str) -> dict[str, Any]:
+def shown(state: RegistryState, checks: Checks, found: Version, form: str) -> dict[str, Any]:
     """A version as answers show it."""
     content = found.content._replace(schema=text(state, checks, found.content, form))
     return {"subject": found.subject, "version": found.version, "id": found.id, **content.shown()}
 
 
-def text(state: State, checks: Checks, content: Content, form: str) -> str:
+def text(state: RegistryState, checks: Checks, content: Content, form: str) -> str:
     """A schema's text, as it is stored or in another form."""
     if not form:
         return content.schema
@@ -61,7 +61,7 @@ def text(state: State, checks: Checks, content: Content, form: str) -> str:
         raise rest_errors.invalid_schema(str(error)) from error
 
 
-def by_id(state: State, schema_id: int) -> Content:
+def by_id(state: RegistryState, schema_id: int) -> Content:
     """What an id stands for; soft-deleted versions count, for their data may still be there."""
     content = state.contents.get(schema_id)
     if content is None:
@@ -69,7 +69,7 @@ def by_id(state: State, schema_id: int) -> Content:
     return content
 
 
-def places(state: State, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
+def places(state: RegistryState, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:
     """The subjects and versions that have an id."""
     if schema_id not in state.contents:
         raise rest_errors.schema_not_found()
@@ -77,7 +77,7 @@ def places(state: State, schema_id: int, *, deleted: bool) -> list[tuple[str, in
     return [(name, number) for name, number in every if deleted or not state.subjects[name][number].deleted]
 
 
-def lookup(state: State, checks: Checks, subject: str, submitted: Submitted, *, deleted: bool) -> Version:
+def lookup(state: RegistryState, checks: Checks, subject: str, submitted: Submitted, *, deleted: bool) -> Version:
     """The version of a subject that has this schema."""
     check_subject(subject)
     every = state.versions(subject, deleted=deleted)
@@ -91,7 +91,7 @@ def lookup(state: State, checks: Checks, subject: str, submitted: Submitted, *, 
 
 
 def check(
-    state: State, checks: Checks, subject: str, submitted: Submitted, number: int | None, *, verbose: bool
+    state: RegistryState, checks: Checks, subject: str, submitted: Submitted, number: int | None, *, verbose: bool
 ) -> dict[str, Any]:
     """Whether a schema may follow one version, or all that a registration compares it with (``number`` is None)."""
     check_subject(subject)
@@ -108,7 +108,7 @@ def check(
     return {"is_compatible": not why, "messages": why} if verbose else {"is_compatible": not why}
 
 
-def config(state: State, subject: str | None, *, default: bool) -> dict[str, Any]:
+def config(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
     """A subject's configuration, or what holds for all."""
     own = state.configs.get(subject)
     if own is None and subject is not None and not default:
@@ -120,7 +120,7 @@ def config(state: State, subject: str | None, *, default: bool) -> dict[str, Any
     return found
 
 
-def mode(state: State, subject: str | None, *, default: bool) -> dict[str, Any]:
+def mode(state: RegistryState, subject: str | None, *, default: bool) -> dict[str, Any]:
     """A subject's mode, or what holds for all."""
     if subject is not None and subject not in state.modes and not default:
         raise rest_errors.no_mode_of_its_own(subject)

@@ -13,7 +13,7 @@ from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.requests import LATEST, Submitted
 from oncelog.schema_registry.rest_errors import InvalidSchema
-from oncelog.schema_registry.state import Content, Reference, State, Version
+from oncelog.schema_registry.state import Content, RegistryState, Version, VersionReference
 
 if TYPE_CHECKING:
     from oncelog.schema_registry.formats.parsed import Parsed
@@ -47,7 +47,7 @@ class Checks:
         self._parser = parser
         self._compared: dict[tuple[Parsed, Parsed], list[str]] = {}
 
-    def content(self, state: State, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
+    def content(self, state: RegistryState, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
         """What was sent, as it is stored.
 
         :raises Refused: it is no schema, or refers to something that is not there.
@@ -61,7 +61,7 @@ class Checks:
         text = parsed.normalized() if normalize else parsed.text
         return Content(submitted.schema_type, text, references, submitted.extra), parsed
 
-    def parsed(self, state: State, content: Content) -> Parsed:
+    def parsed(self, state: RegistryState, content: Content) -> Parsed:
         """:raises InvalidSchema: what is stored is no schema for this registry."""
         return self._parse(state, content.schema_type, content.schema, content.references)
 
@@ -75,11 +75,13 @@ class Checks:
             self._compared[reader, writer] = known
         return known
 
-    def _parse(self, state: State, schema_type: str, text: str, references: Sequence[Reference]) -> Parsed:
+    def _parse(
+        self, state: RegistryState, schema_type: str, text: str, references: Sequence[VersionReference]
+    ) -> Parsed:
         return self._parser.parse(schema_type, text, dependencies(state, references))
 
 
-def _located(state: State, reference: Reference) -> Reference:
+def _located(state: RegistryState, reference: VersionReference) -> VersionReference:
     """With its version's number in place of ``latest``."""
     versions = state.subjects.get(reference.subject, {})
     if reference.version == LATEST:
@@ -93,14 +95,14 @@ def _located(state: State, reference: Reference) -> Reference:
     )
 
 
-def dependencies(state: State, references: Sequence[Reference]) -> tuple[Dependency, ...]:
+def dependencies(state: RegistryState, references: Sequence[VersionReference]) -> tuple[Dependency, ...]:
     """The schemas that are referred to, also by each other, each after its own.
 
     :raises InvalidSchema: one is missing, there are too many, or they refer to each other in a circle.
     """
     found: dict[str, Dependency] = {}
     under_way: set[tuple[str, int]] = set()
-    waiting: list[tuple[Reference, bool]] = [(one, False) for one in reversed(references)]
+    waiting: list[tuple[VersionReference, bool]] = [(one, False) for one in reversed(references)]
     while waiting:
         reference, its_own_are_there = waiting.pop()
         place = (reference.subject, reference.version)
@@ -123,7 +125,7 @@ def dependencies(state: State, references: Sequence[Reference]) -> tuple[Depende
     return tuple(found.values())
 
 
-def find_version(checks: Checks, state: State, content: Content, versions: Sequence[Version]) -> Version | None:
+def find_version(checks: Checks, state: RegistryState, content: Content, versions: Sequence[Version]) -> Version | None:
     """The last of ``versions`` with this content; texts that another registry wrote differently are parsed."""
     for version in reversed(versions):
         if version.content == content:
@@ -140,7 +142,7 @@ def find_version(checks: Checks, state: State, content: Content, versions: Seque
 
 
 def problems(
-    state: State, checks: Checks, subject: str, parsed: Parsed, content: Content, live: Sequence[Version]
+    state: RegistryState, checks: Checks, subject: str, parsed: Parsed, content: Content, live: Sequence[Version]
 ) -> list[str]:
     """Why the schema may not follow these versions of the subject; empty if it may."""
     _check_settings(state, subject)
@@ -163,7 +165,7 @@ def problems(
     return found
 
 
-def _check_settings(state: State, subject: str) -> None:
+def _check_settings(state: RegistryState, subject: str) -> None:
     for name in UNKNOWN_SETTINGS:
         value = state.setting(subject, name)
         if value is not None and value != _ALLOWED.get(name):
@@ -173,7 +175,7 @@ def _check_settings(state: State, subject: str) -> None:
 
 
 def _compared(
-    state: State, checks: Checks, direction: str, parsed: Parsed, content: Content, earlier: Version
+    state: RegistryState, checks: Checks, direction: str, parsed: Parsed, content: Content, earlier: Version
 ) -> list[str]:
     if earlier.content.schema_type != content.schema_type:
         return [

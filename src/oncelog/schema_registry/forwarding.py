@@ -24,7 +24,7 @@ _KEPT = ("content-type", "accept", "authorization")
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 
-class Answer(NamedTuple):
+class ForwardedAnswer(NamedTuple):
     """What the other registry answered."""
 
     status: int
@@ -37,7 +37,7 @@ class Forwarder:
     def __init__(self, certificate: str | None = None) -> None:
         self._trusted = ssl.create_default_context(cafile=certificate) if certificate is not None else None
 
-    async def forward(self, url: str, request: Request, body: bytes) -> Answer | None:
+    async def forward(self, url: str, request: Request, body: bytes) -> ForwardedAnswer | None:
         """What the registry at ``url`` answers; None if it cannot be reached.
 
         :raises Refused: it has no TLS and this one has; or it does not answer, and may have done what was asked.
@@ -68,7 +68,7 @@ class Forwarder:
         body: bytes,
         headers: dict[str, str],
         seconds: float = ANSWER_SECONDS,
-    ) -> Answer | None:
+    ) -> ForwardedAnswer | None:
         connection = self._connection(url)
         try:
             try:
@@ -80,7 +80,7 @@ class Forwarder:
             try:
                 connection.request(method, target, body or None, {**headers, FORWARDED: "true"})
                 response = connection.getresponse()
-                return Answer(response.status, response.read(_MAX_ANSWER_BYTES))
+                return ForwardedAnswer(response.status, response.read(_MAX_ANSWER_BYTES))
             except (OSError, http.client.HTTPException) as error:
                 raise rest_errors.forwarding_failed(f"{url}: {error or type(error).__name__}") from error
         finally:

@@ -53,7 +53,7 @@ class TopicRefused(OncelogError):
     """The topic is not as a registry needs it."""
 
 
-class Entry(NamedTuple):
+class SchemasRecord(NamedTuple):
     """A record of the topic. ``aborted``: its transaction was; a reader that does not ask for that has seen it."""
 
     key: Key
@@ -61,10 +61,10 @@ class Entry(NamedTuple):
     aborted: bool
 
 
-class Read(NamedTuple):
+class SchemasRead(NamedTuple):
     """What a read found, and where the next one begins."""
 
-    entries: list[Entry]
+    entries: list[SchemasRecord]
     position: int
 
 
@@ -107,7 +107,7 @@ class SchemasLog:
         """The last stable offset."""
         return (await self._admin.list_offsets({self.partition: LATEST}))[self.partition].offset
 
-    async def read(self, position: int, *, wait_ms: int = 0) -> Read:
+    async def read(self, position: int, *, wait_ms: int = 0) -> SchemasRead:
         """The next records whose transactions are over, none if there are none within ``wait_ms``."""
         stored = await fetch_stored(
             self._admin,
@@ -119,7 +119,7 @@ class SchemasLog:
         )
         transactions = AbortedFilter(stored.aborted)
         view = memoryview(stored.records)
-        entries: list[Entry] = []
+        entries: list[SchemasRecord] = []
         begin = position
         for at, header in iter_headers(view):
             kept = transactions.keeps(header, control_type_of(view, at) if header.is_control else None)
@@ -131,9 +131,9 @@ class SchemasLog:
                 records = [one for one in decode_records(data) if one.offset >= begin]
                 found = [one for record in records for one in _entries(record.key, record.value, aborted=not kept)]
                 entries += await self._believed(header, found)
-        return Read(entries, max(position, begin))
+        return SchemasRead(entries, max(position, begin))
 
-    async def _believed(self, header: BatchHeader, entries: list[Entry]) -> list[Entry]:
+    async def _believed(self, header: BatchHeader, entries: list[SchemasRecord]) -> list[SchemasRecord]:
         """A batch's records without an address that somebody else than a registry announces."""
         without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
         if without == entries or await self._is_owner(header):
@@ -175,11 +175,11 @@ class SchemasLog:
         return base + batch.records if base >= 0 else await self.end()
 
 
-def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[Entry]:
+def _entries(key: bytes | None, value: bytes | None, *, aborted: bool) -> list[SchemasRecord]:
     """The record, or nothing if it is damaged: it is skipped and reported, as Confluent's registry does."""
     try:
         named = decode_key(key)
-        return [] if named is None else [Entry(named, decode_value(value), aborted)]
+        return [] if named is None else [SchemasRecord(named, decode_value(value), aborted)]
     except DamagedRecord as error:
         log.error("skipped: %s", error)
         return []

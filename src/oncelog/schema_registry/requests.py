@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import MAX_NUMBER, compact
-from oncelog.schema_registry.state import AVRO, Reference
+from oncelog.schema_registry.state import AVRO, VersionReference
 
 LATEST = -1
 MAX_REFERENCES = 1000
@@ -20,7 +20,7 @@ class Submitted(NamedTuple):
 
     schema: str
     schema_type: str = AVRO
-    references: tuple[Reference, ...] = ()
+    references: tuple[VersionReference, ...] = ()
     extra: str = ""
     version: int | None = None
     id: int | None = None
@@ -79,7 +79,7 @@ def _number(found: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
-def _references(listed: object) -> tuple[Reference, ...]:
+def _references(listed: object) -> tuple[VersionReference, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list) or len(listed) > MAX_REFERENCES:
@@ -93,7 +93,7 @@ def _references(listed: object) -> tuple[Reference, ...]:
             raise rest_errors.invalid_schema("a reference needs a name and a subject")
         if not isinstance(version, int) or isinstance(version, bool) or not (version == LATEST or version > 0):
             raise rest_errors.invalid_schema(f"the reference {name!r} has no version from 1 on: {version!r}")
-        found.append(Reference(name, subject, version))
+        found.append(VersionReference(name, subject, version))
     return tuple(found)
 
 

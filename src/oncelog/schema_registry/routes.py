@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from oncelog.errors import OncelogError
 from oncelog.schema_registry import answers, rest_errors, rules
-from oncelog.schema_registry.access import Access, Right
+from oncelog.schema_registry.access import AccessControl, Right
 from oncelog.schema_registry.forwarding import FORWARDED, Forwarder
 from oncelog.schema_registry.requests import json_object, submitted, version_of
 from oncelog.schema_registry.rest_errors import Refused
@@ -40,7 +40,7 @@ BODY_SECONDS = 30.0
 """How long a body may take to arrive: clients that never send theirs must not use up the connections."""
 
 
-class Call:
+class RestRequest:
     """One request: its address in parts, its parameters, its body."""
 
     def __init__(self, request: Request, path: tuple[str, ...], body: bytes) -> None:
@@ -71,7 +71,7 @@ class Call:
 class App:
     """The REST API of one registry."""
 
-    def __init__(self, registry: Registry, access: Access, forwarder: Forwarder, max_body_bytes: int) -> None:
+    def __init__(self, registry: Registry, access: AccessControl, forwarder: Forwarder, max_body_bytes: int) -> None:
         self._registry = registry
         self._access = access
         self._forwarder = forwarder
@@ -100,7 +100,7 @@ class App:
         raw = request.scope.get("raw_path") or request.scope["path"].encode()
         path = tuple(unquote(part) for part in raw.decode("latin-1").partition("?")[0].split("/") if part)
         body = await self._body(request)
-        call = Call(request, path, body)
+        call = RestRequest(request, path, body)
         found = _route(self._registry, call)
         reads = call.method in _READS or path[:1] == ("compatibility",) or _is_lookup(call)
         await self._access.check(user, Right.READ if reads else Right.WRITE)
@@ -132,7 +132,7 @@ class App:
     def _too_large(self) -> Refused:
         return rest_errors.too_large(f"a body may have {self._max_body_bytes} bytes")
 
-    async def _change(self, request: Request, call: Call, rule: Rule) -> Response:
+    async def _change(self, request: Request, call: RestRequest, rule: Rule) -> Response:
         for _ in range(2):
             try:
                 return _json(200, await self._registry.change(rule))
@@ -160,16 +160,16 @@ class _Change:
 Question = Callable[[], Awaitable[Any]]
 
 
-def _is_lookup(call: Call) -> bool:
+def _is_lookup(call: RestRequest) -> bool:
     return call.method == "POST" and len(call.path) == 2 and call.path[0] == "subjects"
 
 
-def _route(registry: Registry, call: Call) -> Question | _Change:
+def _route(registry: Registry, call: RestRequest) -> Question | _Change:
     """What is asked for.
 
     :raises Refused: there is no such address, or not with this method.
     """
-    tables: dict[str, Callable[[Registry, Call], Question | _Change | None]] = {
+    tables: dict[str, Callable[[Registry, RestRequest], Question | _Change | None]] = {
         "subjects": _subjects,
         "schemas": _schemas,
         "config": _config,
@@ -196,7 +196,7 @@ def _simple(registry: Registry, question: Callable[[], Any]) -> Question:
     return answer
 
 
-def _subjects(registry: Registry, call: Call) -> Question | _Change | None:
+def _subjects(registry: Registry, call: RestRequest) -> Question | _Change | None:
     match call.method, call.path[1:]:
         case "GET" | "HEAD", ():
             return _simple(registry, lambda: _subject_list(registry, call))
@@ -211,19 +211,19 @@ def _subjects(registry: Registry, call: Call) -> Question | _Change | None:
             return None
 
 
-def _subject_list(registry: Registry, call: Call) -> list[str]:
+def _subject_list(registry: Registry, call: RestRequest) -> list[str]:
     prefix = call.text("subjectPrefix", "").removeprefix(":*:")
     deleted, only = call.flag("deleted"), call.flag("deletedOnly")
     return call.part(answers.subjects(registry.state, prefix, deleted=deleted, deleted_only=only))
 
 
-def _looked_up(registry: Registry, call: Call, subject: str) -> dict[str, Any]:
+def _looked_up(registry: Registry, call: RestRequest, subject: str) -> dict[str, Any]:
     wanted = submitted(call.body, normalize=call.flag("normalize"))
     found = answers.lookup(registry.state, registry.checks, subject, wanted, deleted=call.flag("deleted"))
     return answers.shown(registry.state, registry.checks, found, call.text("format"))
 
 
-def _versions(registry: Registry, call: Call, subject: str, rest: tuple[str, ...]) -> Question | _Change | None:
+def _versions(registry: Registry, call: RestRequest, subject: str, rest: tuple[str, ...]) -> Question | _Change | None:
     match call.method, rest:
         case "GET" | "HEAD", ():
             return _simple(registry, lambda: _version_list(registry, call, subject))
@@ -253,22 +253,22 @@ def _versions(registry: Registry, call: Call, subject: str, rest: tuple[str, ...
             return None
 
 
-def _question(registry: Registry, call: Call, question: Callable[[], Any]) -> Question:
+def _question(registry: Registry, call: RestRequest, question: Callable[[], Any]) -> Question:
     """A question that takes long only if a schema must be parsed for it."""
     return partial(registry.ask, question) if call.text("format") else _simple(registry, question)
 
 
-def _version_list(registry: Registry, call: Call, subject: str) -> list[int]:
+def _version_list(registry: Registry, call: RestRequest, subject: str) -> list[int]:
     deleted, only = call.flag("deleted"), call.flag("deletedOnly")
     return call.part(answers.versions(registry.state, subject, deleted=deleted, deleted_only=only))
 
 
-def _one_version(registry: Registry, call: Call, subject: str, number: str) -> dict[str, Any]:
+def _one_version(registry: Registry, call: RestRequest, subject: str, number: str) -> dict[str, Any]:
     found = answers.version(registry.state, subject, version_of(number), deleted=call.flag("deleted"))
     return answers.shown(registry.state, registry.checks, found, call.text("format"))
 
 
-def _referenced_by(registry: Registry, call: Call, subject: str, number: str) -> list[int]:
+def _referenced_by(registry: Registry, call: RestRequest, subject: str, number: str) -> list[int]:
     state = registry.state
     found = answers.version(state, subject, version_of(number), deleted=True)
     referring = state.referring(subject, found.version, deleted=call.flag("deleted"))
@@ -279,7 +279,7 @@ def _raw(text: str) -> Response:
     return Response(text.encode(errors="surrogatepass"), media_type=CONTENT_TYPE)
 
 
-def _schemas(registry: Registry, call: Call) -> Question | None:
+def _schemas(registry: Registry, call: RestRequest) -> Question | None:
     if call.method not in _READS:
         return None
     match call.path[1:]:
@@ -299,7 +299,7 @@ def _id(text: str) -> int:
     return int(text)
 
 
-def _by_id(registry: Registry, call: Call, schema_id: int, rest: tuple[str, ...]) -> Any:
+def _by_id(registry: Registry, call: RestRequest, schema_id: int, rest: tuple[str, ...]) -> Any:
     state, deleted = registry.state, call.flag("deleted")
     match rest:
         case ():
@@ -319,7 +319,7 @@ def _by_id(registry: Registry, call: Call, schema_id: int, rest: tuple[str, ...]
             raise Refused(404, 404, "HTTP 404 Not Found")
 
 
-def _every_version(registry: Registry, call: Call) -> list[dict[str, Any]]:
+def _every_version(registry: Registry, call: RestRequest) -> list[dict[str, Any]]:
     prefix = call.text("subjectPrefix", "").removeprefix(":*:")
     state, deleted, latest = registry.state, call.flag("deleted"), call.flag("latestOnly")
     names = answers.subjects(state, prefix, deleted=deleted, deleted_only=False)
@@ -328,7 +328,7 @@ def _every_version(registry: Registry, call: Call) -> list[dict[str, Any]]:
     return [answers.shown(state, registry.checks, one, "") for one in call.part(chosen)]
 
 
-def _config(registry: Registry, call: Call) -> Question | _Change | None:
+def _config(registry: Registry, call: RestRequest) -> Question | _Change | None:
     return _setting(
         registry,
         call,
@@ -338,7 +338,7 @@ def _config(registry: Registry, call: Call) -> Question | _Change | None:
     )
 
 
-def _mode(registry: Registry, call: Call) -> Question | _Change | None:
+def _mode(registry: Registry, call: RestRequest) -> Question | _Change | None:
     return _setting(
         registry,
         call,
@@ -351,7 +351,7 @@ def _mode(registry: Registry, call: Call) -> Question | _Change | None:
 
 
 def _setting(
-    registry: Registry, call: Call, get: Callable[..., Any], put: Callable[..., Any], delete: Callable[..., Any]
+    registry: Registry, call: RestRequest, get: Callable[..., Any], put: Callable[..., Any], delete: Callable[..., Any]
 ) -> Question | _Change | None:
     if len(call.path) > 2:
         return None
@@ -368,7 +368,7 @@ def _setting(
             return None
 
 
-def _compatibility(registry: Registry, call: Call) -> Question | None:
+def _compatibility(registry: Registry, call: RestRequest) -> Question | None:
     match call.method, call.path[1:]:
         case "POST", ("subjects", subject, "versions"):
             return partial(registry.ask, lambda: _checked(registry, call, subject, None))
@@ -378,10 +378,10 @@ def _compatibility(registry: Registry, call: Call) -> Question | None:
             return None
 
 
-def _checked(registry: Registry, call: Call, subject: str, number: int | None) -> dict[str, Any]:
+def _checked(registry: Registry, call: RestRequest, subject: str, number: int | None) -> dict[str, Any]:
     wanted = submitted(call.body, normalize=call.flag("normalize"))
     return answers.check(registry.state, registry.checks, subject, wanted, number, verbose=call.flag("verbose"))
 
 
-def _contexts(registry: Registry, call: Call) -> Question | None:
+def _contexts(registry: Registry, call: RestRequest) -> Question | None:
     return _simple(registry, lambda: ["."]) if call.method in _READS and len(call.path) == 1 else None

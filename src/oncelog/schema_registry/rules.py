@@ -1,7 +1,7 @@
 """What a change means for the state: the records to write and the answer, or a refusal. Pure. Called by the service.
 
-A rule changes nothing. The records of one decision are written in one transaction, and :meth:`State.apply` takes them
-in once they are stored. The codes of refusals, and their order, are those of Confluent's registry.
+A rule changes nothing. The records of one decision are written in one transaction, and :meth:`RegistryState.apply`
+takes them in once they are stored. The codes of refusals, and their order, are those of Confluent's registry.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from oncelog.schema_registry.compatibility import Checks, find_version, problems
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import LEVELS, MODES
 from oncelog.schema_registry.schema_records import CONFIG, MAX_NUMBER, MODE, SCHEMA, Key, Write, announcement
-from oncelog.schema_registry.state import Content, State, Version
+from oncelog.schema_registry.state import Content, RegistryState, Version
 
 READ_ONLY = ("READONLY", "READONLY_OVERRIDE")
 LONGEST_SUBJECT = 512
 
 
-class Decision(NamedTuple):
+class SchemaDecision(NamedTuple):
     """Records to write, none if everything is as asked for, and the answer."""
 
     writes: list[Write]
@@ -37,14 +37,14 @@ def check_subject(subject: str) -> None:
         raise rest_errors.invalid_subject(subject, "the name has a meaning of its own")
 
 
-def register(state: State, checks: Checks, subject: str, submitted: Submitted) -> Decision:
+def register(state: RegistryState, checks: Checks, subject: str, submitted: Submitted) -> SchemaDecision:
     """A new version of a subject, or the one that is there already."""
     check_subject(subject)
     content, parsed = checks.content(state, subject, submitted)
     live = state.versions(subject)
     found = find_version(checks, state, content, live)
     if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
-        return Decision([], {"id": found.id})
+        return SchemaDecision([], {"id": found.id})
     mode = _writable(state, subject, with_id=submitted.id is not None)
     if mode != "IMPORT":
         why = problems(state, checks, subject, parsed, content, live)
@@ -59,10 +59,10 @@ def register(state: State, checks: Checks, subject: str, submitted: Submitted) -
         if old.deleted and old.id == schema_id and old.version < number
         and not state.referring(subject, old.version, deleted=True)
     ]  # fmt: skip
-    return Decision([*writes, version.record()], {"id": schema_id})
+    return SchemaDecision([*writes, version.record()], {"id": schema_id})
 
 
-def _writable(state: State, subject: str, *, with_id: bool) -> str:
+def _writable(state: RegistryState, subject: str, *, with_id: bool) -> str:
     mode = state.mode(subject)
     if mode in READ_ONLY:
         raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
@@ -73,7 +73,7 @@ def _writable(state: State, subject: str, *, with_id: bool) -> str:
     return mode
 
 
-def _next_version(state: State, subject: str, wanted: int | None, mode: str) -> int:
+def _next_version(state: RegistryState, subject: str, wanted: int | None, mode: str) -> int:
     following = max((one.version for one in state.versions(subject, deleted=True)), default=0) + 1
     if following > MAX_NUMBER and not wanted:
         raise rest_errors.not_permitted(
@@ -84,7 +84,7 @@ def _next_version(state: State, subject: str, wanted: int | None, mode: str) -> 
     raise rest_errors.invalid_schema(f"version {wanted} is not one more than the last one, {following - 1}")
 
 
-def _id_for(state: State, content: Content, found: Version | None, wanted: int | None) -> int:
+def _id_for(state: RegistryState, content: Content, found: Version | None, wanted: int | None) -> int:
     if wanted is None:
         known = state.ids.get(content)
         if known is not None:
@@ -100,7 +100,9 @@ def _id_for(state: State, content: Content, found: Version | None, wanted: int |
     return wanted
 
 
-def delete_version(state: State, subject: str, version: Version, *, permanent: bool, url: str) -> Decision:
+def delete_version(
+    state: RegistryState, subject: str, version: Version, *, permanent: bool, url: str
+) -> SchemaDecision:
     """Delete a version, which the caller has found, soft or for good."""
     if version.deleted and not permanent:
         raise rest_errors.version_soft_deleted(subject, version.version)
@@ -109,10 +111,10 @@ def delete_version(state: State, subject: str, version: Version, *, permanent: b
         raise rest_errors.reference_exists(subject, version.version)
     if permanent and not version.deleted:
         raise rest_errors.version_not_soft_deleted(subject, version.version)
-    return Decision(_deletion(state, subject, [version], permanent, url), version.version)
+    return SchemaDecision(_deletion(state, subject, [version], permanent, url), version.version)
 
 
-def delete_subject(state: State, subject: str, *, permanent: bool, url: str) -> Decision:
+def delete_subject(state: RegistryState, subject: str, *, permanent: bool, url: str) -> SchemaDecision:
     """Delete all versions of a subject."""
     versions = state.versions(subject, deleted=True)
     if not versions:
@@ -127,15 +129,17 @@ def delete_subject(state: State, subject: str, *, permanent: bool, url: str) -> 
             raise rest_errors.reference_exists(subject, one.version)
     if permanent and live:
         raise rest_errors.subject_not_soft_deleted(subject)
-    return Decision(_deletion(state, subject, chosen, permanent, url), [one.version for one in chosen])
+    return SchemaDecision(_deletion(state, subject, chosen, permanent, url), [one.version for one in chosen])
 
 
-def _check_deletable(state: State, subject: str) -> None:
+def _check_deletable(state: RegistryState, subject: str) -> None:
     if state.mode(subject) in READ_ONLY:
         raise rest_errors.not_permitted(f"Subject {subject} is in read-only mode")
 
 
-def _deletion(state: State, subject: str, versions: Sequence[Version], permanent: bool, url: str) -> list[Write]:
+def _deletion(
+    state: RegistryState, subject: str, versions: Sequence[Version], permanent: bool, url: str
+) -> list[Write]:
     """Hard deletion takes the settings of a subject with its last version; the highest id outlives compaction."""
     if not permanent:
         return [one._replace(deleted=True).record() for one in versions]
@@ -146,7 +150,7 @@ def _deletion(state: State, subject: str, versions: Sequence[Version], permanent
     return [*writes, announcement(url, state.highest_id)]
 
 
-def set_config(state: State, subject: str | None, asked: dict[str, Any]) -> Decision:
+def set_config(state: RegistryState, subject: str | None, asked: dict[str, Any]) -> SchemaDecision:
     """Change a subject's compatibility level or what holds for all others."""
     if subject is not None:
         check_subject(subject)
@@ -164,23 +168,25 @@ def set_config(state: State, subject: str | None, asked: dict[str, Any]) -> Deci
     if normalize is not None:
         value["normalize"] = normalize
     named = value if subject is None else {"subject": subject, **value}
-    return Decision([(Key(CONFIG, subject), named)], {name: one for name, one in asked.items() if one is not None})
+    return SchemaDecision(
+        [(Key(CONFIG, subject), named)], {name: one for name, one in asked.items() if one is not None}
+    )
 
 
 _SETTINGS = ("compatibility", "normalize")
 
 
-def delete_config(state: State, subject: str | None) -> Decision:
+def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
     """Return to what holds for all, or to the default; the answer is what was."""
     before = state.configs.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)
     shown = {name: one for name, one in (before or {}).items() if name != "subject"}
     shown.setdefault("compatibilityLevel", state.level(subject))
-    return Decision([(Key(CONFIG, subject), None)] if before is not None else [], shown)
+    return SchemaDecision([(Key(CONFIG, subject), None)] if before is not None else [], shown)
 
 
-def set_mode(state: State, subject: str | None, mode: object, *, force: bool) -> Decision:
+def set_mode(state: RegistryState, subject: str | None, mode: object, *, force: bool) -> SchemaDecision:
     """Change the mode of a subject or of all. IMPORT needs a subject without schemas, unless it is forced."""
     if subject is not None:
         check_subject(subject)
@@ -197,13 +203,13 @@ def set_mode(state: State, subject: str | None, mode: object, *, force: bool) ->
                 raise rest_errors.reference_exists(one.subject, one.version)
             writes.append((Key(SCHEMA, one.subject, one.version), None))
     value = {"mode": wanted} if subject is None else {"subject": subject, "mode": wanted}
-    return Decision([*writes, (Key(MODE, subject), value)], {"mode": mode})
+    return SchemaDecision([*writes, (Key(MODE, subject), value)], {"mode": mode})
 
 
-def delete_mode(state: State, subject: str | None) -> Decision:
+def delete_mode(state: RegistryState, subject: str | None) -> SchemaDecision:
     """Return to the mode that holds for all, or to the default; the answer is what was."""
     before = state.modes.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)
     writes: list[Write] = [(Key(MODE, subject), None)] if before is not None else []
-    return Decision(writes, {"mode": before or state.mode(subject)})
+    return SchemaDecision(writes, {"mode": before or state.mode(subject)})

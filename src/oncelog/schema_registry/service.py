@@ -27,10 +27,10 @@ from oncelog.schema_registry.compatibility import Checks
 from oncelog.schema_registry.formats.parsing import Parser
 from oncelog.schema_registry.log import WAIT_MS, SchemasLog, TopicRefused
 from oncelog.schema_registry.rest_errors import Refused
-from oncelog.schema_registry.rules import Decision
+from oncelog.schema_registry.rules import SchemaDecision
 from oncelog.schema_registry.schema_records import NOOP, DamagedRecord, Key, Write, announcement
 from oncelog.schema_registry.settings import RegistrySettings
-from oncelog.schema_registry.state import State
+from oncelog.schema_registry.state import RegistryState
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ _FENCED = (
 _GONE = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.OFFSET_OUT_OF_RANGE)
 
 T = TypeVar("T")
-Rule = Callable[[State, Checks], Decision]
+Rule = Callable[[RegistryState, Checks], SchemaDecision]
 
 
 class Elsewhere(Exception):
@@ -72,7 +72,7 @@ class Registry:
     def __init__(self, settings: RegistrySettings, url: str, answers: Callable[[str], Awaitable[bool]]) -> None:
         self._settings = settings
         self.url = url
-        self.state = State()
+        self.state = RegistryState()
         self.checks = Checks(Parser())
         self._answers = answers
         self._threads = ThreadPoolExecutor(_THREADS, "oncelog-schemas")
@@ -157,7 +157,7 @@ class Registry:
     async def _start_over(self) -> None:
         """The topic was deleted: forget what it said."""
         async with self._read:
-            self.state, self._position, self._writes = State(), 0, False
+            self.state, self._position, self._writes = RegistryState(), 0, False
             self._aborted.clear()
             self._ready.clear()
             self._settled.clear()
@@ -238,7 +238,7 @@ class Registry:
             raise _store_error(error) from error
         raise rest_errors.unknown_leader("another registry has taken over; send the request again")
 
-    async def _decide(self, rule: Rule) -> Decision | None:
+    async def _decide(self, rule: Rule) -> SchemaDecision | None:
         """What a rule decides; None if it was decided without knowing everything.
 
         What is written proves by its transaction that nobody else has written meanwhile. A refusal and an answer

@@ -77,7 +77,7 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
     """Serve until ``ended``."""
     import uvicorn
 
-    from oncelog.schema_registry.access import Access
+    from oncelog.schema_registry.access import AccessControl
     from oncelog.schema_registry.forwarding import Forwarder
     from oncelog.schema_registry.routes import App
     from oncelog.schema_registry.service import Registry
@@ -85,7 +85,7 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
     forwarder = Forwarder(settings.certificate)
     registry = Registry(settings, settings.url or url_of(settings, listening), forwarder.answers)
     config = uvicorn.Config(
-        _Stoppable(App(registry, Access(settings), forwarder, settings.max_body_bytes), ended),
+        _Stoppable(App(registry, AccessControl(settings), forwarder, settings.max_body_bytes), ended),
         log_config=None,
         access_log=False,
         server_header=False,

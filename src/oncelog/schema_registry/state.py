@@ -1,7 +1,7 @@
 """What the registry knows: the fold of the records of ``_schemas``. Pure. Called by the rules, the answers and the log.
 
 Invariants
-- :meth:`State.apply` is the only change, the same at a start as after a write.
+- :meth:`RegistryState.apply` is the only change, the same at a start as after a write.
 - An id means one schema, whatever the log says: a record that gives it to another one is left out, as Confluent's
   registry leaves it out.
 - ``highest_id`` never falls, so that an id is not given twice even if everything that had it is deleted.
@@ -35,7 +35,7 @@ DEFAULT_LEVEL = "BACKWARD"
 DEFAULT_MODE = "READWRITE"
 
 
-class Reference(NamedTuple):
+class VersionReference(NamedTuple):
     """Another subject's version, under the name by which the schema refers to it."""
 
     name: str
@@ -51,7 +51,7 @@ class Content(NamedTuple):
 
     schema_type: str
     schema: str
-    references: tuple[Reference, ...] = ()
+    references: tuple[VersionReference, ...] = ()
     extra: str = ""
 
     def shown(self) -> Value:
@@ -83,7 +83,7 @@ class Version(NamedTuple):
 
 
 @dataclass(slots=True)
-class State:
+class RegistryState:
     """Everything that the registry answers from."""
 
     subjects: dict[str, dict[int, Version]] = field(default_factory=dict)
@@ -263,7 +263,7 @@ def _version(subject: str, number: int, value: Mapping[str, Any]) -> Version:
     if not isinstance(schema, str) or not _is_id(schema_id):
         raise DamagedRecord(f"version {number} of subject {subject!r} in _schemas has no schema or no id")
     listed = value.get("references") or ()
-    references = tuple(Reference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)
+    references = tuple(VersionReference(str(one["name"]), str(one["subject"]), int(one["version"])) for one in listed)
     kept = {name: value[name] for name in ("metadata", "ruleSet") if value.get(name) is not None}
     extra = compact(kept).decode() if kept else ""
     content = Content(str(value.get("schemaType") or AVRO), schema, references, extra)
@@ -283,7 +283,7 @@ __all__ = [
     "PROTOBUF",
     "SCHEMA",
     "Content",
-    "Reference",
-    "State",
+    "RegistryState",
     "Version",
+    "VersionReference",
 ]

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from oncelog.errors import ConfigError
 from oncelog.schemas.schema_errors import SchemaRegistryError
 from oncelog.schemas.structs import AVRO, Reference, RegisteredSchema, Schema
-from oncelog.schemas.transport import Access, Transport, basic, parse_urls, tls_context
+from oncelog.schemas.transport import RegistryAddress, Transport, basic, parse_urls, tls_context
 
 MAX_KEPT = 10_000
 MISSING_S = 10.0
@@ -63,7 +63,7 @@ class SchemaRegistry:
         if credentials is not None and token is not None:
             raise ConfigError("a schema registry is asked with a user and a password, or with a token, not with both")
         tls = tls_context(ca_file, certificate, key)
-        self._transport = Transport(Access(urls, _authorization(credentials, token), tls, timeout_s, retries))
+        self._transport = Transport(RegistryAddress(urls, _authorization(credentials, token), tls, timeout_s, retries))
         self._latest_s = latest_s
         self._lock = threading.Lock()
         self._kept: dict[tuple[Any, ...], Any] = {}

@@ -34,7 +34,7 @@ _NO_JSON = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class RegistryAddress:
     """Where a registry is, and how it is asked.
 
     :param urls: addresses of the same registry; the next one is tried when one cannot be reached.
@@ -103,7 +103,7 @@ def tls_context(ca_file: str | None, certificate: str | None, key: str | None) -
 class Transport:
     """Connections to one registry, kept open between requests."""
 
-    def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, access: RegistryAddress, sleep: Callable[[float], None] = time.sleep) -> None:
         self._access = access
         self._sleep = sleep
         self._idle: dict[SplitResult, list[http.client.HTTPConnection]] = {url: [] for url in access.urls}

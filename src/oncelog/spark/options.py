@@ -116,7 +116,7 @@ class ByTimestampStrategy(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class SourceSubscription:
     """Which partitions to read: exactly one of the three is given."""
 
     topics: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class OffsetsOption:
     """Where to start or end: at EARLIEST or LATEST for all partitions, at offsets, or at timestamps in ms.
 
     ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` applies to all partitions; ``timestamps`` names each.
@@ -178,9 +178,9 @@ class SourceOptions:
 
     bootstrap_servers: str
     client: Mapping[str, str]
-    subscription: Subscription
-    starting: Position
-    ending: Position
+    subscription: SourceSubscription
+    starting: OffsetsOption
+    ending: OffsetsOption
     by_timestamp: ByTimestampStrategy
     isolation: IsolationLevel
     max_offsets_per_trigger: int | None
@@ -533,7 +533,7 @@ def _client_number(client: Mapping[str, str], name: str, default: int, low: int,
     return int(text)
 
 
-def _subscription(given: _Given) -> Subscription:
+def _subscription(given: _Given) -> SourceSubscription:
     names = [name for name in ("subscribe", "subscribePattern", "assign") if given.text(name)]
     if len(names) != 1:
         said = " and ".join(names) if names else "none of them"
@@ -542,20 +542,20 @@ def _subscription(given: _Given) -> Subscription:
         topics = tuple(dict.fromkeys(topic.strip() for topic in given.text("subscribe").split(",") if topic.strip()))
         if not topics:
             raise ConfigError("Option subscribe names no topic")
-        return Subscription(topics=topics)
+        return SourceSubscription(topics=topics)
     if names == ["subscribePattern"]:
         pattern = given.text("subscribePattern")
         try:
             compile_java(pattern)
         except NotJavaRegex as error:
             raise ConfigError(f"Option subscribePattern cannot be {pattern!r}: {error}") from None
-        return Subscription(pattern=pattern)
+        return SourceSubscription(pattern=pattern)
     wants = 'JSON such as {"topic": [0, 1]}'
     nothing: tuple[TopicPartition, ...] = ()
     assigned = given.parsed("assign", _assigned, wants, nothing)
     if not assigned:
         raise ConfigError(f"Option assign names no partition: it takes {wants}")
-    return Subscription(assigned=assigned)
+    return SourceSubscription(assigned=assigned)
 
 
 def _assigned(text: str) -> tuple[TopicPartition, ...]:
@@ -564,26 +564,26 @@ def _assigned(text: str) -> tuple[TopicPartition, ...]:
     )
 
 
-def _position(given: _Given, which: str, default: int) -> Position:
+def _position(given: _Given, which: str, default: int) -> OffsetsOption:
     """The first of ``<which>Timestamp``, ``<which>OffsetsByTimestamp`` and ``<which>Offsets`` that is given."""
     if f"{which}Timestamp" in given:
         name = f"{which}Timestamp"
-        return Position(timestamp=given.parsed(name, _natural, "milliseconds since 1970", None), option=name)
+        return OffsetsOption(timestamp=given.parsed(name, _natural, "milliseconds since 1970", None), option=name)
     wants = 'JSON such as {"topic": {"0": 23, "1": -2}}'
     nothing: dict[TopicPartition, int] = {}
     if f"{which}OffsetsByTimestamp" in given:
         name = f"{which}OffsetsByTimestamp"
-        return Position(timestamps=given.parsed(name, parse_offsets_json, wants, nothing), option=name)
+        return OffsetsOption(timestamps=given.parsed(name, parse_offsets_json, wants, nothing), option=name)
     name = f"{which}Offsets"
     words = {"earliest": EARLIEST, "latest": LATEST}
     text = given.text(name).lower()
     if name not in given or text in words:
-        return Position(everywhere=words.get(text, default), option=name)
+        return OffsetsOption(everywhere=words.get(text, default), option=name)
     offsets = given.parsed(name, parse_offsets_json, f"earliest, latest or {wants}", nothing)
     bad = [str(partition) for partition, offset in offsets.items() if offset < EARLIEST]
     if bad or not offsets:
         raise ConfigError(f"Invalid value {given.text(name)!r} for option {name}: it takes earliest, latest or {wants}")
-    return Position(offsets=offsets, option=name)
+    return OffsetsOption(offsets=offsets, option=name)
 
 
 BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")
@@ -603,12 +603,12 @@ def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
     }
 
 
-def _refuse_batch_position(position: Position, refused: int, word: str) -> None:
+def _refuse_batch_position(position: OffsetsOption, refused: int, word: str) -> None:
     partitions = [partition for partition, offset in position.offsets.items() if offset == refused]
     if partitions or (position.everywhere == refused and position.timestamp is None and not _names_each(position)):
         where = f" for {partitions[0]}" if partitions else ""
         raise ConfigError(f"Option {position.option} of a batch read cannot be {word}{where}")
 
 
-def _names_each(position: Position) -> bool:
+def _names_each(position: OffsetsOption) -> bool:
     return bool(position.offsets or position.timestamps)

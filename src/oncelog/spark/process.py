@@ -16,7 +16,7 @@ import threading
 from typing import Protocol, TypeVar
 
 
-class Part(Protocol):
+class ProcessPart(Protocol):
     """One kind of thing that stays; made without arguments, and safe to use from several threads."""
 
     def close(self) -> None:
@@ -24,14 +24,14 @@ class Part(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=ProcessPart)
 
 
 class Process:
     """The parts of one process, each made once."""
 
     def __init__(self) -> None:
-        self._parts: dict[type[Part], Part] = {}
+        self._parts: dict[type[ProcessPart], ProcessPart] = {}
         self._lock = threading.Lock()
 
     def part(self, kind: type[P]) -> P:

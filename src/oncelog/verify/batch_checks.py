@@ -19,7 +19,7 @@ from oncelog.verify.findings import Report
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 
-class Marker(NamedTuple):
+class ControlBatch(NamedTuple):
     """A control batch that was read: its marker, or None if compaction emptied it or its type is another one."""
 
     marker: EndTxnMarker | None
@@ -152,14 +152,14 @@ class BatchChecks:
         self._append_ms = max(self._append_ms, header.max_timestamp)
 
 
-def read_control(header: BatchHeader, data: Buffer) -> tuple[Marker | None, str]:
+def read_control(header: BatchHeader, data: Buffer) -> tuple[ControlBatch | None, str]:
     """The marker of a control batch whose checksum is right, and if there is none, why.
 
     :return: ``(None, reason)`` if it is malformed; ``(Marker(None), reason)`` for a type that this version does not
         know, with an empty reason for a batch that compaction has emptied.
     """
     if not header.records_count:
-        return Marker(None), ""
+        return ControlBatch(None), ""
     if header.records_count != 1:
         return None, f"it has {header.records_count} records"
     try:
@@ -169,9 +169,9 @@ def read_control(header: BatchHeader, data: Buffer) -> tuple[Marker | None, str]
     except CorruptBatch as error:
         return None, str(error)
     if marker is None:
-        return Marker(None), f"type {kind.name if kind is not ControlType.UNKNOWN else 'unknown'}"
+        return ControlBatch(None), f"type {kind.name if kind is not ControlType.UNKNOWN else 'unknown'}"
     if not header.has_producer_id or not header.is_transactional:
         return None, "it is no batch of a transaction"
     if marker.coordinator_epoch < 0:
         return None, f"its coordinator's epoch is {marker.coordinator_epoch}"
-    return Marker(marker), ""
+    return ControlBatch(marker), ""

@@ -17,7 +17,7 @@ from oncelog.types import TopicPartition
 _COMMITS: Mapping[int, bool] = {TransactionState.PREPARE_COMMIT: True, TransactionState.PREPARE_ABORT: False}
 
 
-class Decision(NamedTuple):
+class TransactionOutcome(NamedTuple):
     """The outcome of a transaction in all its partitions, decided at ``decided_ms``, before its first marker."""
 
     producer_id: int
@@ -26,7 +26,7 @@ class Decision(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
-def decisions_in(records: Iterable[Record], producer_ids: Container[int]) -> Iterator[Decision]:
+def decisions_in(records: Iterable[Record], producer_ids: Container[int]) -> Iterator[TransactionOutcome]:
     """The decisions about some producers' transactions among records of ``__transaction_state``."""
     for record in records:
         if record.value is None:
@@ -40,4 +40,4 @@ def decisions_in(records: Iterable[Record], producer_ids: Container[int]) -> Ite
             for topic in value.transaction_partitions or ()
             for number in topic.partition_ids
         )
-        yield Decision(value.producer_id, committed, value.transaction_last_update_timestamp_ms, partitions)
+        yield TransactionOutcome(value.producer_id, committed, value.transaction_last_update_timestamp_ms, partitions)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Stored, fetch_stored
+from oncelog.client.aio.admin.log_reader import FetchedRecords, fetch_stored
 from oncelog.client.aio.consumer.consumer import Consumer
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import (
@@ -69,7 +69,7 @@ class Wanted:
     clock: Callable[[], float] = field(default=time.time)
 
 
-class Look(NamedTuple):
+class PartitionOffsets(NamedTuple):
     """A partition's offsets in an answer of its leader that ended at the high watermark."""
 
     high_watermark: int
@@ -187,7 +187,7 @@ class _Run:
             came_back[:] = [twice for twice in came_back if twice.earlier in there]
         check.end(self._writers)
 
-    async def _read(self, check: PartitionCheck, start: int) -> Look | None:
+    async def _read(self, check: PartitionCheck, start: int) -> PartitionOffsets | None:
         """Read to the high watermark, and return the answer that reached it; None if it cannot be reached."""
         position = start
         for _ in range(_ROUNDS):
@@ -198,13 +198,13 @@ class _Run:
         self._report.add("moving", check.where, f"it is written faster than read; read to offset {position}")
         return None
 
-    async def _read_to(self, check: PartitionCheck, position: int, end: int) -> tuple[int, Look | None]:
+    async def _read_to(self, check: PartitionCheck, position: int, end: int) -> tuple[int, PartitionOffsets | None]:
         """Read at least to ``end``; the look of the answer that ends at its own high watermark."""
         while True:
             stored = await fetch_stored(self._admin, check.where, position, IsolationLevel.READ_UNCOMMITTED)
             before = position
             position = self._take(check, stored, position)
-            look = Look(stored.high_watermark, stored.last_stable_offset, stored.log_start_offset)
+            look = PartitionOffsets(stored.high_watermark, stored.last_stable_offset, stored.log_start_offset)
             self._add(position - before, str(check.where))
             if position >= stored.high_watermark:
                 return position, look
@@ -220,7 +220,7 @@ class _Run:
                 return position, None
 
     @staticmethod
-    def _take(check: PartitionCheck, stored: Stored, position: int) -> int:
+    def _take(check: PartitionCheck, stored: FetchedRecords, position: int) -> int:
         view = memoryview(stored.records)
         for at, header in iter_headers(view):
             if header.base_offset >= stored.high_watermark:
@@ -229,7 +229,7 @@ class _Run:
             position = max(position, header.next_offset)
         return position
 
-    async def _compare_stable_offset(self, check: PartitionCheck, look: Look) -> Look:
+    async def _compare_stable_offset(self, check: PartitionCheck, look: PartitionOffsets) -> PartitionOffsets:
         """Compare the broker's last stable offset with what is open; returns the last look."""
         wrong = self._difference(check, look)
         for _ in range(_LOOKS):
@@ -258,7 +258,7 @@ class _Run:
         return look
 
     @staticmethod
-    def _difference(check: PartitionCheck, look: Look) -> tuple[str, int] | None:
+    def _difference(check: PartitionCheck, look: PartitionOffsets) -> tuple[str, int] | None:
         """What is wrong with the last stable offset, and the offset that shows it."""
         first_open = next((one.first_offset for one in check.open()), None)
         expected = look.high_watermark if first_open is None else min(first_open, look.high_watermark)
@@ -269,7 +269,9 @@ class _Run:
             return "stable-offset-behind", look.last_stable_offset
         return None
 
-    async def _compare_reader(self, check: PartitionCheck, consumer: Consumer, start: int, look: Look) -> None:
+    async def _compare_reader(
+        self, check: PartitionCheck, consumer: Consumer, start: int, look: PartitionOffsets
+    ) -> None:
         begin = max(start, look.log_start_offset)
         undecided = {one.producer_id: one.first_offset for one in check.open()}
         await compare_reader(

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from oncelog.types import TopicPartition
-from oncelog.verify.decisions import Decision
+from oncelog.verify.decisions import TransactionOutcome
 from oncelog.verify.findings import Report
 
 SAME_MOMENT_MS = 1
@@ -107,7 +107,7 @@ class Outcomes:
         """The producers of which it helps to know the coordinator's decisions."""
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
 
-    def decide(self, decisions: Iterable[Decision]) -> None:
+    def decide(self, decisions: Iterable[TransactionOutcome]) -> None:
         """Take what coordinators have decided."""
         self._store.executemany(
             "INSERT INTO decided VALUES (?, ?, ?, ?, ?)",

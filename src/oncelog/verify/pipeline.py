@@ -40,7 +40,7 @@ class Markers(NamedTuple):
     is_whole: bool
 
 
-class Written(NamedTuple):
+class WrittenRecords(NamedTuple):
     """Committed records in the destination by their transaction.
 
     ``is_whole`` if none has been removed since and none is undecided.
@@ -70,7 +70,7 @@ async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float 
 
 async def written_by(
     admin: Admin, topics: Collection[str], producers: Collection[Producer], report: Report, *, wait_s: float = WAIT_S
-) -> Written:
+) -> WrittenRecords:
     """How many committed records of each transaction are in the topics; what cannot be seen there yet is reported."""
     names = [where for topic in sorted(topics) for where in await admin.partitions(topic)]
     records: Counter[Producer] = Counter()
@@ -84,14 +84,14 @@ async def written_by(
             is_whole &= header.records_count > header.last_offset_delta
         if not stable.is_decided:
             report.add("undecided-end", where, str(stable), first=stable.end)
-    return Written(records, is_whole)
+    return WrittenRecords(records, is_whole)
 
 
 def judge(
     planned: Mapping[int, PlannedBatch],
     ended: Collection[int],
     markers: Markers,
-    written: Written,
+    written: WrittenRecords,
     report: Report,
 ) -> None:
     """Compare plans, markers and records.
@@ -128,7 +128,7 @@ def _add(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
 
 
 def _judge_markers(
-    planned: Mapping[int, PlannedBatch], markers: Sequence[MarkerSeen], written: Written, report: Report
+    planned: Mapping[int, PlannedBatch], markers: Sequence[MarkerSeen], written: WrittenRecords, report: Report
 ) -> None:
     with_rows: dict[int, MarkerSeen] = {}
     before = -1

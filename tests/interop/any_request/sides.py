@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from oncelog.conformance.raw.batches import Batch, parse_batches
+from oncelog.conformance.raw.batches import RawBatch, parse_batches
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
@@ -137,7 +137,7 @@ class Side:
     def _producer(self, producer_id: int) -> str | int:
         return f"producer {self.producers.index(producer_id)}" if producer_id in self.producers else producer_id
 
-    def _batch(self, batch: Batch) -> Any:
+    def _batch(self, batch: RawBatch) -> Any:
         pid = self._producer(batch.pid)
         return batch.base_offset, batch.last_offset_delta, batch.attributes, pid, batch.epoch, batch.sequence
 

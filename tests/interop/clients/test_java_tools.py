@@ -18,7 +18,7 @@ from confluent_kafka import Producer
 from oncelog import Admin, Broker
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.raw.batches import batch, now_ms
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from tests.client.reading import values
 from tests.interop.clients.java_programs import start_program
 from tests.support.apache_kafka import run_tool
@@ -149,7 +149,7 @@ def test_hanging_transaction_is_found_and_aborted(tools: Tools, unique_name: str
     forgotten = batch(
         b"hangs", pid=producer_id, epoch=3, sequence=0, attributes=TRANSACTIONAL, timestamp=now_ms() - HOUR
     )
-    with Connection(tools.servers) as connection:
+    with RawConnection(tools.servers) as connection:
         assert connection.produce(topic, forgotten, transactional_id=topic).error == 0
     tools.run("ConsoleProducer", "--topic", topic, stdin="behind it\n")
     found = rows(tools.run("TransactionsCommand", "find-hanging", "--broker-id", "1"))

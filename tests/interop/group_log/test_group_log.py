@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import TRANSIENT, Connection
+from oncelog.conformance.raw.wire import TRANSIENT, RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.codec_errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header
@@ -91,7 +91,7 @@ class Side:
     """One broker: requests about one group, with everything that was asked and answered in ``told``."""
 
     def __init__(self, bootstrap_servers: str, group: str) -> None:
-        self.connection = Connection(bootstrap_servers)
+        self.connection = RawConnection(bootstrap_servers)
         self.group = group
         self.told: list[Any] = []
         self.aliases: dict[str, str] = {}
@@ -317,7 +317,7 @@ def nodes() -> Iterator[tuple[Node, Node]]:
     try:
         for node in both:
             node.start()
-            with Connection(node.bootstrap_servers) as connection:
+            with RawConnection(node.bootstrap_servers) as connection:
                 for topic, partitions in TOPICS.items():
                     connection.create_topic(topic, partitions)
                 for key_type in (0, 1):

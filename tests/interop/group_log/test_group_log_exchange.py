@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import TRANSIENT, Connection
+from oncelog.conformance.raw.wire import TRANSIENT, RawConnection
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
@@ -39,7 +39,7 @@ SESSION_MS = 300_000
 def start(node: Node, *, first: bool = True) -> None:
     """Run until both coordinators answer; the first run creates the topics."""
     node.start()
-    with Connection(node.bootstrap_servers) as connection:
+    with RawConnection(node.bootstrap_servers) as connection:
         for topic, partitions in TOPICS.items() if first else ():
             connection.create_topic(topic, partitions)
         for key_type in (0, 1):
@@ -97,7 +97,7 @@ def fill(node: Node) -> None:
 def described(node: Node) -> dict[str, Any]:
     """What the broker says about the groups, except what belongs to its own topics."""
     told: dict[str, Any] = {}
-    with Connection(node.bootstrap_servers) as connection:
+    with RawConnection(node.bootstrap_servers) as connection:
         rows = connection.ask_until(ListGroupsRequest(), 5, lambda a: not a.error_code).groups
     told["listed"] = sorted((g.group_id, g.group_type, g.group_state) for g in rows if g.group_id in GROUPS)
     for group in GROUPS:

@@ -16,8 +16,8 @@ from oncelog import Admin, Broker, Consumer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
@@ -45,15 +45,15 @@ def nodes(tmp_path: Path) -> Iterator[list[ApacheKafka]]:
             node.kill()
 
 
-def write(data: Path) -> Transactional:
+def write(data: Path) -> RawTransactionalProducer:
     """Records, a group in the middle of them, and a transaction that stays open."""
     with Broker(data, settings={"group.initial.rebalance.delay.ms": 0}) as broker:
-        connection = Connection(broker.bootstrap_servers)
+        connection = RawConnection(broker.bootstrap_servers)
         connection.create_topic("orders", 2)
         for value in SENT:
             assert connection.produce("orders", batch(value)).error == 0
         assert read_on(broker.bootstrap_servers, 5) == SENT[:5]
-        producer = Transactional(connection, "shop", version_2=True, timeout_ms=NEVER_MS).init()
+        producer = RawTransactionalProducer(connection, "shop", version_2=True, timeout_ms=NEVER_MS).init()
         producer.send("orders", b"before", partition=1)
         connection.close()
         return producer
@@ -76,7 +76,7 @@ def read_on(servers: str, count: int) -> list[bytes | None]:
     return found
 
 
-def voters(connection: Connection) -> int:
+def voters(connection: RawConnection) -> int:
     """How many controllers vote."""
     topics = [TopicData("__cluster_metadata", [PartitionData(0)])]
     answer = connection.ask(DescribeQuorumRequest(topics), 2)
@@ -110,7 +110,7 @@ def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list
     nodes += [join(tmp_path, number, told["cluster_id"], first.controller) for number in (2, 3)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda node: node.start(), nodes[1:]))
-    connection = Connection(first.bootstrap_servers)
+    connection = RawConnection(first.bootstrap_servers)
     eventually(lambda: voters(connection) == 3, PATIENCE_S)
 
     give_three_replicas(first, tmp_path / "three.json")
@@ -135,12 +135,14 @@ def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list
         assert (shop.state, shop.producer_id, shop.partitions) == ("Ongoing", known.pid, (ORDERS[1],))
         coordinator = node_of(nodes, admin, shop.coordinator)
         leader = node_of(nodes, admin, admin.describe_topics(["orders"])[0].partitions[1].leader)
-    producer = Transactional(Connection(leader.bootstrap_servers), "shop", version_2=True, timeout_ms=NEVER_MS)
+    producer = RawTransactionalProducer(
+        RawConnection(leader.bootstrap_servers), "shop", version_2=True, timeout_ms=NEVER_MS
+    )
     producer.pid, producer.epoch, producer.sequences = known.pid, known.epoch, known.sequences
     wait_for_leader(producer.connection, "orders", 1)
     producer.send("orders", b"after", partition=1)
     assert values(left, "orders", 2) == SENT
-    producer.connection = Connection(coordinator.bootstrap_servers)
+    producer.connection = RawConnection(coordinator.bootstrap_servers)
     producer.commit()
     eventually(lambda: values(left, "orders", 2) == [*SENT, b"before", b"after"], PATIENCE_S)
     assert new_pid(producer.connection) > known.pid

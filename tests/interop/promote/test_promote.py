@@ -37,8 +37,8 @@ from confluent_kafka.admin import (
 from oncelog import Producer
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.promote.folders import promoted_of
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
@@ -71,7 +71,7 @@ class Before:
     ends: dict[str, int]
     idempotent: tuple[int, int]
     """Producer id, and the sequence of its last batch."""
-    producers: dict[str, Transactional]
+    producers: dict[str, RawTransactionalProducer]
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -84,7 +84,7 @@ SETTINGS = {
 
 def write(node: ServeProcess) -> Before:
     servers = node.bootstrap_servers
-    connection = Connection(servers)
+    connection = RawConnection(servers)
     connection.create_topic("orders", 2, segment_bytes=SEGMENT_BYTES, retention_ms=-1)
     connection.create_topic("table", cleanup_policy="compact")
     for number in range(40):
@@ -95,7 +95,7 @@ def write(node: ServeProcess) -> Before:
         sent = connection.produce("orders", batch(b"i%d" % sequence, pid=pid, epoch=0, sequence=sequence), 1)
         assert sent.error == 0
     producers = {
-        name: Transactional(connection, name, version_2=name.endswith("2"), timeout_ms=timeout_ms).init()
+        name: RawTransactionalProducer(connection, name, version_2=name.endswith("2"), timeout_ms=timeout_ms).init()
         for name, timeout_ms in (
             ("ended-1", NEVER_MS),
             ("ended-2", NEVER_MS),
@@ -170,14 +170,14 @@ def promote(data: Path, target: Path, *words: str) -> dict[str, Any]:
     return found
 
 
-def wait_for_leader(connection: Connection, topic: str, partition: int) -> None:
+def wait_for_leader(connection: RawConnection, topic: str, partition: int) -> None:
     """Wait until the node that just started leads the partition for every request."""
     eventually(lambda: connection.fetch(topic, 0, partition).error == 0)
     eventually(lambda: connection.list_offset(topic, -1, partition).error_code == 0)
 
 
 def test_the_data_folder_stays_as_it_was_and_kafka_shows_the_same(before: Before, kafka: ApacheKafka) -> None:
-    connection = Connection(kafka.bootstrap_servers)
+    connection = RawConnection(kafka.bootstrap_servers)
     for name, values in before.values.items():
         topic, _, partition = name.rpartition("-")
         wait_for_leader(connection, topic, int(partition))
@@ -201,7 +201,7 @@ def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) 
 
 
 def test_producers_go_on_and_a_repeated_batch_is_recognised(before: Before, kafka: ApacheKafka) -> None:
-    connection = Connection(kafka.bootstrap_servers)
+    connection = RawConnection(kafka.bootstrap_servers)
     pid, last = before.idempotent
     wait_for_leader(connection, "orders", 1)
     end = connection.list_offset("orders", -1, 1).offset
@@ -218,7 +218,9 @@ def test_producers_go_on_and_a_repeated_batch_is_recognised(before: Before, kafk
 @pytest.mark.parametrize("name", ["open-1", "open-2"])
 def test_an_open_transaction_is_committed_by_its_own_producer(name: str, before: Before, kafka: ApacheKafka) -> None:
     known = before.producers[name]
-    producer = Transactional(Connection(kafka.bootstrap_servers), name, version_2=known.version_2, timeout_ms=NEVER_MS)
+    producer = RawTransactionalProducer(
+        RawConnection(kafka.bootstrap_servers), name, version_2=known.version_2, timeout_ms=NEVER_MS
+    )
     producer.pid, producer.epoch, producer.sequences = known.pid, known.epoch, known.sequences
     assert eventually(lambda: producer.describe().transaction_state) == "Ongoing"
     topic, partition = ("orders", 1) if name == "open-1" else ("orders", 0)
@@ -233,9 +235,9 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
     node = ServeProcess(tmp_path, {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "600000"})
     node.start()
     try:
-        connection = Connection(node.bootstrap_servers)
+        connection = RawConnection(node.bootstrap_servers)
         connection.create_topic("t")
-        producer = Transactional(connection, "late", timeout_ms=1).init()
+        producer = RawTransactionalProducer(connection, "late", timeout_ms=1).init()
         producer.send("t", b"x")
         assert "in use by a broker" in call("promote", str(node.data), "--to", str(tmp_path / "k")).err
     finally:
@@ -277,11 +279,11 @@ def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Pa
     promote(node.data, tmp_path / "k", *to_it)
     try:
         kafka.start_promoted(tmp_path / "k")
-        connection = Connection(kafka.bootstrap_servers)
+        connection = RawConnection(kafka.bootstrap_servers)
         for name, token in tokens.items():
             wait_for_leader(connection, name, 0)
             assert connection.read_committed(name) == []
-            owner = Transactional(connection, name, version_2=True)
+            owner = RawTransactionalProducer(connection, name, version_2=True)
             assert eventually(partial(lambda it: it.describe().transaction_state, owner)) == "Ongoing"
             assert owner.describe().transaction_timeout_ms == 2**31 - 1
             owner.pid, owner.epoch = map(int, token.split(":"))

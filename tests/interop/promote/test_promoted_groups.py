@@ -18,8 +18,8 @@ from confluent_kafka import Consumer as ConfluentConsumer
 from oncelog import Admin, Broker, Consumer, Producer
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
@@ -47,7 +47,7 @@ class Promoted:
 
     kafka: ApacheKafka
     checkpoint: Path
-    pending: Transactional
+    pending: RawTransactionalProducer
     hanging: int
     """Producer id of the hanging transaction."""
 
@@ -97,7 +97,7 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
     spark_writes(checkpoint, 0, at_ms=now_ms(), ended=False)
     with Broker(folder / "data", settings=SETTINGS) as broker:
         servers = broker.bootstrap_servers
-        connection = Connection(servers)
+        connection = RawConnection(servers)
         for topic in (IN.topic, "decided", "hanging"):
             connection.create_topic(topic)
         for number in range(10):
@@ -105,7 +105,7 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
         assert read_on(servers, "classic", "classic", 4) == [b"0", b"1", b"2", b"3"]
         assert read_on(servers, "new", "consumer", 6)[-1] == b"5"
         assert spark_batch(servers, checkpoint, 0) is BatchOutcome.WRITTEN
-        pending = Transactional(connection, "pending", version_2=True, timeout_ms=NEVER_MS).init()
+        pending = RawTransactionalProducer(connection, "pending", version_2=True, timeout_ms=NEVER_MS).init()
         pending.send_offsets("waiting", {IN: 9})
         stray = new_pid(connection)
         sent = connection.produce(
@@ -136,7 +136,7 @@ def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
 
 
 def test_a_decided_transaction_that_lacked_markers_is_whole(promoted: Promoted) -> None:
-    connection = Connection(promoted.servers)
+    connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "decided", 0)
     assert connection.read_committed("decided") == [b"decided"]
     with Admin(bootstrap_servers=promoted.servers) as admin:
@@ -148,7 +148,7 @@ def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(
     node.arguments = ("--faults", "127.0.0.1:0")
     node.start()
     try:
-        connection = Connection(node.bootstrap_servers)
+        connection = RawConnection(node.bootstrap_servers)
         for topic in (IN.topic, "decided", "open"):
             connection.create_topic(topic)
         hold = Request(
@@ -156,7 +156,7 @@ def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(
         )
         urlopen(hold).close()
         producers = {
-            name: Transactional(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
+            name: RawTransactionalProducer(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
             for name in ("committed", "aborted", "open")
         }
         producers["committed"].send("decided", b"committed")
@@ -175,20 +175,20 @@ def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(
     assert [found["transactional_id"] for found in done["open_transactions"]] == ["open"]
     try:
         kafka.start_promoted(tmp_path / "node")
-        connection = Connection(kafka.bootstrap_servers)
+        connection = RawConnection(kafka.bootstrap_servers)
         for topic in ("decided", "open"):
             wait_for_leader(connection, topic, 0)
         assert connection.read_committed("decided") == [b"committed", b"behind"]
         assert connection.read_committed("open") == []
         with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
             assert admin.list_consumer_group_offsets("group", [IN], require_stable=True)[IN].offset == 7
-        continued = Transactional(connection, "open", version_2=True, timeout_ms=NEVER_MS)
+        continued = RawTransactionalProducer(connection, "open", version_2=True, timeout_ms=NEVER_MS)
         continued.pid, continued.epoch = producers["open"].pid, producers["open"].epoch
         assert eventually(lambda: continued.describe().transaction_state) == "Ongoing"
         continued.commit()
         eventually(lambda: connection.read_committed("open") == [b"open"])
         for name in ("committed", "aborted"):
-            following = Transactional(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
+            following = RawTransactionalProducer(connection, name, version_2=True, timeout_ms=NEVER_MS).init()
             assert following.pid == producers[name].pid
             following.send("decided", b"next of " + name.encode())
             following.commit()
@@ -220,7 +220,7 @@ def test_another_s_client_goes_on_in_a_classic_group(promoted: Promoted) -> None
 
 def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted: Promoted) -> None:
     known = promoted.pending
-    producer = Transactional(Connection(promoted.servers), "pending", version_2=True, timeout_ms=NEVER_MS)
+    producer = RawTransactionalProducer(RawConnection(promoted.servers), "pending", version_2=True, timeout_ms=NEVER_MS)
     producer.pid, producer.epoch = known.pid, known.epoch
     assert eventually(lambda: producer.describe().transaction_state) == "Ongoing"
     with (
@@ -241,7 +241,7 @@ def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted
 
 def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
     """Its checkpoint says that batch 0 is not finished; the marker in the log says that the batch is in."""
-    connection = Connection(promoted.servers)
+    connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "out", 0)
     assert spark_batch(promoted.servers, promoted.checkpoint, 0) is BatchOutcome.SKIPPED
     (promoted.checkpoint / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
@@ -251,7 +251,7 @@ def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
 
 
 def test_what_hangs_is_listed_and_ended(promoted: Promoted) -> None:
-    connection = Connection(promoted.servers)
+    connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "hanging", 0)
     name = TopicPartition("hanging", 0)
     with Admin(bootstrap_servers=promoted.servers) as admin:

@@ -24,7 +24,7 @@ from pyspark.sql.functions import col, udf
 
 from oncelog.spark.executors import Written, scheduling
 from oncelog.spark.executors import write as executors_write
-from oncelog.spark.executors.barrier import Writer
+from oncelog.spark.executors.barrier import BarrierWriter
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink.engine import BatchStep
 from tests.class_archive import QUICK_START, executors_options
@@ -54,7 +54,7 @@ def dice(value: bytes) -> int:
 class BeforeItsWrites:
     """A writer that comes to :data:`BEFORE` first."""
 
-    def __init__(self, writer: Writer, faults: list[FaultOnce]) -> None:
+    def __init__(self, writer: BarrierWriter, faults: list[FaultOnce]) -> None:
         self._writer = writer
         self._faults = faults
 

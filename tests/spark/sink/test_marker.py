@@ -535,12 +535,12 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
 
 
 @KAFKA_IN_SOAK
-@pytest.mark.parametrize("bears", ["true", "false"])
+@pytest.mark.parametrize("tolerates", ["true", "false"])
 def test_source_topic_made_again_is_read_from_its_beginning_or_stops_the_query(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, tolerates: str
 ) -> None:
     job = Job(spark, broker, unique_name, tmp_path)
-    job.reading = {"failOnDataLoss": "false" if bears == "true" else "true"}
+    job.reading = {"failOnDataLoss": "false" if tolerates == "true" else "true"}
     job.send(100)
     job.run()
     admin = AdminClient({"bootstrap.servers": job.address})
@@ -548,7 +548,7 @@ def test_source_topic_made_again_is_read_from_its_beginning_or_stops_the_query(
     wait_until_gone(admin, job.source)
     create_topic(job.address, job.source)
     job.send(30)
-    if bears == "true":
+    if tolerates == "true":
         job.run()
         assert job.numbers() == list(range(130))
     else:

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from oncelog.client.core.config import ClientConfig
-from oncelog.records.arrow import StoredBatch
+from oncelog.records.arrow import BatchBytes
 from oncelog.spark.kafka.interface import OffsetRange
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster, KafkaFetcher
 from oncelog.spark.options import ClusterOptions
@@ -57,7 +57,7 @@ def test_reader_fetches_from_the_replica_in_its_rack(two_racks: ApacheKafka, uni
     leader = next(iter(cluster.run(cluster.aio.leaders([partition]))))
     fetcher = cluster.fetcher(OffsetRange(partition, 0, 50), IsolationLevel.READ_COMMITTED)
     assert isinstance(fetcher, KafkaFetcher)
-    batches: list[StoredBatch] = []
+    batches: list[BatchBytes] = []
     position = 0
     while position < 50:
         fetched = fetcher.fetch(position)

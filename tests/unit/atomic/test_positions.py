@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.atomic.positions import Contradiction, Note, Position, is_sent
+from oncelog.atomic.positions import Contradiction, LogPosition, Note, is_sent
 
 FRESH = Note(0, "t0", "", "")
 BEGUN = Note(0, "t0", "", "orders")
@@ -16,28 +16,28 @@ NUMBERED = Note(7, "t7", "t6", "orders")
     [
         (FRESH, None, True),
         (BEGUN, None, True),
-        (BEGUN, Position(0, "t0"), True),
-        (NUMBERED, Position(7, "t7"), True),
-        (NUMBERED, Position(6, "t6"), False),
+        (BEGUN, LogPosition(0, "t0"), True),
+        (NUMBERED, LogPosition(7, "t7"), True),
+        (NUMBERED, LogPosition(6, "t6"), False),
     ],
 )
-def test_the_log_says_whether_the_last_batch_is_in_it(note: Note, position: Position | None, sent: bool) -> None:
+def test_the_log_says_whether_the_last_batch_is_in_it(note: Note, position: LogPosition | None, sent: bool) -> None:
     assert is_sent(note, position) is sent
 
 
 @pytest.mark.parametrize(
     ("note", "position", "words"),
     [
-        (FRESH, Position(7, "t7"), "the database has relayed none"),
-        (BEGUN, Position(0, "another"), "is another database"),
+        (FRESH, LogPosition(7, "t7"), "the database has relayed none"),
+        (BEGUN, LogPosition(0, "another"), "is another database"),
         (NUMBERED, None, "the log has no position"),
-        (NUMBERED, Position(8, "t8"), "it was set back"),
-        (NUMBERED, Position(5, "t5"), "the cluster was set back"),
-        (NUMBERED, Position(7, "another"), "a copy"),
-        (NUMBERED, Position(6, "another"), "a copy"),
+        (NUMBERED, LogPosition(8, "t8"), "it was set back"),
+        (NUMBERED, LogPosition(5, "t5"), "the cluster was set back"),
+        (NUMBERED, LogPosition(7, "another"), "a copy"),
+        (NUMBERED, LogPosition(6, "another"), "a copy"),
     ],
 )
-def test_what_contradicts_is_never_guessed(note: Note, position: Position | None, words: str) -> None:
+def test_what_contradicts_is_never_guessed(note: Note, position: LogPosition | None, words: str) -> None:
     found = is_sent(note, position)
     assert isinstance(found, Contradiction)
     assert words in found.reason

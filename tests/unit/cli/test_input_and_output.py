@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.cli.records.produce import InputError, json_item
-from oncelog.cli.shared.options import Cluster, partition_numbers
+from oncelog.cli.shared.options import ConnectionOptions, partition_numbers
 from oncelog.cli.shared.output import check_writable, show_table
 from oncelog.cli.shared.properties import given_properties, named_values
 from oncelog.cli.shared.record_lines import as_json, as_text, by_format
@@ -124,7 +124,7 @@ def test_topics_with_partitions() -> None:
 
 
 def test_a_commands_options_win_over_its_properties() -> None:
-    cluster = Cluster({"bootstrap.servers": "a:1", "transactional.id": "file", "batch.size": "7"}, False)
+    cluster = ConnectionOptions({"bootstrap.servers": "a:1", "transactional.id": "file", "batch.size": "7"}, False)
     config = cluster.settings(ProducerConfig, transactional_id="option")
     assert (config.transactional_id, config.max_batch_size) == ("option", 7)
     assert cluster.settings(ProducerConfig, transactional_id=None).transactional_id == "file"

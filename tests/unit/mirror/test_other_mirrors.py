@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oncelog.mirror.offset_map import MirroredPosition, MirrorState
-from oncelog.mirror.others import clashing
+from oncelog.mirror.other_mirrors import clashing
 from oncelog.types import TopicPartition
 
 NAME = TopicPartition("t", 0)

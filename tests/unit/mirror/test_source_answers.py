@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.admin.log_reader import Stored
+from oncelog.client.aio.admin.log_reader import FetchedRecords
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror import reading
 from oncelog.mirror.cut import PartitionView
@@ -22,7 +22,7 @@ NAME = TopicPartition("t", 0)
 class Cluster:
     """Repeats what may be repeated."""
 
-    async def repeat(self, what: str, attempt: Callable[[], Awaitable[Stored]]) -> Stored:
+    async def repeat(self, what: str, attempt: Callable[[], Awaitable[FetchedRecords]]) -> FetchedRecords:
         while True:
             try:
                 return await attempt()
@@ -34,9 +34,11 @@ class Cluster:
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Its leader has nothing, and lags twice."""
-    answers = iter([Stored(b"", [], 3, 2, 0), Stored(b"", [], 7, 4, 0), Stored(b"", [], 7, 7, 0)])
+    answers = iter(
+        [FetchedRecords(b"", [], 3, 2, 0), FetchedRecords(b"", [], 7, 4, 0), FetchedRecords(b"", [], 7, 7, 0)]
+    )
 
-    async def fetch(*_: Any) -> Stored:
+    async def fetch(*_: Any) -> FetchedRecords:
         return next(answers)
 
     monkeypatch.setattr(reading, "fetch_stored", fetch)
@@ -57,7 +59,7 @@ def test_what_was_decided_is_waited_for_until_it_is_again(admin: Any) -> None:
 
 
 def test_retention_that_overtakes_a_copy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fetch(*_: Any) -> Stored:
+    async def fetch(*_: Any) -> FetchedRecords:
         raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
 
     async def list_offsets(*_: Any) -> dict[TopicPartition, Any]:

@@ -15,8 +15,8 @@ import pytest
 
 import oncelog
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import Transactional
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import StorageError
 from oncelog.log import checkpoints
 from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
@@ -53,14 +53,14 @@ def write(data: Path, killed: Path) -> dict[str, int]:
     ``killed`` is what the folder is at a kill; ``data`` is stopped.
     """
     with oncelog.Broker(data, settings=SETTINGS) as broker:
-        connection = Connection(broker.bootstrap_servers)
+        connection = RawConnection(broker.bootstrap_servers)
         connection.create_topic("t", segment_bytes=SEGMENT_BYTES)
         connection.create_topic("late")
         for number in range(3):
             assert connection.produce("t", batch(bytes([number]) * (SEGMENT_BYTES // 2))).error == 0
         broker.faults.hold_markers()
         producers = {
-            name: Transactional(connection, name, version_2=True, timeout_ms=timeout_ms).init()
+            name: RawTransactionalProducer(connection, name, version_2=True, timeout_ms=timeout_ms).init()
             for name, timeout_ms in (("committed", 60_000), ("aborted", 60_000), ("open", OPEN_SINCE_LONG_MS))
         }
         producers["committed"].send("t", b"committed")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from oncelog.redrive.letters import ATTEMPTS_HEADER, Fate, Headers, Letter, Plan, RedriveError
+from oncelog.redrive.letters import ATTEMPTS_HEADER, Headers, Letter, LetterOutcome, Plan, RedriveError
 
 ORIGIN: Headers = (
     ("oncelog.error", b"the value is no JSON"),
@@ -30,7 +30,7 @@ class Stored:
 
 def sent(plan: Plan, stored: Stored) -> Letter:
     fate, letter = plan.decide(stored)
-    assert fate is Fate.SENT
+    assert fate is LetterOutcome.SENT
     assert letter is not None
     return letter
 
@@ -65,31 +65,33 @@ def test_another_topic_leaves_the_partition_to_the_key() -> None:
 @pytest.mark.parametrize(
     ("plan", "fate"),
     [
-        (Plan(where=(("a", b"1"),)), Fate.SENT),
-        (Plan(where=(("a", b"2"),)), Fate.SENT),
-        (Plan(where=(("a", b"1"), ("b", b"1"))), Fate.PASSED),
-        (Plan(where=(("a", b""),)), Fate.PASSED),
-        (Plan(error="no JSON"), Fate.SENT),
-        (Plan(error="late"), Fate.PASSED),
-        (Plan(error="no JSON", where=(("b", b"1"),)), Fate.PASSED),
+        (Plan(where=(("a", b"1"),)), LetterOutcome.SENT),
+        (Plan(where=(("a", b"2"),)), LetterOutcome.SENT),
+        (Plan(where=(("a", b"1"), ("b", b"1"))), LetterOutcome.PASSED),
+        (Plan(where=(("a", b""),)), LetterOutcome.PASSED),
+        (Plan(error="no JSON"), LetterOutcome.SENT),
+        (Plan(error="late"), LetterOutcome.PASSED),
+        (Plan(error="no JSON", where=(("b", b"1"),)), LetterOutcome.PASSED),
     ],
 )
-def test_letters_are_chosen_by_all_that_is_asked(plan: Plan, fate: Fate) -> None:
+def test_letters_are_chosen_by_all_that_is_asked(plan: Plan, fate: LetterOutcome) -> None:
     found, letter = plan.decide(Stored((("a", b"1"), ("a", b"2"), ("b", None), *ORIGIN)))
     assert found is fate
-    assert (letter is None) == (fate is Fate.PASSED)
+    assert (letter is None) == (fate is LetterOutcome.PASSED)
 
 
 def test_letter_that_is_not_chosen_is_not_read_further() -> None:
-    assert Plan(error="late").decide(Stored((("oncelog.partition", b"x"),))) == (Fate.PASSED, None)
+    assert Plan(error="late").decide(Stored((("oncelog.partition", b"x"),))) == (LetterOutcome.PASSED, None)
 
 
-@pytest.mark.parametrize(("attempts", "fate"), [(b"2", Fate.SENT), (b"3", Fate.PARKED), (b"4", Fate.PARKED)])
-def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, fate: Fate) -> None:
+@pytest.mark.parametrize(
+    ("attempts", "fate"), [(b"2", LetterOutcome.SENT), (b"3", LetterOutcome.PARKED), (b"4", LetterOutcome.PARKED)]
+)
+def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, fate: LetterOutcome) -> None:
     stored = Stored(((ATTEMPTS_HEADER, attempts), *ORIGIN))
     found, letter = Plan(max_attempts=3, parking="parked").decide(stored)
     assert found is fate
-    if fate is Fate.PARKED:
+    if fate is LetterOutcome.PARKED:
         assert letter == Letter("parked", None, b"k", b"{", stored.headers)
 
 
@@ -103,7 +105,7 @@ def test_transform_changes_or_skips() -> None:
     plan = Plan(transform=repaired)
     letter = sent(plan, Stored((FIRST, *ORIGIN)))
     assert (letter.value, letter.headers) == (b"{}", (("by", b"me"), (ATTEMPTS_HEADER, b"2")))
-    assert plan.decide(Stored(key=None)) == (Fate.SKIPPED, None)
+    assert plan.decide(Stored(key=None)) == (LetterOutcome.SKIPPED, None)
     assert seen[0] == Letter("orders", 2, b"k", b"{", (), "the value is no JSON", 1)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from oncelog.errors import Error, KafkaError
 from oncelog.schema_registry import rules
-from oncelog.schema_registry.log import Entry, Read
+from oncelog.schema_registry.log import SchemasRead, SchemasRecord
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import NOOP, SCHEMA, Key, Write
@@ -29,7 +29,7 @@ class Topic:
     """Records in order, and the epoch of the producer that may write."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[SchemasRecord] = []
         self.epoch = 0
 
     def compacted(self) -> Topic:
@@ -55,10 +55,10 @@ class Log:
     async def end(self) -> int:
         return len(self._topic.entries)
 
-    async def read(self, position: int, *, wait_ms: int = 0) -> Read:
+    async def read(self, position: int, *, wait_ms: int = 0) -> SchemasRead:
         await asyncio.sleep(0.001 if wait_ms else 0)
         await self.flows.wait()
-        return Read(self._topic.entries[position:], len(self._topic.entries))
+        return SchemasRead(self._topic.entries[position:], len(self._topic.entries))
 
     async def fence(self) -> None:
         self._topic.epoch += 1
@@ -67,7 +67,7 @@ class Log:
     async def write(self, writes: Sequence[Write]) -> int:
         if self._epoch != self._topic.epoch:
             raise KafkaError(Error.INVALID_PRODUCER_EPOCH, "fenced")
-        self._topic.entries += [Entry(key, value, False) for key, value in writes]
+        self._topic.entries += [SchemasRecord(key, value, False) for key, value in writes]
         return len(self._topic.entries)
 
 
@@ -137,14 +137,14 @@ async def one_takes_over_that_is_behind() -> None:
         new.log.flows.clear()
         await old.register("x", "A")
         aborted = Key(SCHEMA, "x", 2)
-        topic.entries.append(Entry(aborted, {"subject": "x", "version": 2, "id": 9, "schema": '"int"'}, True))
+        topic.entries.append(SchemasRecord(aborted, {"subject": "x", "version": 2, "id": 9, "schema": '"int"'}, True))
         before = len(topic.entries)
         answer = asyncio.ensure_future(new.register("y", "B"))
         await asyncio.sleep(SOON_S)
         new.log.flows.set()
         await answer
         again, (key, value, _) = topic.entries[before], topic.entries[before + 1]
-        assert again == Entry(aborted, None, False), "a reader of aborted records has version 2 of x"
+        assert again == SchemasRecord(aborted, None, False), "a reader of aborted records has version 2 of x"
         assert (key, value) == (Key(NOOP), {"oncelog": {"url": "http://b", "highestId": 9}})
         assert answer.result() == {"id": 10}
 

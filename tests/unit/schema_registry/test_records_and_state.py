@@ -21,7 +21,7 @@ from oncelog.schema_registry.schema_records import (
     encode_key,
     without_url,
 )
-from oncelog.schema_registry.state import Reference, State
+from oncelog.schema_registry.state import RegistryState, VersionReference
 
 
 def version(subject: str, number: int, schema_id: int, schema: str = '"int"', **more: Any) -> tuple[Key, Any]:
@@ -29,8 +29,8 @@ def version(subject: str, number: int, schema_id: int, schema: str = '"int"', **
     return Key(SCHEMA, subject, number), value
 
 
-def folded(*records: tuple[Key, Any]) -> State:
-    state = State()
+def folded(*records: tuple[Key, Any]) -> RegistryState:
+    state = RegistryState()
     for key, value in records:
         state.apply(key, value)
     return state
@@ -91,7 +91,7 @@ def test_what_a_state_writes_folds_to_the_same_state() -> None:
     assert (again.level("x"), again.level("y"), again.mode("x"), again.mode("y")) == (
         "NONE", "FULL", "READWRITE", "READONLY",
     )  # fmt: skip
-    assert state.subjects["y"][1].content.references == (Reference("n", "x", 1),)
+    assert state.subjects["y"][1].content.references == (VersionReference("n", "x", 1),)
     assert state.value_of(Key(SCHEMA, "z", 1)) == version("z", 1, 1, deleted=True)[1]
 
 
@@ -150,7 +150,7 @@ def test_an_id_or_a_version_that_no_record_could_carry_is_damage(number: int) ->
         folded(version("x", 1, number))
     with pytest.raises(DamagedRecord):
         decode_key(encode_key(Key(SCHEMA, "x", number)))
-    state = State()
+    state = RegistryState()
     with pytest.raises(DamagedRecord):
         state.apply(*announcement("http://other", number))
     state.note(*version("x", 1, number))

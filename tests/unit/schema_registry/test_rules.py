@@ -14,9 +14,9 @@ from oncelog.schema_registry.compatibility import Checks
 from oncelog.schema_registry.formats.parsing import Parser
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import Refused
-from oncelog.schema_registry.rules import Decision
+from oncelog.schema_registry.rules import SchemaDecision
 from oncelog.schema_registry.schema_records import CONFIG, SCHEMA, Key, encode_key, encode_value
-from oncelog.schema_registry.state import State
+from oncelog.schema_registry.state import RegistryState
 
 CHECKS = Checks(Parser())
 SUBJECTS = st.sampled_from(["a", "b"])
@@ -35,11 +35,11 @@ class Log:
     """The topic as compaction may leave it at any time, and the state that follows it."""
 
     def __init__(self) -> None:
-        self.state = State()
+        self.state = RegistryState()
         self.compacted: dict[bytes, tuple[Any, Any]] = {}
         self.noted = False
 
-    def take(self, decision: Decision) -> None:
+    def take(self, decision: SchemaDecision) -> None:
         for key, value in decision.writes:
             self.state.apply(key, value)
             self.compacted.pop(encode_key(key), None)
@@ -49,13 +49,13 @@ class Log:
     def restart(self) -> None:
         """Read the topic again after compaction has removed every tombstone."""
         highest = self.state.highest_id
-        self.state = State()
+        self.state = RegistryState()
         for key, value in self.compacted.values():
             self.state.apply(key, value)
         assert self.state.highest_id == highest or self.noted, "an id could be given again"
 
 
-def decided(log: Log, step: Any) -> Decision | None:
+def decided(log: Log, step: Any) -> SchemaDecision | None:
     state = log.state
     try:
         match step:
@@ -104,13 +104,13 @@ def test_no_id_means_two_schemas_and_no_schema_has_two_ids_whatever_is_deleted(s
 
 
 def test_nothing_is_changed_by_a_decision() -> None:
-    state = State()
+    state = RegistryState()
     decision = rules.register(state, CHECKS, "x", Submitted('"int"'))
     assert (state.subjects, state.highest_id, decision.answer) == ({}, 0, {"id": 1})
 
 
 def test_when_the_highest_id_is_given_a_new_schema_is_refused_and_a_known_one_is_not() -> None:
-    state = State()
+    state = RegistryState()
     value = {"subject": "x", "version": 2**31 - 1, "id": 2**31 - 1, "schema": '"int"', "deleted": False}
     state.apply(Key(SCHEMA, "x", 2**31 - 1), value)
     assert rules.register(state, CHECKS, "y", Submitted('"int"')).answer == {"id": 2**31 - 1}
@@ -122,7 +122,7 @@ def test_when_the_highest_id_is_given_a_new_schema_is_refused_and_a_known_one_is
 
 
 def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None:
-    state = State()
+    state = RegistryState()
     value = {"subject": "x", "version": 1, "id": 1, "schema": '"int"', "deleted": False}
     state.apply(Key(SCHEMA, "x", 1), value)
     state.apply(Key(CONFIG, "x"), {"subject": "x", "compatibilityLevel": "SIDEWAYS"})
@@ -133,4 +133,4 @@ def test_a_level_that_only_another_registry_knows_refuses_new_versions() -> None
 def test_a_text_that_is_no_json_is_told_as_that() -> None:
     given = Submitted('{"type": "string", "default": None}')
     with pytest.raises(Refused, match="this is no Avro schema: its text is no JSON: Expecting value"):
-        rules.register(State(), Checks(Parser()), "x", given)
+        rules.register(RegistryState(), Checks(Parser()), "x", given)

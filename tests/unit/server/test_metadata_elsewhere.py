@@ -12,7 +12,7 @@ import pytest
 
 import oncelog
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metadata.store import FILE_NAME, MetadataStore
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -48,7 +48,7 @@ def test_a_neighbour_writes_while_the_disk_holds_a_change_up(
 ) -> None:
     with oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy}) as broker:
         servers = broker.bootstrap_servers
-        with Connection(servers, timeout_s=60) as changes, Connection(servers, timeout_s=60) as neighbour:
+        with RawConnection(servers, timeout_s=60) as changes, RawConnection(servers, timeout_s=60) as neighbour:
             neighbour.create_topic("old")
             disk_goes_on.clear()
             request = CreateTopicsRequest([CreatableTopic("new", 1, 1)], 60_000)
@@ -59,14 +59,14 @@ def test_a_neighbour_writes_while_the_disk_holds_a_change_up(
             disk_goes_on.set()
             changes.receive_frame()
         broker.restart()
-        with Connection(broker.bootstrap_servers, timeout_s=60) as client:
+        with RawConnection(broker.bootstrap_servers, timeout_s=60) as client:
             assert client.produce("new", batch(b"v")).error == 0
 
 
 def test_a_stop_does_not_leave_out_what_the_disk_held_up(tmp_path: Path, disk_goes_on: threading.Event) -> None:
     broker = oncelog.Broker(tmp_path)
     with broker:
-        with Connection(broker.bootstrap_servers, timeout_s=60) as client:
+        with RawConnection(broker.bootstrap_servers, timeout_s=60) as client:
             disk_goes_on.clear()
             request = CreateTopicsRequest([CreatableTopic("new", 1, 1)], 60_000)
             client.send(request.API_KEY, 7, request.encode(7))
@@ -106,8 +106,8 @@ def test_a_topic_made_again_between_two_crashes_keeps_what_it_took_in(tmp_path: 
 
     with oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy}) as broker:
 
-        def connected() -> Connection:
-            return Connection(broker.bootstrap_servers, timeout_s=60)
+        def connected() -> RawConnection:
+            return RawConnection(broker.bootstrap_servers, timeout_s=60)
 
         with connected() as client:
             client.create_topic("t")
@@ -140,7 +140,7 @@ def test_a_start_that_cannot_open_it_leaves_the_folder_to_the_next(
         with pytest.raises(OncelogError, match="Too many open files"):
             oncelog.Broker(tmp_path).start()
     assert not {thread.name for thread in set(threading.enumerate()) - threads if "oncelog" in thread.name}
-    with oncelog.Broker(tmp_path) as broker, Connection(broker.bootstrap_servers, timeout_s=60) as client:
+    with oncelog.Broker(tmp_path) as broker, RawConnection(broker.bootstrap_servers, timeout_s=60) as client:
         client.create_topic("t")
 
 

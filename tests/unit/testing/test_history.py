@@ -18,9 +18,9 @@ from oncelog.testing.history import (
     CommitAsked,
     Committed,
     Event,
+    GroupOffset,
     History,
     Opened,
-    Position,
     Read,
     ReadAll,
     Rebalanced,
@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[str, int, list[Event]]] = {
     ),
     "stored in another order": ("out-of-order", 5, [*PLAIN[:2], Read("all", P, 0, B), Read("all", P, 1, A), *ALL]),
     "read again": ("out-of-order", 2, [Read("r", P, 1, B), Read("r", P, 0, A)]),
-    "position back": ("non-monotonic", 2, [Position("g", P, 5), Position("g", P, 7), Position("g", P, 6)]),
+    "position back": ("non-monotonic", 2, [GroupOffset("g", P, 5), GroupOffset("g", P, 7), GroupOffset("g", P, 6)]),
     "skipped": (
         "skipped", 4,
         [Started("r", P, 0), Read("r", P, 1, B), Read("all", P, 0, A), Read("all", P, 1, B), *ALL],
@@ -116,7 +116,12 @@ SOUND: dict[str, list[Event]] = {
     "never acknowledged": [Sent(A, P, "p"), *ALL],
     "seeks back": [Read("r", P, 3, B), Started("r", P, 0), Read("r", P, 0, A)],
     "rebalanced": [Read("r", P, 3, B), Rebalanced("r", (P,)), Read("r", P, 0, A)],
-    "positions of two groups": [Position("g", P, 5), Position("h", P, 3), Position("g", Q, 0), Position("g", P, 5)],
+    "positions of two groups": [
+        GroupOffset("g", P, 5),
+        GroupOffset("h", P, 3),
+        GroupOffset("g", Q, 0),
+        GroupOffset("g", P, 5),
+    ],
     "begins late": [Started("r", P, 1), Read("r", P, 1, B), Read("all", P, 0, A), Read("all", P, 1, B), *ALL],
     "not read to the end": [*PLAIN, Read("r", P, 0, A)],
     "sent again after an abort": [
@@ -230,6 +235,6 @@ def test_positions_of_two_that_commit_at_once_have_no_order() -> None:
     history = History()
     later = recorded(Committing(), history, "later", group="g")
     recorded(Committing(), history, "earlier", group="g").commit({P: 5})
-    assert [event for event in history if isinstance(event, Position)] == [Position("g", P, 7)]
+    assert [event for event in history if isinstance(event, GroupOffset)] == [GroupOffset("g", P, 7)]
     later.commit({P: 6})
     assert kinds(check(history)) == ["non-monotonic"]

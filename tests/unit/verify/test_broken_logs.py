@@ -13,7 +13,7 @@ from oncelog.records.batch import (
     stamp_timestamps,
 )
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
-from oncelog.verify.decisions import Decision
+from oncelog.verify.decisions import TransactionOutcome
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 from oncelog.verify.outcomes import Ended, Outcomes
@@ -94,10 +94,10 @@ def test_what_the_coordinator_wrote_down_decides() -> None:
         Ended(first, 1, 0, 0, True, 0, 1, T0, T0, T0 + 40),
         Ended(second, 1, 0, 0, False, 0, 1, T0 + 30, T0 + 30, T0 + 95),
     ]
-    commit, abort = (Decision(1, True, T0 + 30, (first,)), Decision(1, False, T0 + 60, (second,)))
-    torn = Decision(1, True, T0 + 30, (first, second))
+    commit, abort = (TransactionOutcome(1, True, T0 + 30, (first,)), TransactionOutcome(1, False, T0 + 60, (second,)))
+    torn = TransactionOutcome(1, True, T0 + 30, (first, second))
 
-    def judged_with(*decisions: Decision) -> Judged:
+    def judged_with(*decisions: TransactionOutcome) -> Judged:
         report, outcomes = Report(), Outcomes()
         for end in ends:
             outcomes.add(end)

@@ -7,7 +7,7 @@ import pytest
 from oncelog.spark.sink.marker import Marker, PlannedBatch
 from oncelog.types import TopicPartition
 from oncelog.verify.findings import Report
-from oncelog.verify.pipeline import Markers, MarkerSeen, Producer, Written, judge
+from oncelog.verify.pipeline import Markers, MarkerSeen, Producer, WrittenRecords, judge
 from tests.support.made_logs import Judged, judged
 
 OUT = TopicPartition("out", 0)
@@ -25,7 +25,7 @@ MARKERS = [seen(0), seen(1), seen(2)]
 
 def verify(markers: list[MarkerSeen], records: dict[Producer, int], ended: tuple[int, ...] = (0, 1, 2)) -> Judged:
     report = Report()
-    judge(PLANNED, ended, Markers(markers, True), Written(records, True), report)
+    judge(PLANNED, ended, Markers(markers, True), WrittenRecords(records, True), report)
     return judged(report)
 
 
@@ -51,17 +51,17 @@ def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
 
 def test_records_are_not_counted_where_some_were_removed() -> None:
     report = Report()
-    judge(PLANNED, (), Markers(MARKERS, True), Written({}, False), report)
+    judge(PLANNED, (), Markers(MARKERS, True), WrittenRecords({}, False), report)
     assert report.counts == {}
 
 
 def test_batch_whose_marker_may_be_undecided_is_not_missing() -> None:
     report = Report()
-    judge(PLANNED, (0, 1, 2), Markers(MARKERS[:2], False), Written(WHOLE, True), report)
+    judge(PLANNED, (0, 1, 2), Markers(MARKERS[:2], False), WrittenRecords(WHOLE, True), report)
     assert report.counts == {}
 
 
 def test_checkpoint_that_lost_all_its_plans_is_behind() -> None:
     report = Report()
-    judge({}, (), Markers(MARKERS, True), Written(WHOLE, True), report)
+    judge({}, (), Markers(MARKERS, True), WrittenRecords(WHOLE, True), report)
     assert report.counts == {"checkpoint-behind": 1}

@@ -17,7 +17,7 @@ from oncelog.acls import (
     Permission,
 )
 from oncelog.cli.shared.completers import complete_groups, complete_topics, complete_transactional_ids
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_rows
 from oncelog.errors import ConfigError
 
@@ -72,7 +72,7 @@ def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceT
 @click.option("--principal", metavar="User:NAME", help="Only the ACLs of one principal.")
 @cluster_options
 def list_acls(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str | None,
     group: str | None,
     transactional_id: str | None,
@@ -102,7 +102,7 @@ def list_acls(
 @click.option("--operation", "operations", multiple=True, required=True, type=click.Choice(_OPERATIONS))
 @cluster_options
 def add(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str | None,
     group: str | None,
     transactional_id: str | None,
@@ -141,7 +141,7 @@ def add(
 @click.option("--all", "everything", is_flag=True, help="Every ACL.")
 @cluster_options
 def remove(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str | None,
     group: str | None,
     transactional_id: str | None,
@@ -171,7 +171,7 @@ def _filter(resource: tuple[AclResourceType, str] | None, pattern: PatternType, 
     return AclFilter(kind, name, pattern, principal, None, Operation.ANY, Permission.ANY)
 
 
-def _show(cluster: Cluster, acls: list[Acl], empty: str) -> None:
+def _show(cluster: ConnectionOptions, acls: list[Acl], empty: str) -> None:
     rows = [
         {
             "resource": AclResourceType(acl.resource_type).name.lower(),

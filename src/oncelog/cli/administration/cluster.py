@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import counted, show_json, show_table
 
 
 @click.command("cluster")
 @click.option("--partitions", is_flag=True, help="Also show all topics' partitions, with leader and replicas.")
 @cluster_options
-def command(cluster: Cluster, partitions: bool) -> None:
+def command(cluster: ConnectionOptions, partitions: bool) -> None:
     """Show the cluster: its id, its nodes, its controller, and with --partitions all topics.
 
     \b

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.completers import complete_resources
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
 from oncelog.cli.shared.properties import named_values
 from oncelog.errors import ConfigError
@@ -37,7 +37,7 @@ def command() -> None:
 @click.argument("name", shell_complete=complete_resources)
 @click.option("--changed", is_flag=True, help="Only settings that differ from the default.")
 @cluster_options
-def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
+def describe(cluster: ConnectionOptions, kind: str, name: str, changed: bool) -> None:
     """All settings of a topic, a broker (by number, or default for all brokers) or a group, with where each comes from.
 
     \b
@@ -63,7 +63,7 @@ def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Only check whether the change would be allowed.")
 @cluster_options
 def alter(
-    cluster: Cluster, kind: str, name: str, configs: tuple[str, ...], deleted: tuple[str, ...], dry_run: bool
+    cluster: ConnectionOptions, kind: str, name: str, configs: tuple[str, ...], deleted: tuple[str, ...], dry_run: bool
 ) -> None:
     """Change settings; all others stay as they are.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.shared.completers import complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, partition_numbers, text
 from oncelog.cli.shared.output import show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
@@ -26,7 +26,7 @@ NEXT_STEPS = {
 )  # fmt: skip
 @click.option("--before", required=True, metavar="N", help="The first offset that is kept, or end to keep none.")
 @cluster_options
-def command(cluster: Cluster, topics: tuple[str, ...], before: str) -> None:
+def command(cluster: ConnectionOptions, topics: tuple[str, ...], before: str) -> None:
     """Permanently delete the records before an offset.
 
     \b

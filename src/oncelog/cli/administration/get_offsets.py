@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.shared.completers import complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, led, partition_numbers, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import show_rows
 from oncelog.client.positions import EARLIEST, LATEST, parse_time
 from oncelog.errors import OncelogError
@@ -29,7 +29,7 @@ NUMBERS = {str(number): number for number in WORDS.values()}
     "--read-committed", is_flag=True, help="With read_committed, the latest offset is the last stable offset."
 )
 @cluster_options
-def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: bool) -> None:
+def command(cluster: ConnectionOptions, topics: tuple[str, ...], at: str, read_committed: bool) -> None:
     """Show the offset of each partition at its end, its beginning, or a time.
 
     \b

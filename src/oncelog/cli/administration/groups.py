@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.completers import complete_groups, complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, partition_numbers, text
 from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
@@ -36,7 +36,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--state", "states", multiple=True, metavar="NAME", help="Only groups in this state; may be repeated.")
 @cluster_options
-def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
+def list_groups(cluster: ConnectionOptions, states: tuple[str, ...]) -> None:
     """All groups.
 
     \b
@@ -55,7 +55,7 @@ def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
 @command.command("describe")
 @click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
 @cluster_options
-def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
+def describe(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
     """State, members and, for each partition, committed offset, end and lag.
 
     The end is the last stable offset, which is as far as a read_committed reader can be.
@@ -152,7 +152,7 @@ def _show_group(group: Row) -> None:
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @cluster_options
 def reset_offsets(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     group: str,
     topics: tuple[str, ...],
     all_topics: bool,
@@ -215,7 +215,7 @@ async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 @command.command("delete")
 @click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
 @cluster_options
-def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
+def delete(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
     """Delete groups that have no members, with their offsets.
 
     \b
@@ -242,7 +242,7 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
     help="Topic, or some partitions of it.",
 )
 @cluster_options
-def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> None:
+def delete_offsets(cluster: ConnectionOptions, group: str, topics: tuple[str, ...]) -> None:
     """Forget a group's offsets in topics that no member reads.
 
     \b

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oncelog.cli.shared.options import Cluster, Seconds, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import show_json
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
@@ -54,7 +54,7 @@ class TopScreen:
 @click.option("--once", is_flag=True, help="Measure once, print the result, and end.")
 @click.option("--internal", is_flag=True, help="Show internal topics too.")
 @cluster_options
-def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
+def command(cluster: ConnectionOptions, interval: float, lines: int, once: bool, internal: bool) -> None:
     """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
 
     A cluster of Apache Kafka before 3.0 lists no transactions; what they hold back is shown.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oncelog.cli.shared.completers import complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import remark, show_json, show_rows, show_table
 from oncelog.cli.shared.properties import named_values
 from oncelog.errors import ConfigError, KafkaError
@@ -33,7 +33,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--internal", is_flag=True, help="Include the coordinators' own topics.")
 @cluster_options
-def list_topics(cluster: Cluster, internal: bool) -> None:
+def list_topics(cluster: ConnectionOptions, internal: bool) -> None:
     """Names of all topics.
 
     \b
@@ -59,7 +59,7 @@ def list_topics(cluster: Cluster, internal: bool) -> None:
 @click.option("--if-not-exists", is_flag=True, help="Leave existing topics as they are.")
 @cluster_options
 def create(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     names: tuple[str, ...],
     partitions: int | None,
     replication_factor: int | None,
@@ -89,7 +89,7 @@ def create(
 @command.command("describe")
 @click.argument("names", nargs=-1, type=text, shell_complete=complete_topics)
 @cluster_options
-def describe(cluster: Cluster, names: tuple[str, ...]) -> None:
+def describe(cluster: ConnectionOptions, names: tuple[str, ...]) -> None:
     """Partitions with leader, replicas and offsets, and the properties that were set; of NAMES, or of all topics.
 
     \b
@@ -174,7 +174,11 @@ def _show_topic(topic: dict[str, Any]) -> None:
 @click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A property to reset to its default.")
 @cluster_options
 def alter(
-    cluster: Cluster, names: tuple[str, ...], partitions: int | None, configs: tuple[str, ...], deleted: tuple[str, ...]
+    cluster: ConnectionOptions,
+    names: tuple[str, ...],
+    partitions: int | None,
+    configs: tuple[str, ...],
+    deleted: tuple[str, ...],
 ) -> None:
     """Change partitions or properties of topics.
 
@@ -202,7 +206,7 @@ def alter(
 @command.command("delete")
 @click.argument("names", nargs=-1, required=True, type=text, shell_complete=complete_topics)
 @cluster_options
-def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
+def delete(cluster: ConnectionOptions, names: tuple[str, ...]) -> None:
     """Delete topics with all their records.
 
     \b
@@ -215,7 +219,7 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _done_in_part(cluster: Cluster, admin: Admin, names: Sequence[str], deed: str) -> Iterator[None]:
+def _done_in_part(cluster: ConnectionOptions, admin: Admin, names: Sequence[str], deed: str) -> Iterator[None]:
     """Around a block that creates or deletes several topics: if some are refused, show what was done with the
     others.
     """
@@ -229,7 +233,7 @@ def _done_in_part(cluster: Cluster, admin: Admin, names: Sequence[str], deed: st
         raise
 
 
-def _show_done(cluster: Cluster, deed: str, names: Sequence[str]) -> None:
+def _show_done(cluster: ConnectionOptions, deed: str, names: Sequence[str]) -> None:
     if cluster.as_json:
         show_json({deed: list(names)})
         return
@@ -240,7 +244,7 @@ def _show_done(cluster: Cluster, deed: str, names: Sequence[str]) -> None:
 @command.command("configs")
 @click.argument("name", type=text, shell_complete=complete_topics)
 @cluster_options
-def configs(cluster: Cluster, name: str) -> None:
+def configs(cluster: ConnectionOptions, name: str) -> None:
     """All properties of a topic, with the source of each.
 
     \b

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.completers import complete_topics, complete_transactional_ids
-from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, led, partition_numbers, text
+from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.shown import show_time
@@ -51,7 +51,9 @@ def command() -> None:
 )
 @click.option("--two-phase", is_flag=True, help="Only open transactions of two-phase commit, which have no timeout.")
 @cluster_options
-def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None, two_phase: bool) -> None:
+def list_transactions(
+    cluster: ConnectionOptions, states: tuple[str, ...], longer_than: float | None, two_phase: bool
+) -> None:
     """All transactional ids, with producer and state.
 
     \b
@@ -106,7 +108,7 @@ def _state(text: str) -> str:
 @command.command("describe")
 @click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
 @cluster_options
-def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+def describe(cluster: ConnectionOptions, transactional_ids: tuple[str, ...]) -> None:
     """State, producer, partitions, and for how long a transaction has been open.
 
     \b
@@ -156,7 +158,7 @@ def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     help="May be repeated.",
 )
 @cluster_options
-def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
+def describe_producers(cluster: ConnectionOptions, topics: tuple[str, ...]) -> None:
     """The producers that partitions remember; those with an open transaction hold readers back.
 
     \b
@@ -181,7 +183,7 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
     help="Default: every topic.",
 )
 @cluster_options
-def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
+def find_hanging(cluster: ConnectionOptions, topics: tuple[str, ...]) -> None:
     """List transactions that are open in a partition but that no coordinator knows. They hold readers back forever.
 
     \b
@@ -205,7 +207,7 @@ def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
 )
 @click.option("--force", is_flag=True, help="Abort even if a coordinator still knows the transaction.")
 @cluster_options
-def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force: bool) -> None:
+def abort(cluster: ConnectionOptions, topic: str, partition: int, start_offset: int, force: bool) -> None:
     """End a hanging transaction in one partition, as find-hanging names it.
 
     A transaction that its coordinator knows ends with its producer or after its timeout. It is refused here.
@@ -249,7 +251,7 @@ def _hanging(admin: Admin, name: TopicPartition) -> list[ProducerState]:
 @click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
 @click.option("--force", is_flag=True, help="Abort even a prepared transaction, whatever its database has decided.")
 @cluster_options
-def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
+def fence(cluster: ConnectionOptions, transactional_ids: tuple[str, ...], force: bool) -> None:
     """Fence the producers of these ids, and abort what they left open.
 
     An open transaction of two-phase commit is refused: its database may have committed its part. Coordinators of Apache
@@ -291,7 +293,7 @@ def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[Transac
     "--token", required=True, help="The token of prepare() that the database has stored; '' if there is none."
 )
 @cluster_options
-def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
+def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> None:
     """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
         Use it if the program will not start again; otherwise it ends what it has prepared when it starts. The producer
@@ -364,7 +366,7 @@ def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 @command.command("history")
 @click.argument("transactional_ids", nargs=-1, type=text, shell_complete=complete_transactional_ids)
 @cluster_options
-def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+def history(cluster: ConnectionOptions, transactional_ids: tuple[str, ...]) -> None:
     """Every change of state that __transaction_state still holds, oldest first; compaction removes old ones.
 
     \b

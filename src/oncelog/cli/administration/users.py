@@ -7,7 +7,7 @@ from typing import IO
 
 import click
 
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
 from oncelog.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
@@ -30,7 +30,7 @@ def command() -> None:
 @command.command("list")
 @click.argument("names", nargs=-1)
 @cluster_options
-def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
+def list_users(cluster: ConnectionOptions, names: tuple[str, ...]) -> None:
     """Users with their mechanisms; passwords are not kept and cannot be shown.
 
     \b
@@ -55,7 +55,9 @@ def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
     "--password-file", type=click.File("r"), help="Read the password from the only line of a file, - for stdin."
 )
 @cluster_options
-def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, password_file: IO[str] | None) -> None:
+def set_password(
+    cluster: ConnectionOptions, name: str, mechanism: str, iterations: int, password_file: IO[str] | None
+) -> None:
     """Create a user or change a password. The command asks for the password, so it never appears in a process list.
 
     \b
@@ -84,7 +86,7 @@ def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, p
 @click.argument("name")
 @_MECHANISM
 @cluster_options
-def remove(cluster: Cluster, name: str, mechanism: str) -> None:
+def remove(cluster: ConnectionOptions, name: str, mechanism: str) -> None:
     """Remove a user's credential.
 
     \b

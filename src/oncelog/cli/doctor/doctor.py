@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from oncelog.cli.doctor.findings import DoctorFinding, Status, bad
-from oncelog.cli.shared.options import Cluster
+from oncelog.cli.shared.options import ConnectionOptions
 from oncelog.cli.shared.output import show_json, show_table
-from oncelog.cli.shared.patience import waits_reported
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
+from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import OncelogError
 
 
@@ -71,7 +71,7 @@ def command(
     if properties and not there:
         raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
     found = list(findings(data, Address.parse(listen)))
-    cluster = Cluster(properties, as_json) if there else None
+    cluster = ConnectionOptions(properties, as_json) if there else None
     with waits_reported():
         if cluster is not None:
             found += _cluster(cluster, pause_minutes, checkpoint)
@@ -90,7 +90,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[DoctorFinding]:
+def _cluster(cluster: ConnectionOptions, pause_minutes: int, checkpoint: str | None) -> list[DoctorFinding]:
     from oncelog.cli.doctor.doctor_cluster import findings
     from oncelog.client.core.client_errors import UnsupportedVersionError
 

@@ -15,7 +15,7 @@ from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.cli.shared.options import Cluster
+    from oncelog.cli.shared.options import ConnectionOptions
     from oncelog.cli.shared.registry_option import RegistryAccess
     from oncelog.client.blocking import Consumer
     from oncelog.schemas import SchemaRegistry
@@ -27,7 +27,7 @@ WAIT_MS = 5_000
 MAX_NAMED = 5
 
 
-def findings(access: RegistryAccess, cluster: Cluster | None) -> Iterator[DoctorFinding]:
+def findings(access: RegistryAccess, cluster: ConnectionOptions | None) -> Iterator[DoctorFinding]:
     """:param cluster: whose topics are looked at; None for the registry alone."""
     from oncelog.cli.shared.registry_option import registry
 
@@ -45,7 +45,7 @@ def findings(access: RegistryAccess, cluster: Cluster | None) -> Iterator[Doctor
                 yield warn(CHECK, f"its ids could not be looked for in all topics: {error}", "see what is refused")
 
 
-def _topics(cluster: Cluster, registry: SchemaRegistry, subjects: list[str]) -> Iterator[DoctorFinding]:
+def _topics(cluster: ConnectionOptions, registry: SchemaRegistry, subjects: list[str]) -> Iterator[DoctorFinding]:
     from oncelog.client.blocking import Consumer
     from oncelog.client.core.config import ConsumerConfig
     from oncelog.schemas.subjects import topic_subject

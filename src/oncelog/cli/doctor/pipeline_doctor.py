@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.doctor.pipeline_tables import pipeline_of, table_diagnoses
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import remark, show_json
 from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.errors import Error, KafkaError, OncelogError
@@ -47,7 +47,7 @@ def doctor(
     on_missing_marker: str,
     file: Path | None,
     schema_registry: RegistryAccess,
-    cluster: Cluster,
+    cluster: ConnectionOptions,
 ) -> None:
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
@@ -84,7 +84,9 @@ def doctor(
         raise click.exceptions.Exit(1)
 
 
-def _tables(cluster: Cluster, checkpoint: str, one: Pipeline, registry: RegistryAccess) -> Sequence[TableDiagnosis]:
+def _tables(
+    cluster: ConnectionOptions, checkpoint: str, one: Pipeline, registry: RegistryAccess
+) -> Sequence[TableDiagnosis]:
     from oncelog.spark.sink.checkpoint import Checkpoint
 
     _check_folder(checkpoint)
@@ -94,7 +96,7 @@ def _tables(cluster: Cluster, checkpoint: str, one: Pipeline, registry: Registry
 
 
 def diagnoses(
-    cluster: Cluster, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
+    cluster: ConnectionOptions, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
 ) -> Sequence[Diagnosis]:
     """Predict what the next start of a query will do, for each of its destinations."""
     from importlib.util import find_spec
@@ -129,7 +131,7 @@ def _check_folder(checkpoint: str) -> None:
         raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
 
 
-def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str) -> SinkLogState:
+def _log_state(cluster: ConnectionOptions, admin: Admin, checkpoint: Checkpoint, group: str) -> SinkLogState:
     from oncelog.spark.kafka.kafka_cluster import KafkaCluster
     from oncelog.spark.sink.doctor import SinkLogState
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.shared.options import Cluster, Seconds, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     help="How long to wait for what the broker does in the background.",
 )
 @cluster_options
-def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, patience: float) -> None:
+def command(
+    cluster: ConnectionOptions, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, patience: float
+) -> None:
     """Check idempotence, transactions, isolation, coordinators and groups of any broker that speaks the protocol.
 
     Sends raw requests, as no client would, to topics, groups and transactional ids that begin with

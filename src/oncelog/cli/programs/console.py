@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.packages import need_packages
 
@@ -38,7 +38,7 @@ NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     listen: str,
     allow_changes: bool,
     hosts: tuple[str, ...],

@@ -102,7 +102,7 @@ def command(
     if not outcome.exact:
         from oncelog.demo.proof import differences
 
-        raise OncelogError("the topics differ from the truth: " + "; ".join(differences(outcome.proofs)))
+        raise OncelogError("the topics differ from what was expected: " + "; ".join(differences(outcome.proofs)))
 
 
 def _need_packages() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.shared.options import Cluster, optional_cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, optional_cluster_options
 from oncelog.cli.shared.output import check_writable, cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
@@ -17,7 +17,7 @@ from oncelog.settings import nearest
 if TYPE_CHECKING:
     from oncelog.client.core.config import AdminConfig
     from oncelog.lab.flows import Flow
-    from oncelog.lab.story import Story
+    from oncelog.lab.trace import Trace
 
 ALL = "all"
 
@@ -32,7 +32,7 @@ ALL = "all"
     help="File for the page with the diagrams.",
 )
 @optional_cluster_options
-def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
+def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path) -> None:
     """Carry out a flow, show what went over the wire with producer id, epoch and sequence, and draw it.
 
     Without a FLOW, lists the flows; "all" carries out each of them. A flow runs on a broker of its own, or through a
@@ -52,16 +52,16 @@ def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
         return
     chosen = _chosen(names)
     check_writable("--html", html)
-    stories = _carry_out(chosen, cluster, skip_impossible=ALL in names)
+    traces = _carry_out(chosen, cluster, skip_impossible=ALL in names)
     from oncelog.lab.page import write_page
-    from oncelog.lab.story import as_json
+    from oncelog.lab.trace import as_json
 
-    write_page(stories, html)
+    write_page(traces, html)
     if cluster.as_json:
-        show_json({"flows": [as_json(story) for story in stories], "page": str(html)})
+        show_json({"flows": [as_json(trace) for trace in traces], "page": str(html)})
     else:
         click.echo(f"drawn in {html}")
-    broken = [f"{story.name}: {promise.text}" for story in stories for promise in story.promises if not promise.held]
+    broken = [f"{trace.name}: {promise.text}" for trace in traces for promise in trace.promises if not promise.held]
     if broken:
         raise OncelogError("did not hold: " + "; ".join(broken))
 
@@ -82,32 +82,32 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
     return [flow for flow in FLOWS.values() if flow.name in names or ALL in names]
 
 
-def _carry_out(flows: list[Flow], cluster: Cluster, *, skip_impossible: bool) -> list[Story]:
-    """The stories, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
+def _carry_out(flows: list[Flow], cluster: ConnectionOptions, *, skip_impossible: bool) -> list[Trace]:
+    """The traces, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
     from oncelog.lab.flows import run
-    from oncelog.lab.stage import LabError
-    from oncelog.lab.story import as_lines
+    from oncelog.lab.testbed import LabError
+    from oncelog.lab.trace import as_lines
 
     there = _cluster(cluster)
-    stories = []
+    traces = []
     with cleaning_up(), progress("flows", len(flows)) as advance:
         for flow in flows:
             advance(0, f"{flow.name}: {flow.title}")
             try:
-                story = run(flow, there)
+                trace = run(flow, there)
             except LabError as error:
                 if not skip_impossible:
                     raise
                 remark(f"{flow.name} is left out: {error}")
             else:
-                stories.append(story)
+                traces.append(trace)
                 if not cluster.as_json:
-                    click.echo("\n".join(as_lines(story)) + "\n")
+                    click.echo("\n".join(as_lines(trace)) + "\n")
             advance(1, "")
-    return stories
+    return traces
 
 
-def _cluster(cluster: Cluster) -> AdminConfig | None:
+def _cluster(cluster: ConnectionOptions) -> AdminConfig | None:
     if "bootstrap.servers" in cluster.properties:
         return cluster.admin_settings()
     if cluster.properties:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.shared.options import DEFAULT_ADDRESS, Cluster, text
+from oncelog.cli.shared.options import DEFAULT_ADDRESS, ConnectionOptions, text
 from oncelog.cli.shared.output import Advance, counted, progress, remark, show_json
-from oncelog.cli.shared.patience import waits_reported
 from oncelog.cli.shared.properties import given_properties
+from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import ConfigError
 from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
 
@@ -127,7 +127,7 @@ def command(
         asyncio.run(_run(clusters, settings, once=once, switch_over=switch_over, as_json=as_json))
 
 
-def _cluster(option: str, address: str | None, config: Path | None) -> Cluster:
+def _cluster(option: str, address: str | None, config: Path | None) -> ConnectionOptions:
     properties = given_properties(config, ())
     if address is not None:
         properties["bootstrap.servers"] = address
@@ -135,11 +135,16 @@ def _cluster(option: str, address: str | None, config: Path | None) -> Cluster:
         properties.setdefault("bootstrap.servers", os.environ.get("ONCELOG_BOOTSTRAP_SERVER") or DEFAULT_ADDRESS)
     if "bootstrap.servers" not in properties:
         raise ConfigError("--to HOST:PORT is needed, or bootstrap.servers in --to-config: the cluster to write")
-    return Cluster(properties, False)
+    return ConnectionOptions(properties, False)
 
 
 async def _run(
-    clusters: tuple[Cluster, Cluster], settings: MirrorSettings, *, once: bool, switch_over: bool, as_json: bool
+    clusters: tuple[ConnectionOptions, ConnectionOptions],
+    settings: MirrorSettings,
+    *,
+    once: bool,
+    switch_over: bool,
+    as_json: bool,
 ) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.mirror.run import Mirror

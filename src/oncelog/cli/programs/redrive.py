@@ -9,7 +9,7 @@ import click
 
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.functions import transform_named
-from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.errors import ConfigError
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would become of each letter, and write nothing.")
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str,
     to: str | None,
     name: str,
@@ -111,7 +111,14 @@ def _headers(given: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
 
 
 async def _run(
-    cluster: Cluster, topic: str, name: str, plan: Plan, transaction_size: int, limit: int | None, *, dry_run: bool
+    cluster: ConnectionOptions,
+    topic: str,
+    name: str,
+    plan: Plan,
+    transaction_size: int,
+    limit: int | None,
+    *,
+    dry_run: bool,
 ) -> None:
     from oncelog.client.aio import Admin
     from oncelog.client.core.config import ConsumerConfig, ProducerConfig, known_properties
@@ -161,17 +168,21 @@ def _show(one: Decided, *, as_json: bool) -> None:
 
 
 def _totals(redrive: Redrive) -> dict[str, int]:
-    from oncelog.redrive.letters import Fate
+    from oncelog.redrive.letters import LetterOutcome
 
-    return {**{fate.value: redrive.counts[fate] for fate in Fate}, "deleted": redrive.deleted, "left": redrive.left}
+    return {
+        **{fate.value: redrive.counts[fate] for fate in LetterOutcome},
+        "deleted": redrive.deleted,
+        "left": redrive.left,
+    }
 
 
 def _summary(redrive: Redrive, *, dry_run: bool) -> str:
-    from oncelog.redrive.letters import Fate
+    from oncelog.redrive.letters import LetterOutcome
 
     counts = redrive.counts
-    words = {Fate.PARKED: "parked", Fate.SKIPPED: "skipped", Fate.PASSED: "passed over"}
-    said = [f"{counted(counts[Fate.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
+    words = {LetterOutcome.PARKED: "parked", LetterOutcome.SKIPPED: "skipped", LetterOutcome.PASSED: "passed over"}
+    said = [f"{counted(counts[LetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
     said += [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]]
     if redrive.deleted:
         said.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.shared.options import Cluster, cluster_options
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 
 if TYPE_CHECKING:
     from socket import socket
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     listen: str,
     topic: str,
     url: str | None,

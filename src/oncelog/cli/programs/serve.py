@@ -138,9 +138,9 @@ def command(
     faulty = None
     with contextlib.ExitStack() as others:
         if faults is not None:
-            from oncelog.faults.served import ServedFaults
+            from oncelog.faults.http_faults import HttpFaults
 
-            faulty = ServedFaults(Address.parse(faults), data)
+            faulty = HttpFaults(Address.parse(faults), data)
             others.callback(faulty.stop)
         serve(
             listeners,

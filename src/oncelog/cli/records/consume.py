@@ -13,7 +13,7 @@ import click
 
 from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
 from oncelog.cli.shared.completers import complete_groups, complete_topics
-from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
@@ -83,7 +83,7 @@ the first rebalance of a group takes."""
 @click.option("--show-transactions", is_flag=True, help="Show every stored record with its fate, and the markers.")
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topics: tuple[str, ...],
     from_beginning: bool,
     partitions: tuple[int, ...],
@@ -183,7 +183,13 @@ def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:
 
 
 def _consume(
-    cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line, *, from_beginning: bool
+    cluster: ConnectionOptions,
+    what: What,
+    group: str | None,
+    isolation: str | None,
+    line: Line,
+    *,
+    from_beginning: bool,
 ) -> None:
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.config import ConsumerConfig

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.completers import complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
@@ -52,7 +52,7 @@ PART_BYTES = 128 << 20
 @registry_option
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str,
     to: str,
     form: str | None,
@@ -128,7 +128,7 @@ def _target(to: str, form: str, storage: Mapping[str, str]) -> ExportTarget:
     return ParquetFolder(Path(to))
 
 
-def _reading(cluster: Cluster) -> ConsumerConfig:
+def _reading(cluster: ConnectionOptions) -> ConsumerConfig:
     from oncelog.client.core.config import ConsumerConfig
 
     given = {name: value for name, value in cluster.properties.items() if name != "group.id"}

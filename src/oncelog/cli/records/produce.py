@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 
 from oncelog.cli.shared.completers import complete_topics
-from oncelog.cli.shared.options import Cluster, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import Advance, counted, progress, show_json
 from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
@@ -103,7 +103,7 @@ class Tally:
 @registry_option
 @cluster_options
 def command(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topic: str,
     key_separator: str | None,
     json_lines: bool,
@@ -224,7 +224,7 @@ class _Run:
             self._bytes = 0
 
 
-def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, failed: bool) -> None:
+def _report(cluster: ConnectionOptions, topic: str, tally: Tally, transactional: bool, failed: bool) -> None:
     """The number of records known to be stored: of a transaction, only committed ones."""
     stored = tally.committed if transactional else tally.acknowledged
     if cluster.as_json:
@@ -241,7 +241,7 @@ def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, fai
     click.echo(text)
 
 
-def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
+def _check_topic(cluster: ConnectionOptions, topic: str, partition: int | None) -> None:
     """Refuse a topic that neither exists nor would be created by the broker, and a partition that it does not have."""
     from oncelog.client.blocking import Admin
     from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType

@@ -13,7 +13,7 @@ import click
 from oncelog.cli.records.verify_report import ends_with_2_if_unchecked, show
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.functions import transform_named
-from oncelog.cli.shared.options import Cluster, Seconds, cluster_options, text
+from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, progress
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
@@ -65,7 +65,7 @@ def command() -> None:
 @cluster_options
 @ends_with_2_if_unchecked
 def log(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     topics: tuple[str, ...],
     log_dir: Path | None,
     compacted: bool,
@@ -108,7 +108,7 @@ def log(
     show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
-async def _check_topics(report: Report, cluster: Cluster, topics: tuple[str, ...], wanted: Wanted) -> None:
+async def _check_topics(report: Report, cluster: ConnectionOptions, topics: tuple[str, ...], wanted: Wanted) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.core.config import ConsumerConfig
     from oncelog.verify.log_topics import count_offsets, verify_topics
@@ -184,7 +184,7 @@ def _check_folder(
 @cluster_options
 @ends_with_2_if_unchecked
 def copy(
-    cluster: Cluster,
+    cluster: ConnectionOptions,
     source: str,
     dest: str,
     dest_bootstrap_server: str | None,
@@ -219,19 +219,21 @@ def copy(
     if dest_bootstrap_server is not None or dest_config is not None:
         own = given_properties(dest_config, ())
         address = {} if dest_bootstrap_server is None else {"bootstrap.servers": dest_bootstrap_server}
-        target = Cluster({**_same_logins(cluster, dest_config), **own, **address}, cluster.as_json)
+        target = ConnectionOptions({**_same_logins(cluster, dest_config), **own, **address}, cluster.as_json)
     asyncio.run(_compare(report, cluster, target, wanted, work_dir))
     totals = report.totals
     looked = f"{counted(totals.records, 'record')} on both sides, {totals.matched} of {source} found in {dest}"
     show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
-def _same_logins(cluster: Cluster, dest_config: Path | None) -> Mapping[str, str]:
+def _same_logins(cluster: ConnectionOptions, dest_config: Path | None) -> Mapping[str, str]:
     """The source's properties for the destination, unless it has a file of its own."""
     return {} if dest_config is not None else dict(cluster.properties)
 
 
-async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy, work_dir: Path | None) -> None:
+async def _compare(
+    report: Report, source: ConnectionOptions, dest: ConnectionOptions, wanted: Copy, work_dir: Path | None
+) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.verify.copy.copied_topics import count_steps, verify_copy, work_folder
 
@@ -260,7 +262,7 @@ async def _compare(report: Report, source: Cluster, dest: Cluster, wanted: Copy,
 @cluster_options
 @ends_with_2_if_unchecked
 def pipeline(
-    cluster: Cluster, checkpoint: str, group: str, topics: tuple[str, ...], strict: bool, shows_all: bool
+    cluster: ConnectionOptions, checkpoint: str, group: str, topics: tuple[str, ...], strict: bool, shows_all: bool
 ) -> None:
     """Compare plan, marker and records of every batch of a Spark query that can still be known.
 
@@ -283,7 +285,9 @@ def pipeline(
     show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
-async def _check_pipeline(report: Report, cluster: Cluster, location: str, group: str, topics: tuple[str, ...]) -> None:
+async def _check_pipeline(
+    report: Report, cluster: ConnectionOptions, location: str, group: str, topics: tuple[str, ...]
+) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.spark.sink.checkpoint import Checkpoint
     from oncelog.spark.sink.doctor import groups_of

@@ -60,7 +60,7 @@ class Seconds(click.FloatRange):
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ConnectionOptions:
     """The properties to connect with, including ``bootstrap.servers``, and whether to answer in JSON."""
 
     properties: Mapping[str, str]
@@ -122,7 +122,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         as_json: bool,
         **options: Any,
     ) -> Any:
-        from oncelog.cli.shared.patience import waits_reported
+        from oncelog.cli.shared.wait_messages import waits_reported
 
         properties = given_properties(config, assignments)
         if bootstrap_server is not None:
@@ -131,7 +131,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
         if address is not None:
             properties.setdefault("bootstrap.servers", address)
         with waits_reported():
-            return command(*args, cluster=Cluster(properties, as_json), **options)
+            return command(*args, cluster=ConnectionOptions(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from oncelog.client.aio.producer.hand_batch import RecordHeaders
     from oncelog.client.aio.producer.producer import ProducerArguments, Serializer
-    from oncelog.client.aio.producer.sending_many import Stored
+    from oncelog.client.aio.producer.sending_many import StoredRun
     from oncelog.client.core.config import ProducerConfig
     from oncelog.client.core.metrics import Metrics
 
@@ -360,7 +360,7 @@ class Producer(Generic[SentK, SentV]):
         partition: int | None = None,
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
-    ) -> Delivery[list[Stored]]:
+    ) -> Delivery[list[StoredRun]]:
         """Queue many records given as columns, behind everything sent before; the delivery carries partition and offset
         of each run of them, or the error. See the asyncio producer."""
         return self._queue_many(
@@ -371,15 +371,15 @@ class Producer(Generic[SentK, SentV]):
 
     def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
-    ) -> Delivery[list[Stored]]:
+    ) -> Delivery[list[StoredRun]]:
         """Queue the rows of an Arrow table, behind everything sent before. See the asyncio producer."""
         return self._queue_many(lambda: self._producer.send_arrow(topic, table, partition=partition))
 
     def _queue_many(
-        self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[Stored]]]]
-    ) -> Delivery[list[Stored]]:
+        self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[StoredRun]]]]
+    ) -> Delivery[list[StoredRun]]:
         """Waits until everything is queued, that is, while ``buffer.memory`` is used up."""
-        delivery: Delivery[list[Stored]] = Delivery()
+        delivery: Delivery[list[StoredRun]] = Delivery()
 
         async def queue() -> None:
             (await send()).add_done_callback(delivery.follow)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.group_members import (
     MEMBER_ID_REQUIRED,
     Member,
@@ -15,7 +15,7 @@ from oncelog.conformance.raw.group_members import (
     subscription,
     until,
 )
-from oncelog.conformance.raw.transactional_producer import Transactional
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer
 from oncelog.conformance.registry import PROTOCOL, check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
@@ -37,11 +37,11 @@ NON_EMPTY = Error.NON_EMPTY_GROUP
 
 @check("KIP-447")
 @each("version", values=[7, 8, 9])
-def a_pending_offset_is_unstable_and_gone_after_an_abort(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_pending_offset_is_unstable_and_gone_after_an_abort(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     same(commit(connection, group, {(topic, 0): 5}), [0])
     producer.send_offsets(group, {(topic, 0): 9})
     error, found = fetch_offsets(connection, group, [(topic, 0)], version=version, stable=True)
@@ -53,11 +53,11 @@ def a_pending_offset_is_unstable_and_gone_after_an_abort(bench: Bench, version: 
 
 @check("KIP-447")
 @each("version_2", values=[False, True])
-def a_pending_offset_counts_after_the_commit(bench: Bench, version_2: bool) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(connection, group + "-id", version_2=version_2).init()
+def a_pending_offset_counts_after_the_commit(fixture: Fixture, version_2: bool) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(connection, group + "-id", version_2=version_2).init()
     producer.send_offsets(group, {(topic, 0): 9})
     same(committed(connection, group, topic), -1)
     same(committed(connection, group, topic, stable=True), -UNSTABLE)
@@ -66,11 +66,11 @@ def a_pending_offset_counts_after_the_commit(bench: Bench, version_2: bool) -> N
 
 
 @check("KIP-447")
-def only_the_pending_partitions_are_unstable(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def only_the_pending_partitions_are_unstable(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     connection.create_topic(unique_name, 2)
     commit(connection, group, {(unique_name, 0): 1, (unique_name, 1): 2})
     producer.send_offsets(group, {(unique_name, 1): 7})
@@ -94,11 +94,11 @@ def only_the_pending_partitions_are_unstable(bench: Bench) -> None:
 
 
 @check("KIP-447")
-def a_later_offset_of_the_same_transaction_wins(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_later_offset_of_the_same_transaction_wins(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.send_offsets(group, {(topic, 0): 9})
     producer.send_offsets(group, {(topic, 0): 4}, metadata="rewound")
     producer.commit()
@@ -106,11 +106,11 @@ def a_later_offset_of_the_same_transaction_wins(bench: Bench) -> None:
 
 
 @check("KIP-447")
-def offsets_of_a_member_are_checked(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def offsets_of_a_member_are_checked(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     member = stable_alone(connection, group, instance="one")
     offsets = {(topic, 0): 3}
     producer.add_offsets(group)
@@ -132,13 +132,13 @@ def offsets_of_a_member_are_checked(bench: Bench) -> None:
 
 
 @check("KIP-447")
-def a_generation_of_a_group_that_is_not_there(bench: Bench) -> None:
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_generation_of_a_group_that_is_not_there(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.add_offsets(group)
     # Up to 3.9 the coordinator first makes the group and then misses the member in it.
-    expected = ILLEGAL_GENERATION if bench.connection.is_since("4.0") else UNKNOWN_MEMBER
+    expected = ILLEGAL_GENERATION if fixture.connection.is_since("4.0") else UNKNOWN_MEMBER
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m"), [expected])
     same(producer.commit_offsets_once(group, {(topic, 0): 3}), [0])
     producer.abort()
@@ -146,11 +146,11 @@ def a_generation_of_a_group_that_is_not_there(bench: Bench) -> None:
 
 @check("KIP-890", assumes="transaction.partition.verification.enable is true", since="3.7")
 @each("version", values=range(5))
-def offsets_without_the_group_in_the_transaction_are_refused(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def offsets_without_the_group_in_the_transaction_are_refused(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     expected = 120 if version >= 4 else 48
     found = producer.commit_offsets_once(group, {(topic, 0): 3}, version=version)
     if found == [0]:
@@ -161,25 +161,25 @@ def offsets_without_the_group_in_the_transaction_are_refused(bench: Bench, versi
 
 @check("KIP-98")
 @each("version", values=range(5))
-def offsets_of_a_fenced_producer_are_refused(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def offsets_of_a_fenced_producer_are_refused(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.add_offsets(group)
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, version=version), [0])
-    Transactional(connection, producer.id).init()
+    RawTransactionalProducer(connection, producer.id).init()
     (error,) = producer.commit_offsets_once(group, {(topic, 0): 4}, version=version)
     same(error, 47)
     same(committed(connection, group, topic, stable=True), -1)
 
 
 @check("KIP-890")
-def txn_offset_commit_5_adds_the_group_itself(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(connection, group + "-id", version_2=True).init()
+def txn_offset_commit_5_adds_the_group_itself(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(connection, group + "-id", version_2=True).init()
     producer.send_offsets(group, {(topic, 0): 3})
     same([added.topic for added in producer.describe().topics], ["__consumer_offsets"])
     producer.commit()
@@ -187,11 +187,11 @@ def txn_offset_commit_5_adds_the_group_itself(bench: Bench) -> None:
 
 
 @check(PROTOCOL, assumes="offset.metadata.max.bytes is 4096")
-def offsets_with_metadata_that_is_too_large(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def offsets_with_metadata_that_is_too_large(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.add_offsets(group)
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, metadata="x" * 4097), [12])
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, metadata="x" * 4096), [0])
@@ -200,11 +200,11 @@ def offsets_with_metadata_that_is_too_large(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_plain_commit_behind_the_pending_one_wins(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_plain_commit_behind_the_pending_one_wins(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.send_offsets(group, {(topic, 0): 9})
     same(commit(connection, group, {(topic, 0): 4}), [0])
     same(committed(connection, group, topic), 4)
@@ -214,11 +214,11 @@ def a_plain_commit_behind_the_pending_one_wins(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_plain_commit_before_the_pending_one_loses(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_plain_commit_before_the_pending_one_loses(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     commit(connection, group, {(topic, 0): 4})
     producer.send_offsets(group, {(topic, 0): 9})
     producer.commit()
@@ -226,11 +226,11 @@ def a_plain_commit_before_the_pending_one_loses(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_group_with_pending_offsets_is_not_deleted(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    producer = Transactional(bench.connection, bench.name + "-id").init()
+def a_group_with_pending_offsets_is_not_deleted(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
     producer.send_offsets(group, {(topic, 0): 9})
     (answer,) = connection.ask(DeleteGroupsRequest(groups_names=[group]), 2).results
     first = answer.error_code
@@ -244,10 +244,10 @@ def a_group_with_pending_offsets_is_not_deleted(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def heartbeats_in_every_state(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
-    second = bench.second()
+def heartbeats_in_every_state(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
+    second = fixture.second()
     one, two = Member(connection, group), Member(second, group)
     one.join()
     same(one.heartbeat(), 0)
@@ -267,10 +267,10 @@ def heartbeats_in_every_state(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def the_leader_alone_receives_the_members_and_assigns(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
-    second = bench.second()
+def the_leader_alone_receives_the_members_and_assigns(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
+    second = fixture.second()
     one, two = Member(connection, group), Member(second, group)
     one.join(metadata=subscription(b"first"))
     one.sync({one.id: b"x"})
@@ -298,10 +298,10 @@ def the_leader_alone_receives_the_members_and_assigns(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def a_follower_that_joins_again_unchanged_keeps_the_generation(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
-    second = bench.second()
+def a_follower_that_joins_again_unchanged_keeps_the_generation(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
+    second = fixture.second()
     one, two = Member(connection, group), Member(second, group)
     one.join()
     one.sync({one.id: b"x"})
@@ -318,18 +318,18 @@ def a_follower_that_joins_again_unchanged_keeps_the_generation(bench: Bench) -> 
 
 
 @check(PROTOCOL)
-def a_leader_that_joins_again_begins_a_rebalance(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
+def a_leader_that_joins_again_begins_a_rebalance(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = stable_alone(connection, group)
     same(member.join().generation_id, 2)
 
 
 @check(PROTOCOL)
 @each("version", values=range(10))
-def join_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    group = bench.group()
+def join_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = Member(connection, group)
     answer = member.join(version)
     same((answer.generation_id, answer.leader, answer.protocol_name), (1, member.id, "range"))
@@ -340,9 +340,9 @@ def join_in_every_version(bench: Bench, version: int) -> None:
 
 
 @check("KIP-394", assumes="group.min.session.timeout.ms is 6000 and group.max.session.timeout.ms is 1800000")
-def joins_that_are_refused(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
+def joins_that_are_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = Member(connection, group)
     same(member.join_once(session_timeout_ms=5999).error_code, INVALID_SESSION)
     same(member.join_once(session_timeout_ms=1_800_001).error_code, INVALID_SESSION)
@@ -358,9 +358,9 @@ def joins_that_are_refused(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def syncs_that_are_refused(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
+def syncs_that_are_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = Member(connection, group)
     member.join()
     same(member.sync(generation_id=7).error_code, ILLEGAL_GENERATION)
@@ -372,9 +372,9 @@ def syncs_that_are_refused(bench: Bench) -> None:
 
 @check(PROTOCOL)
 @each("version", values=range(6))
-def leave_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    group = bench.group()
+def leave_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = stable_alone(connection, group)
     same(member.leave(version), (0, []) if version < 3 else (0, [0]))
     same(member.heartbeat(), UNKNOWN_MEMBER)
@@ -383,11 +383,11 @@ def leave_in_every_version(bench: Bench, version: int) -> None:
 
 
 @check("KIP-345")
-def a_static_member_that_comes_back_takes_over_without_a_rebalance(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    second = bench.second()
+def a_static_member_that_comes_back_takes_over_without_a_rebalance(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    second = fixture.second()
     old = stable_alone(connection, group, instance="one")
     new = Member(second, group, instance="one")
     answer = new.join()
@@ -401,9 +401,9 @@ def a_static_member_that_comes_back_takes_over_without_a_rebalance(bench: Bench)
 
 
 @check("KIP-345")
-def a_static_member_leaves_by_its_instance(bench: Bench) -> None:
-    connection = bench.connection
-    group = bench.group()
+def a_static_member_leaves_by_its_instance(fixture: Fixture) -> None:
+    connection = fixture.connection
+    group = fixture.group()
     member = stable_alone(connection, group, instance="one")
     member.id = ""
     same(member.leave(), (0, [0]))

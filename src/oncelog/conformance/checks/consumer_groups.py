@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.group_members import commit, committed, describe_group, fetch_offsets, stable_alone, until
-from oncelog.conformance.raw.transactional_producer import LOADING, Transactional, find_coordinator
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import LOADING, RawTransactionalProducer, find_coordinator
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
@@ -38,7 +38,9 @@ INVALID_GROUP = Error.INVALID_GROUP_ID
 class NewMember:
     """A member that sends heartbeats."""
 
-    def __init__(self, connection: Connection, group: str, topics: list[str], *, instance: str | None = None) -> None:
+    def __init__(
+        self, connection: RawConnection, group: str, topics: list[str], *, instance: str | None = None
+    ) -> None:
         self.connection, self.group, self.topics, self.instance = connection, group, topics, instance
         self.id = str(uuid.uuid4())
         self.epoch = 0
@@ -79,11 +81,11 @@ class NewMember:
 
 
 @check("KIP-848", assumes="group.consumer.heartbeat.interval.ms is 5000")
-def a_lone_member_gets_every_partition(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic_id = bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def a_lone_member_gets_every_partition(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic_id = fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     member = NewMember(connection, group, [unique_name])
     answer = member.beat()
     same(answer.member_id, member.id)
@@ -94,11 +96,11 @@ def a_lone_member_gets_every_partition(bench: Bench) -> None:
 
 @check("KIP-848")
 @each("assignor", values=["uniform", "range"])
-def two_members_share_and_the_second_waits_for_what_the_first_gives_up(bench: Bench, assignor: str) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic_id = bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def two_members_share_and_the_second_waits_for_what_the_first_gives_up(fixture: Fixture, assignor: str) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic_id = fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     one, two = (NewMember(connection, group, [unique_name]) for _ in range(2))
     one.beat(server_assignor=assignor)
     until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
@@ -118,17 +120,17 @@ def two_members_share_and_the_second_waits_for_what_the_first_gives_up(bench: Be
     until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
 
 
-def _stable(connection: Connection, group: str) -> Any:
+def _stable(connection: RawConnection, group: str) -> Any:
     (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 1).groups
     return found if found.group_state == "Stable" else None
 
 
 @check("KIP-848")
-def heartbeats_that_are_refused(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def heartbeats_that_are_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     stranger = NewMember(connection, group, [unique_name])
     among(stranger.beat_once(member_epoch=5).error_code, (UNKNOWN_MEMBER, GROUP_NOT_FOUND))
     member = NewMember(connection, group, [unique_name])
@@ -146,11 +148,11 @@ def heartbeats_that_are_refused(bench: Bench) -> None:
 
 
 @check("KIP-848")
-def offsets_carry_the_epoch_of_the_member(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic_id = bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def offsets_carry_the_epoch_of_the_member(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic_id = fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     member = NewMember(connection, group, [unique_name])
     until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
     offsets = {(unique_name, 0): 5}
@@ -164,14 +166,14 @@ def offsets_carry_the_epoch_of_the_member(bench: Bench) -> None:
 
 
 @check("KIP-848")
-def offsets_in_a_transaction_carry_the_epoch_too(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic_id = bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def offsets_in_a_transaction_carry_the_epoch_too(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic_id = fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     member = NewMember(connection, group, [unique_name])
     until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.add_offsets(group)
     offsets = {(unique_name, 0): 8}
 
@@ -186,26 +188,26 @@ def offsets_in_a_transaction_carry_the_epoch_too(bench: Bench) -> None:
 
 
 @check("KIP-848")
-def a_static_member_keeps_its_partitions_over_a_leave(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic_id = bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def a_static_member_keeps_its_partitions_over_a_leave(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic_id = fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     old = NewMember(connection, group, [unique_name], instance="one")
     until(lambda: old.beat() and old.partitions(topic_id) == [0, 1, 2, 3])
-    rival = NewMember(connection, group, [unique_name], instance="one")
-    same(rival.beat_once().error_code, UNRELEASED_INSTANCE)
+    second = NewMember(connection, group, [unique_name], instance="one")
+    same(second.beat_once().error_code, UNRELEASED_INSTANCE)
     same(old.beat_once(member_epoch=-2).error_code, 0)
-    until(lambda: rival.beat() and rival.partitions(topic_id) == [0, 1, 2, 3])
+    until(lambda: second.beat() and second.partitions(topic_id) == [0, 1, 2, 3])
     same(old.beat_once().error_code, 82)
 
 
 @check("KIP-848")
-def both_protocols_tell_of_each_others_groups(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    bench.connection.create_topic(bench.name, 4)
-    group = bench.group()
+def both_protocols_tell_of_each_others_groups(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    fixture.connection.create_topic(fixture.name, 4)
+    group = fixture.group()
     member = NewMember(connection, group, [unique_name])
     member.beat()
     (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 1).groups
@@ -223,10 +225,10 @@ GROUP_RESOURCE, SET, DELETE = 32, 0, 1
 
 
 @check("KIP-848")
-def what_is_set_for_a_group_holds_for_it_alone(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    group = bench.group()
+def what_is_set_for_a_group_holds_for_it_alone(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    group = fixture.group()
 
     def change(operation: int, value: str | None) -> None:
         configs = [AlterableConfig("consumer.heartbeat.interval.ms", operation, value)]
@@ -245,11 +247,11 @@ def what_is_set_for_a_group_holds_for_it_alone(bench: Bench) -> None:
 
 
 @check("KIP-848")
-def topics_by_name_come_before_those_by_expression(bench: Bench) -> None:
+def topics_by_name_come_before_those_by_expression(fixture: Fixture) -> None:
     """The coordinator matches expressions asynchronously, between its answers."""
-    connection = bench.connection
-    unique_name = bench.name
-    group = bench.group()
+    connection = fixture.connection
+    unique_name = fixture.name
+    group = fixture.group()
     named, matched = f"{unique_name}-named", f"{unique_name}-matched"
     ids = {topic: connection.create_topic(topic) for topic in (named, matched)}
     member = NewMember(connection, group, [named])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.group_members import (
     Member,
     commit,
@@ -39,10 +39,10 @@ NON_EMPTY = Error.NON_EMPTY_GROUP
 
 @check(PROTOCOL)
 @each("version", values=range(2, 10))
-def offset_commit_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
+def offset_commit_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
     same(commit(connection, group, {(topic, 0): version}, version, metadata="meta"), [0])
     for fetch_version in connection.versions(OffsetFetchRequest.API_KEY, range(1, 10)):
         _, found = fetch_offsets(connection, group, [(topic, 0), (topic, 3)], version=fetch_version)
@@ -50,10 +50,10 @@ def offset_commit_in_every_version(bench: Bench, version: int) -> None:
 
 
 @check("KIP-1043")
-def offset_commits_that_are_refused(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
+def offset_commits_that_are_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
     offsets = {(topic, 0): 1}
     same(commit(connection, group, offsets, generation=3, member="m"), [ILLEGAL_GENERATION])
     if connection.is_since("4.0"):
@@ -67,11 +67,11 @@ def offset_commits_that_are_refused(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def offset_commit_while_the_group_rebalances(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
-    second = bench.second()
+def offset_commit_while_the_group_rebalances(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    second = fixture.second()
     one, two = Member(connection, group), Member(second, group)
     one.join()
     same(one.commit({(topic, 0): 1}), [REBALANCING])
@@ -87,20 +87,20 @@ def offset_commit_while_the_group_rebalances(bench: Bench) -> None:
 
 
 @check(PROTOCOL)
-def offsets_of_an_unknown_group(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
+def offsets_of_an_unknown_group(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
     for version in connection.versions(OffsetFetchRequest.API_KEY, range(1, 10)):
         same(fetch_offsets(connection, group, [(topic, 0)], version=version), (0, {(topic, 0): (0, -1, "")}))
     same(fetch_offsets(connection, group, None), (0, {}))
 
 
 @check("KIP-229")
-def groups_are_listed_described_and_deleted(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
-    group = bench.group()
+def groups_are_listed_described_and_deleted(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
     dead = describe_group(connection, group)
     same((dead.error_code, dead.group_state, dead.members), (0, "Dead", []))
     if connection.offers(DescribeGroupsRequest.API_KEY, 6):
@@ -128,10 +128,10 @@ def groups_are_listed_described_and_deleted(bench: Bench) -> None:
 
 
 @check("KIP-496")
-def offsets_are_deleted_one_by_one(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    group = bench.group()
+def offsets_are_deleted_one_by_one(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    group = fixture.group()
     connection.create_topic(unique_name, 2)
     commit(connection, group, {(unique_name, 0): 1, (unique_name, 1): 2})
 

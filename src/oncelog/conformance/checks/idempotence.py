@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.batches import batch
 from oncelog.conformance.raw.bodies import Produced
-from oncelog.conformance.raw.transactional_producer import Transactional, new_pid
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_records_request import (
@@ -26,7 +26,7 @@ MAX_SEQUENCE = 2**31 - 1
 class Idempotent:
     """A producer id and one partition; ``send`` sends one Produce request."""
 
-    def __init__(self, connection: Connection, topic: str, epoch: int = 0) -> None:
+    def __init__(self, connection: RawConnection, topic: str, epoch: int = 0) -> None:
         self.connection, self.topic, self.epoch = connection, topic, epoch
         self.pid = new_pid(connection)
 
@@ -46,8 +46,8 @@ class Idempotent:
 
 @check("KIP-98")
 @each("back", values=[1, 2, 3, 4, 5])
-def resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset(bench: Bench, back: int) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset(fixture: Fixture, back: int) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     for step in range(7):
         same(producer.outcome(step * 3, 3), (0, step * 3))
     same(producer.outcome((7 - back) * 3, 3), (0, (7 - back) * 3))
@@ -55,8 +55,8 @@ def resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset(bench
 
 
 @check("KIP-98")
-def resent_batches_may_be_repeated_in_any_order_and_as_often_as_one_likes(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def resent_batches_may_be_repeated_in_any_order_and_as_often_as_one_likes(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     for step in range(5):
         producer.send(step)
     for step in (4, 0, 3, 3, 1, 2, 0):
@@ -65,9 +65,9 @@ def resent_batches_may_be_repeated_in_any_order_and_as_often_as_one_likes(bench:
 
 
 @check("KIP-98")
-def a_resent_batch_is_answered_with_its_own_append_time(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def a_resent_batch_is_answered_with_its_own_append_time(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     connection.create_topic(unique_name, message_timestamp_type="LogAppendTime")
     producer = Idempotent(connection, unique_name)
     first = producer.send(0, 2)
@@ -76,8 +76,8 @@ def a_resent_batch_is_answered_with_its_own_append_time(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def the_sixth_last_batch_is_out_of_order(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def the_sixth_last_batch_is_out_of_order(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     for step in range(6):
         producer.send(step)
     same(producer.outcome(0), (OUT_OF_ORDER, -1))
@@ -87,31 +87,31 @@ def the_sixth_last_batch_is_out_of_order(bench: Bench) -> None:
 
 @check("KIP-98")
 @each("count", values=[1, 2, 4])
-def same_first_sequence_with_another_last_one_is_no_duplicate(bench: Bench, count: int) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def same_first_sequence_with_another_last_one_is_no_duplicate(fixture: Fixture, count: int) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, 3)
     same(producer.outcome(0, count), (OUT_OF_ORDER, -1))
 
 
 @check("KIP-98")
-def same_last_sequence_with_another_first_one_is_no_duplicate(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def same_last_sequence_with_another_first_one_is_no_duplicate(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, 3)
     same(producer.outcome(1, 2), (OUT_OF_ORDER, -1))
     same(producer.outcome(2, 1), (OUT_OF_ORDER, -1))
 
 
 @check("KIP-98")
-def two_sent_batches_as_one_are_no_duplicate(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def two_sent_batches_as_one_are_no_duplicate(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, 2)
     producer.send(2, 2)
     same(producer.outcome(0, 4), (OUT_OF_ORDER, -1))
 
 
 @check("KIP-98")
-def a_gap_is_out_of_order_and_the_right_batch_is_taken_later(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_gap_is_out_of_order_and_the_right_batch_is_taken_later(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     same(producer.outcome(0), (0, 0))
     same(producer.outcome(2), (OUT_OF_ORDER, -1))
     same(producer.outcome(3), (OUT_OF_ORDER, -1))
@@ -120,8 +120,8 @@ def a_gap_is_out_of_order_and_the_right_batch_is_taken_later(bench: Bench) -> No
 
 
 @check("KIP-98")
-def the_largest_sequence_is_followed_by_0(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def the_largest_sequence_is_followed_by_0(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     same(producer.outcome(MAX_SEQUENCE), (0, 0))
     same(producer.outcome(1), (OUT_OF_ORDER, -1))
     same(producer.outcome(0), (0, 1))
@@ -130,8 +130,8 @@ def the_largest_sequence_is_followed_by_0(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def the_sequence_wraps_inside_one_batch(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def the_sequence_wraps_inside_one_batch(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     same(producer.outcome(MAX_SEQUENCE - 1, 4), (0, 0))
     same(producer.outcome(1), (OUT_OF_ORDER, -1))
     same(producer.outcome(2), (0, 4))
@@ -139,8 +139,8 @@ def the_sequence_wraps_inside_one_batch(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_lower_epoch_is_an_invalid_epoch_not_a_fenced_producer(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_lower_epoch_is_an_invalid_epoch_not_a_fenced_producer(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, epoch=3)
     same(producer.outcome(1, epoch=2), (INVALID_EPOCH, -1))
     same(producer.outcome(0, epoch=0), (INVALID_EPOCH, -1))
@@ -148,8 +148,8 @@ def a_lower_epoch_is_an_invalid_epoch_not_a_fenced_producer(bench: Bench) -> Non
 
 
 @check("KIP-98")
-def a_higher_epoch_starts_at_sequence_0(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_higher_epoch_starts_at_sequence_0(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, 5)
     same(producer.outcome(5, epoch=1), (OUT_OF_ORDER, -1))
     same(producer.outcome(5), (0, 5))
@@ -159,8 +159,8 @@ def a_higher_epoch_starts_at_sequence_0(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_new_epoch_forgets_the_batches_of_the_old_one(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_new_epoch_forgets_the_batches_of_the_old_one(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0)
     producer.send(1)
     producer.send(0, epoch=7)
@@ -170,23 +170,23 @@ def a_new_epoch_forgets_the_batches_of_the_old_one(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def an_unknown_producer_may_start_at_any_sequence(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def an_unknown_producer_may_start_at_any_sequence(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     same(producer.outcome(7), (0, 0))
     same(producer.outcome(9), (OUT_OF_ORDER, -1))
     same(producer.outcome(8), (0, 1))
 
 
 @check("KIP-98")
-def an_unknown_producer_may_start_with_any_epoch(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def an_unknown_producer_may_start_with_any_epoch(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     same(producer.outcome(7, epoch=12), (0, 0))
     same(producer.outcome(8, epoch=11), (INVALID_EPOCH, -1))
 
 
 @check("KIP-98")
-def sequences_go_on_after_all_records_were_deleted(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def sequences_go_on_after_all_records_were_deleted(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     for step in range(3):
         producer.send(step)
     request = DeleteRecordsRequest(
@@ -203,9 +203,9 @@ def sequences_go_on_after_all_records_were_deleted(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def sequences_are_counted_for_each_partition(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def sequences_are_counted_for_each_partition(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     connection.create_topic(unique_name, 2)
     pid = new_pid(connection)
     for partition in (0, 1):
@@ -215,16 +215,16 @@ def sequences_are_counted_for_each_partition(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def producers_are_counted_apart(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def producers_are_counted_apart(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     one, two = Idempotent(connection, topic), Idempotent(connection, topic)
     same([one.outcome(0), two.outcome(0), one.outcome(1), two.outcome(1)], [(0, 0), (0, 1), (0, 2), (0, 3)])
 
 
 @check("KIP-98")
-def five_requests_in_flight_are_answered_in_order(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def five_requests_in_flight_are_answered_in_order(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     connection = producer.connection
     sent = [
         connection.send_produce({(producer.topic, 0): batch(b"x", pid=producer.pid, epoch=0, sequence=step)})
@@ -235,8 +235,8 @@ def five_requests_in_flight_are_answered_in_order(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def after_a_refused_batch_those_in_flight_behind_it_are_out_of_order_too(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def after_a_refused_batch_those_in_flight_behind_it_are_out_of_order_too(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     connection = producer.connection
     sent = [
         connection.send_produce({(producer.topic, 0): batch(b"x", pid=producer.pid, epoch=0, sequence=step, crc=crc)})
@@ -248,8 +248,8 @@ def after_a_refused_batch_those_in_flight_behind_it_are_out_of_order_too(bench: 
 
 @check("KIP-98")
 @each("version", values=[3, 5, 8, 11, 12])
-def a_duplicate_is_answered_alike_in_every_version(bench: Bench, version: int) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_duplicate_is_answered_alike_in_every_version(fixture: Fixture, version: int) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     first = producer.send(0, 4, version=version)
     again = producer.send(0, 4, version=version)
     (stored,) = producer.connection.fetch(producer.topic).batches
@@ -259,15 +259,15 @@ def a_duplicate_is_answered_alike_in_every_version(bench: Bench, version: int) -
 
 
 @check("KIP-98")
-def a_refused_sequence_tells_where_the_log_starts(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def a_refused_sequence_tells_where_the_log_starts(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0)
     same(producer.send(4)[:4], (OUT_OF_ORDER, -1, -1, 0))
 
 
 @check("KIP-664")
-def describe_producers_shows_what_the_partition_knows(bench: Bench) -> None:
-    producer = Idempotent(bench.connection, bench.topic())
+def describe_producers_shows_what_the_partition_knows(fixture: Fixture) -> None:
+    producer = Idempotent(fixture.connection, fixture.topic())
     producer.send(0, 3, epoch=2)
     request = DescribeProducersRequest(topics=[TopicRequest(name=producer.topic, partition_indexes=[0, 9])])
     known, unknown = producer.connection.ask(request, 0).topics[0].partitions
@@ -279,11 +279,11 @@ def describe_producers_shows_what_the_partition_knows(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_plain_batch_within_an_open_transaction_is_refused(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name).init()
+def a_plain_batch_within_an_open_transaction_is_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name).init()
     producer.send(topic, b"a")
     plain = batch(b"b", pid=producer.pid, epoch=producer.epoch, sequence=1)
     same(connection.produce(topic, plain).error, INVALID_TXN_STATE)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import struct
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same, there
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
 from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
-from oncelog.conformance.raw.transactional_producer import Transactional, init, new_pid
-from oncelog.conformance.raw.wire import MAX_TIMESTAMP, Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, init, new_pid
+from oncelog.conformance.raw.wire import MAX_TIMESTAMP, RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsRequest
@@ -27,7 +27,7 @@ UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
 UNKNOWN_LEADER = Error.UNKNOWN_LEADER_EPOCH
 
 
-def stable(connection: Connection, topic: str) -> int:
+def stable(connection: RawConnection, topic: str) -> int:
     offset: int = connection.list_offset(topic, isolation=READ_COMMITTED).offset
     return offset
 
@@ -36,11 +36,11 @@ def stable(connection: Connection, topic: str) -> int:
 
 
 @check("KIP-98")
-def the_first_open_transaction_holds_back_what_others_committed(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    first, second = (Transactional(connection, f"{unique_name}-{part}").init() for part in "ab")
+def the_first_open_transaction_holds_back_what_others_committed(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    first, second = (RawTransactionalProducer(connection, f"{unique_name}-{part}").init() for part in "ab")
     connection.produce(topic, batch(b"plain"))
     first.send(topic, b"first")
     second.send(topic, b"second")
@@ -58,11 +58,11 @@ def the_first_open_transaction_holds_back_what_others_committed(bench: Bench) ->
 
 
 @check("KIP-98")
-def the_stable_offset_moves_to_the_next_open_transaction(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    one, two, three = (Transactional(connection, f"{unique_name}-{part}").init() for part in "abc")
+def the_stable_offset_moves_to_the_next_open_transaction(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    one, two, three = (RawTransactionalProducer(connection, f"{unique_name}-{part}").init() for part in "abc")
     for producer in (one, two, three):
         producer.send(topic, b"x")
     same(stable(connection, topic), 0)
@@ -75,11 +75,11 @@ def the_stable_offset_moves_to_the_next_open_transaction(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def interleaved_transactions_are_delivered_if_committed_and_in_order(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    kept, dropped = (Transactional(connection, f"{unique_name}-{part}").init() for part in "kd")
+def interleaved_transactions_are_delivered_if_committed_and_in_order(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    kept, dropped = (RawTransactionalProducer(connection, f"{unique_name}-{part}").init() for part in "kd")
     for step in range(4):
         kept.send(topic, b"kept %d" % step)
         dropped.send(topic, b"dropped %d" % step)
@@ -92,11 +92,11 @@ def interleaved_transactions_are_delivered_if_committed_and_in_order(bench: Benc
 
 
 @check("KIP-98")
-def a_pid_that_aborts_and_then_commits_in_one_fetch(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+def a_pid_that_aborts_and_then_commits_in_one_fetch(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     for round_, commit in enumerate((False, True, False, False, True)):
         producer.send(topic, b"%d" % round_)
         producer.end(commit=commit)
@@ -106,11 +106,11 @@ def a_pid_that_aborts_and_then_commits_in_one_fetch(bench: Bench) -> None:
 
 
 @check("KIP-890")
-def the_same_with_transaction_version_2(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id", version_2=True).init()
+def the_same_with_transaction_version_2(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=True).init()
     for round_, commit in enumerate((False, True, False, True)):
         producer.send(topic, b"%d" % round_, b"more")
         producer.end(commit=commit)
@@ -119,14 +119,14 @@ def the_same_with_transaction_version_2(bench: Bench) -> None:
 
 @check("KIP-98")
 @each("version", values=[4, 7, 11, 12])
-def aborted_transactions_are_told_to_read_committed_alone(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def aborted_transactions_are_told_to_read_committed_alone(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     connection.produce(topic, batch(b"a"))
     same(connection.fetch(topic, version=version, isolation=READ_UNCOMMITTED).aborted, None)
     same(connection.fetch(topic, version=version, isolation=READ_COMMITTED).aborted, [])
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"b")
     producer.abort()
     same(connection.fetch(topic, version=version, isolation=READ_UNCOMMITTED).aborted, None)
@@ -134,22 +134,22 @@ def aborted_transactions_are_told_to_read_committed_alone(bench: Bench, version:
 
 
 @check("KIP-98")
-def an_empty_read_tells_no_aborted_transactions(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+def an_empty_read_tells_no_aborted_transactions(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"b")
     producer.abort()
     same(connection.fetch(topic, 2, isolation=READ_COMMITTED).aborted, [])
 
 
 @check("KIP-98")
-def an_aborted_transaction_whose_marker_is_segments_later_is_listed(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def an_aborted_transaction_whose_marker_is_segments_later_is_listed(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     connection.create_topic(unique_name, segment_bytes=1048576)
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(unique_name, b"aborted in the end")
     for _ in range(6):
         connection.produce(unique_name, batch(bytes(500_000)))
@@ -167,12 +167,12 @@ def an_aborted_transaction_whose_marker_is_segments_later_is_listed(bench: Bench
 
 
 @check("KIP-98")
-def the_latest_offset_depends_on_the_isolation(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def the_latest_offset_depends_on_the_isolation(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     connection.produce(topic, batch(b"a", b"b"))
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"c")
     for version in connection.versions(ListOffsetsRequest.API_KEY, range(2, 12)):
         same(connection.list_offset(topic, isolation=READ_UNCOMMITTED, version=version).offset, 3)
@@ -185,13 +185,13 @@ def the_latest_offset_depends_on_the_isolation(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_time_behind_the_stable_offset_is_not_found_by_read_committed(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def a_time_behind_the_stable_offset_is_not_found_by_read_committed(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     start = now_ms()
     connection.produce(topic, batch(b"a", timestamp=start - 1000))
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"b")
     committed = connection.list_offset(topic, start - 500, isolation=READ_COMMITTED)
     uncommitted = connection.list_offset(topic, start - 500)
@@ -205,7 +205,7 @@ def a_time_behind_the_stable_offset_is_not_found_by_read_committed(bench: Bench)
 
 
 def write_marker(
-    connection: Connection,
+    connection: RawConnection,
     topic: str,
     pid: int,
     epoch: int,
@@ -231,9 +231,9 @@ def write_marker(
 
 
 @check("KIP-98")
-def a_marker_of_an_older_coordinator_is_refused(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def a_marker_of_an_older_coordinator_is_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     pid = new_pid(connection)
     connection.produce(topic, batch(b"a", pid=pid, epoch=3, sequence=0))
     same(write_marker(connection, topic, pid, 3, coordinator_epoch=5), 0)
@@ -243,9 +243,9 @@ def a_marker_of_an_older_coordinator_is_refused(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_marker_of_an_older_epoch_is_refused(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def a_marker_of_an_older_epoch_is_refused(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     pid = new_pid(connection)
     connection.produce(topic, batch(b"a", pid=pid, epoch=3, sequence=0))
     same(write_marker(connection, topic, pid, 2), 47)
@@ -256,11 +256,11 @@ def a_marker_of_an_older_epoch_is_refused(bench: Bench) -> None:
 
 
 @check("KIP-1228")
-def a_marker_of_transaction_version_2_bears_the_next_epoch(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id", version_2=True).init()
+def a_marker_of_transaction_version_2_has_the_next_epoch(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id", version_2=True).init()
     producer.send(topic, b"a")
     same(write_marker(connection, topic, producer.pid, producer.epoch, version=2, transaction_version=2), 47)
     same(write_marker(connection, topic, producer.pid, producer.epoch + 1, version=2, transaction_version=2), 0)
@@ -269,10 +269,10 @@ def a_marker_of_transaction_version_2_bears_the_next_epoch(bench: Bench) -> None
 
 
 @check("KIP-98")
-def a_marker_for_what_is_not_there(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def a_marker_for_what_is_not_there(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     pid = new_pid(connection)
     same(write_marker(connection, unique_name + "-missing", pid, 0), UNKNOWN_TOPIC)
     same(write_marker(connection, topic, pid, 0, partition=4), UNKNOWN_TOPIC)
@@ -282,12 +282,12 @@ def a_marker_for_what_is_not_there(bench: Bench) -> None:
 
 
 @check("KIP-664")
-def markers_end_a_hanging_transaction(bench: Bench) -> None:
+def markers_end_a_hanging_transaction(fixture: Fixture) -> None:
     """End a transaction as an operator does, with WriteTxnMarkers (KIP-664)."""
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"hangs")
     connection.produce(topic, batch(b"behind it"))
     same(stable(connection, topic), 0)
@@ -297,15 +297,15 @@ def markers_end_a_hanging_transaction(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_compressed_transaction_is_read_like_a_plain_one(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def a_compressed_transaction_is_read_like_a_plain_one(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     import cramjam
 
     from oncelog.conformance.raw.batches import GZIP, record
 
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     for commit in (False, True):
         producer.add((topic, 0))
         area = bytes(cramjam.gzip.compress(record(b"c%d" % commit)))
@@ -324,11 +324,11 @@ def a_compressed_transaction_is_read_like_a_plain_one(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_marker_takes_one_offset_and_has_no_sequence(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+def a_marker_takes_one_offset_and_has_no_sequence(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"a", b"b")
     producer.abort()
     marker = connection.fetch(topic, 2).batches[0]
@@ -340,11 +340,11 @@ def a_marker_takes_one_offset_and_has_no_sequence(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def init_again_aborts_and_wakes_the_readers(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+def init_again_aborts_and_wakes_the_readers(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"a")
     init(connection, producer.id)
     eventually(lambda: stable(connection, topic) == 2)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.checks.isolation import stable
 from oncelog.conformance.expect import holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import Transactional
-from oncelog.conformance.raw.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP, Connection
+from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer
+from oncelog.conformance.raw.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LATEST_TIERED, MAX_TIMESTAMP, RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_records_request import (
@@ -28,9 +28,9 @@ UNKNOWN_LEADER = Error.UNKNOWN_LEADER_EPOCH
 
 
 @check("KIP-79")
-def list_offsets_by_every_kind_of_time(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def list_offsets_by_every_kind_of_time(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     start = 1_700_000_000_000
     for times in ([start, start + 10], [start + 50, start + 40], [start + 20]):
         connection.produce(topic, batch(*[b"x"] * len(times), timestamps=times))
@@ -56,9 +56,9 @@ def list_offsets_by_every_kind_of_time(bench: Bench) -> None:
 
 
 @check("KIP-734", since="3.0")
-def list_offsets_max_timestamp_names_the_record(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def list_offsets_max_timestamp_names_the_record(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     start = 1_700_000_000_000
     empty = connection.list_offset(topic, MAX_TIMESTAMP)
     same((empty.error_code, empty.offset, empty.timestamp), (0, -1, -1))
@@ -74,17 +74,17 @@ def list_offsets_max_timestamp_names_the_record(bench: Bench) -> None:
     "version",
     values=[(MAX_TIMESTAMP, 6), (EARLIEST_LOCAL, 7), (LATEST_TIERED, 8), (-6, 10), (-7, 11), (-99, 11)],
 )
-def list_offsets_of_a_time_that_the_version_does_not_have(bench: Bench, timestamp: int, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def list_offsets_of_a_time_that_the_version_does_not_have(fixture: Fixture, timestamp: int, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     same(connection.list_offset(topic, timestamp, version=version).error_code, 35)
 
 
 @check("KIP-79")
 @each("version", values=range(1, 12))
-def list_offsets_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def list_offsets_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     connection.produce(topic, batch(b"a"))
     answer = connection.list_offset(topic, LATEST, version=version)
     same((answer.error_code, answer.offset), (0, 1))
@@ -94,7 +94,7 @@ def list_offsets_in_every_version(bench: Bench, version: int) -> None:
     same((missing.error_code, missing.offset, missing.timestamp), (UNKNOWN_TOPIC, -1, -1))
 
 
-def delete_records(connection: Connection, topic: str, offset: int, partition: int = 0) -> tuple[int, int]:
+def delete_records(connection: RawConnection, topic: str, offset: int, partition: int = 0) -> tuple[int, int]:
     request = DeleteRecordsRequest(
         topics=[
             DeleteRecordsTopic(
@@ -108,9 +108,9 @@ def delete_records(connection: Connection, topic: str, offset: int, partition: i
 
 
 @check("KIP-107")
-def deleted_records_are_below_the_log_start(bench: Bench) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def deleted_records_are_below_the_log_start(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     for _ in range(3):
         connection.produce(topic, batch(b"a", b"b"))
     same(delete_records(connection, topic, 7), (OUT_OF_RANGE, -1))
@@ -132,11 +132,11 @@ def deleted_records_are_below_the_log_start(bench: Bench) -> None:
 
 
 @check("KIP-107")
-def delete_records_of_an_open_transaction_moves_the_stable_offset(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(connection, unique_name + "-id").init()
+def delete_records_of_an_open_transaction_moves_the_stable_offset(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     producer.send(topic, b"a", b"b")
     connection.produce(topic, batch(b"c"))
     same(stable(connection, topic), 0)
@@ -148,9 +148,9 @@ def delete_records_of_an_open_transaction_moves_the_stable_offset(bench: Bench) 
 
 @check("KIP-101")
 @each("version", values=[2, 3, 4])
-def offset_for_leader_epoch(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    topic = bench.topic()
+def offset_for_leader_epoch(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
     connection.produce(topic, batch(b"a", b"b"))
 
     def ask(epoch: int, partition: int = 0, current: int = -1) -> tuple[int, int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.transactional_producer import (
     UNTOLD,
     VERIFIED,
-    Transactional,
+    RawTransactionalProducer,
     find_coordinator,
     init,
 )
@@ -26,24 +26,24 @@ NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
 
 
 @check("KIP-98")
-def init_twice_gives_the_same_pid_and_fences_the_first(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def init_twice_gives_the_same_pid_and_fences_the_first(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")
     producer.commit()
-    second = Transactional(producer.connection, producer.id).init()
+    second = RawTransactionalProducer(producer.connection, producer.id).init()
     same((second.pid, second.epoch), (producer.pid, producer.epoch + 1))
     same(producer.end_once(commit=True).error_code, FENCED)
     same(set(producer.add_once((topic, 0)).values()), {FENCED})
-    if not bench.connection.is_since(VERIFIED):  # a partition learns of the new epoch from the next batch or marker
+    if not fixture.connection.is_since(VERIFIED):  # a partition learns of the new epoch from the next batch or marker
         second.send(topic, b"b")
         second.commit()
     same(producer.send_once(topic, b"z").error, INVALID_EPOCH)
 
 
 @check("KIP-98")
-def a_new_id_starts_with_epoch_0(bench: Bench) -> None:
-    producer = Transactional(bench.connection, bench.name).init()
+def a_new_id_starts_with_epoch_0(fixture: Fixture) -> None:
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     same(producer.epoch, 0)
     if producer.state() != UNTOLD:
         same(producer.describe().producer_epoch, 0)
@@ -51,42 +51,42 @@ def a_new_id_starts_with_epoch_0(bench: Bench) -> None:
 
 @check("KIP-588")
 @each("version", "error", values=[(3, INVALID_EPOCH), (4, FENCED), (5, FENCED)])
-def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> None:
-    producer = Transactional(bench.connection, bench.name).init()
+def a_fenced_init_is_told_by_version(fixture: Fixture, version: int, error: int) -> None:
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     for _ in range(2):
-        Transactional(producer.connection, producer.id).init()
+        RawTransactionalProducer(producer.connection, producer.id).init()
     answer = init(producer.connection, producer.id, version=version, pid=producer.pid, epoch=producer.epoch)
     same((answer.error_code, answer.producer_id, answer.producer_epoch), (error, -1, -1))
 
 
 @check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[0, -1, 900_001, 2**31 - 1])
-def a_timeout_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def a_timeout_out_of_range_is_refused(fixture: Fixture, timeout_ms: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, INVALID_TIMEOUT)
 
 
 @check("KIP-98", assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[1, 900_000])
-def the_bounds_of_the_timeout_are_taken(bench: Bench, timeout_ms: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def the_bounds_of_the_timeout_are_taken(fixture: Fixture, timeout_ms: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, 0)
 
 
 @check("KIP-98")
-def an_idempotent_producer_may_name_any_timeout(bench: Bench) -> None:
-    connection = bench.connection
+def an_idempotent_producer_may_name_any_timeout(fixture: Fixture) -> None:
+    connection = fixture.connection
     for timeout_ms in (0, -1, 2**31 - 1):
         same(init(connection, None, timeout_ms=timeout_ms).error_code, 0)
 
 
 @check("KIP-360")
-def init_with_the_last_epoch_repeats_the_answer(bench: Bench) -> None:
-    producer = Transactional(bench.connection, bench.name).init()
+def init_with_the_last_epoch_repeats_the_answer(fixture: Fixture) -> None:
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     connection = producer.connection
     first = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch)
     again = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch)
@@ -100,9 +100,9 @@ def init_with_the_last_epoch_repeats_the_answer(bench: Bench) -> None:
 @check("KIP-360")
 @each("pid", "epoch", values=[(5, -1), (-1, 5), (-2, 0), (0, -2)])
 @each("version", values=[3, 4, 5])
-def init_with_half_an_identity_is_an_invalid_request(bench: Bench, version: int, pid: int, epoch: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def init_with_half_an_identity_is_an_invalid_request(fixture: Fixture, version: int, pid: int, epoch: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     answer = init(connection, unique_name, version=version, pid=pid, epoch=epoch)
     expected = INVALID_REQUEST if (pid == -1) != (epoch == -1) else None
@@ -113,10 +113,10 @@ def init_with_half_an_identity_is_an_invalid_request(bench: Bench, version: int,
 
 
 @check("KIP-360")
-def init_of_a_new_id_with_an_identity(bench: Bench) -> None:
+def init_of_a_new_id_with_an_identity(fixture: Fixture) -> None:
     """A new transactional id that sends an identity is treated as one whose state was lost: new pid, epoch 0."""
-    connection = bench.connection
-    unique_name = bench.name
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     answer = init(connection, unique_name, pid=0, epoch=0)
     same((answer.error_code, answer.producer_epoch), (0, 0))
@@ -124,9 +124,9 @@ def init_of_a_new_id_with_an_identity(bench: Bench) -> None:
 
 @check("KIP-98")
 @each("version", values=range(6))
-def init_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def init_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     same(init(connection, None, version=version).producer_epoch, 0)
     first = init(connection, unique_name, version=version)
@@ -137,15 +137,15 @@ def init_in_every_version(bench: Bench, version: int) -> None:
 
 
 @check("KIP-98")
-def pids_are_never_given_twice(bench: Bench) -> None:
-    connection = bench.connection
+def pids_are_never_given_twice(fixture: Fixture) -> None:
+    connection = fixture.connection
     pids = [init(connection, None).producer_id for _ in range(1200)]
     same(len(set(pids)), len(pids))
 
 
 @check("KIP-360")
-def an_identity_of_an_idempotent_producer_is_not_kept(bench: Bench) -> None:
-    connection = bench.connection
+def an_identity_of_an_idempotent_producer_is_not_kept(fixture: Fixture) -> None:
+    connection = fixture.connection
     first = init(connection, None)
     second = init(connection, None, pid=first.producer_id, epoch=0)
     same(second.error_code, 0)

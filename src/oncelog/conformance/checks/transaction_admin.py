@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.transactional_producer import (
-    Transactional,
+    RawTransactionalProducer,
     find_coordinator,
 )
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
@@ -29,9 +29,9 @@ NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
 
 
 @check("KIP-664")
-def describe_transactions_tells_the_whole_state(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def describe_transactions_tells_the_whole_state(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     empty = producer.describe()
     same((empty.transaction_state, empty.transaction_start_time_ms, empty.topics), ("Empty", -1, []))
     producer.send(topic, b"a")
@@ -53,9 +53,9 @@ def describe_transactions_tells_the_whole_state(bench: Bench) -> None:
 
 
 @check("KIP-664")
-def describe_transactions_of_an_unknown_id(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def describe_transactions_of_an_unknown_id(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     (state,) = connection.ask(DescribeTransactionsRequest(transactional_ids=[unique_name]), 0).transaction_states
     same((state.error_code, state.transactional_id, state.producer_id), (105, unique_name, 0))
@@ -64,7 +64,7 @@ def describe_transactions_of_an_unknown_id(bench: Bench) -> None:
 
 
 def _listed(
-    connection: Connection, ids: set[str], version: int | None = None, **filters: Any
+    connection: RawConnection, ids: set[str], version: int | None = None, **filters: Any
 ) -> tuple[dict[str, str], Any]:
     version = connection.best(ListTransactionsRequest.API_KEY, 2) if version is None else version
     answer = connection.ask(ListTransactionsRequest(**filters), version)
@@ -73,12 +73,13 @@ def _listed(
 
 
 @check("KIP-664")
-def list_transactions_filters(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
+def list_transactions_filters(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
     open_, done, empty = (
-        Transactional(connection, bench.at_home(f"{unique_name}-{part}")).init() for part in ("o", "d", "e")
+        RawTransactionalProducer(connection, fixture.on_this_node(f"{unique_name}-{part}")).init()
+        for part in ("o", "d", "e")
     )
     open_.send(topic, b"a")
     done.send(topic, b"b")
@@ -103,7 +104,7 @@ def list_transactions_filters(bench: Bench) -> None:
     open_.abort()
 
 
-def _by_duration(connection: Connection, ids: set[str], empty: str, every: dict[str, str]) -> None:
+def _by_duration(connection: RawConnection, ids: set[str], empty: str, every: dict[str, str]) -> None:
     """The duration is counted from the start, which is -1 if there was no transaction yet."""
     same(_listed(connection, ids, 1, duration_filter=3_600_000)[0], {empty: "Empty"})
     eventually(lambda: _listed(connection, ids, 1, duration_filter=1)[0] == every)
@@ -111,9 +112,9 @@ def _by_duration(connection: Connection, ids: set[str], empty: str, every: dict[
 
 
 @check("KIP-1152")
-def list_transactions_refuses_a_pattern_that_is_none(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def list_transactions_refuses_a_pattern_that_is_none(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 1)
     answer = connection.ask(ListTransactionsRequest(transactional_id_pattern="(["), 2)
     same(answer.error_code, 128)
@@ -121,9 +122,9 @@ def list_transactions_refuses_a_pattern_that_is_none(bench: Bench) -> None:
 
 @check("KIP-699")
 @each("version", values=range(7))
-def find_coordinator_in_every_version(bench: Bench, version: int) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def find_coordinator_in_every_version(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     find_coordinator(connection, unique_name, 0)
     find_coordinator(connection, unique_name, 1)
     for kind in (0, 1) if version else (0,):
@@ -150,9 +151,9 @@ def find_coordinator_in_every_version(bench: Bench, version: int) -> None:
 
 
 @check("KIP-699")
-def find_coordinator_of_a_kind_that_does_not_exist(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def find_coordinator_of_a_kind_that_does_not_exist(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     answer = connection.ask(FindCoordinatorRequest(key=unique_name, key_type=9), 3)
     same(answer.error_code, INVALID_REQUEST)
     if connection.offers(FindCoordinatorRequest.API_KEY, 4):

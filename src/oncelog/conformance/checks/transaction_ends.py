@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import among, eventually, holds, same
+from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.raw.transactional_producer import (
@@ -16,11 +16,11 @@ from oncelog.conformance.raw.transactional_producer import (
     PUT_OFF,
     UNTOLD,
     VERIFIED,
-    Transactional,
+    RawTransactionalProducer,
     find_coordinator,
     init,
 )
-from oncelog.conformance.raw.wire import PRODUCE, Connection
+from oncelog.conformance.raw.wire import PRODUCE, RawConnection
 from oncelog.conformance.registry import check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
@@ -39,15 +39,15 @@ NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
 
 @check("KIP-98")
 @each("version_2", values=[False, True])
-def init_during_an_open_transaction_aborts_it(bench: Bench, version_2: bool) -> None:
-    connection = bench.connection
-    unique_name = bench.name
-    topic = bench.topic()
-    old = Transactional(connection, unique_name + "-id", version_2=version_2).init()
+def init_during_an_open_transaction_aborts_it(fixture: Fixture, version_2: bool) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
+    topic = fixture.topic()
+    old = RawTransactionalProducer(connection, unique_name + "-id", version_2=version_2).init()
     old.send(topic, b"never")
     answer = init(connection, old.id)
     same((answer.error_code, answer.producer_id, answer.producer_epoch), (CONCURRENT_TRANSACTIONS, -1, -1))
-    new = Transactional(connection, old.id, version_2=version_2).init()
+    new = RawTransactionalProducer(connection, old.id, version_2=version_2).init()
     same(new.pid, old.pid)
     holds(new.epoch > old.epoch, "the new epoch is higher")
     same(connection.read_committed(topic), [])
@@ -56,10 +56,10 @@ def init_during_an_open_transaction_aborts_it(bench: Bench, version_2: bool) -> 
 
 
 @check("KIP-98")
-def one_unknown_topic_keeps_the_others_out(bench: Bench) -> None:
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def one_unknown_topic_keeps_the_others_out(fixture: Fixture) -> None:
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     missing = unique_name + "-missing"
     errors = producer.add_once((topic, 0), (missing, 0), (missing, 1))
     same(errors, {(topic, 0): NOT_ATTEMPTED, (missing, 0): UNKNOWN_TOPIC, (missing, 1): UNKNOWN_TOPIC})
@@ -69,18 +69,18 @@ def one_unknown_topic_keeps_the_others_out(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def one_unknown_partition_keeps_the_others_out(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def one_unknown_partition_keeps_the_others_out(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     errors = producer.add_once((topic, 0), (topic, 5))
     same(errors, {(topic, 0): NOT_ATTEMPTED, (topic, 5): UNKNOWN_TOPIC})
 
 
 @check("KIP-98")
-def requests_while_the_transaction_is_being_ended_are_put_off(bench: Bench) -> None:
+def requests_while_the_transaction_is_being_ended_are_put_off(fixture: Fixture) -> None:
     """Sent in immediate succession: the second meets Prepare, or the completed state if the markers were quicker."""
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")
     connection = producer.connection
     end = EndTxnRequest(
@@ -89,9 +89,9 @@ def requests_while_the_transaction_is_being_ended_are_put_off(bench: Bench) -> N
     with connection.another() as other:
         version = connection.best(EndTxnRequest.API_KEY, 4)
         number = connection.send_message(end, version)
-        rival = Transactional(other, producer.id)
-        rival.pid, rival.epoch = producer.pid, producer.epoch
-        errors = set(rival.add_once((topic, 0)).values())
+        second = RawTransactionalProducer(other, producer.id)
+        second.pid, second.epoch = producer.pid, producer.epoch
+        errors = set(second.add_once((topic, 0)).values())
         connection.receive(number, flexible=version >= 3)
     holds(
         errors <= {CONCURRENT_TRANSACTIONS, 0},
@@ -103,11 +103,11 @@ def requests_while_the_transaction_is_being_ended_are_put_off(bench: Bench) -> N
 
 @check("KIP-98")
 @each("commit", values=[True, False])
-def the_end_is_seen_on_every_partition_soon_after_the_answer(bench: Bench, commit: bool) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def the_end_is_seen_on_every_partition_soon_after_the_answer(fixture: Fixture, commit: bool) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     connection.create_topic(unique_name, 3)
-    producer = Transactional(connection, unique_name + "-id").init()
+    producer = RawTransactionalProducer(connection, unique_name + "-id").init()
     for index in range(3):
         producer.send(unique_name, b"v%d" % index, partition=index)
         same(connection.list_offset(unique_name, partition=index, isolation=READ_COMMITTED).offset, 0)
@@ -121,9 +121,9 @@ def the_end_is_seen_on_every_partition_soon_after_the_answer(bench: Bench, commi
 @check("KIP-98")
 @each("commit", values=[True, False])
 @each("version", values=range(5))
-def the_end_may_be_repeated_but_not_changed(bench: Bench, version: int, commit: bool) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def the_end_may_be_repeated_but_not_changed(fixture: Fixture, version: int, commit: bool) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")
     same(producer.end_once(commit=commit, version=version).error_code, 0)
     among(producer.completed(), ("CompleteCommit" if commit else "CompleteAbort", UNTOLD))
@@ -134,16 +134,16 @@ def the_end_may_be_repeated_but_not_changed(bench: Bench, version: int, commit: 
 
 @check("KIP-98")
 @each("commit", values=[True, False])
-def there_is_nothing_to_end_in_an_empty_transaction(bench: Bench, commit: bool) -> None:
-    producer = Transactional(bench.connection, bench.name).init()
+def there_is_nothing_to_end_in_an_empty_transaction(fixture: Fixture, commit: bool) -> None:
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     same(producer.end_once(commit=commit).error_code, INVALID_TXN_STATE)
 
 
 @check("KIP-890")
 @each("commit", values=[True, False])
-def each_end_gives_the_next_epoch(bench: Bench, commit: bool) -> None:
-    topic = bench.topic()
-    producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
+def each_end_gives_the_next_epoch(fixture: Fixture, commit: bool) -> None:
+    topic = fixture.topic()
+    producer_2 = RawTransactionalProducer(fixture.connection, fixture.name, version_2=True).init()
     producer = producer_2
     producer.send(topic, b"a", b"b")
     first = producer.epoch
@@ -162,7 +162,7 @@ def each_end_gives_the_next_epoch(bench: Bench, commit: bool) -> None:
     same(producer.connection.read_committed(topic), ([b"a", b"b"] if commit else []) + [b"c"])
 
 
-def until_stable(connection: Connection, topic: str, partition: int, offset: int) -> None:
+def until_stable(connection: RawConnection, topic: str, partition: int, offset: int) -> None:
     eventually(lambda: connection.list_offset(topic, partition=partition, isolation=READ_COMMITTED).offset == offset)
 
 
@@ -171,9 +171,9 @@ def _settled(answer: Any) -> Any:
 
 
 @check("KIP-890")
-def an_abort_without_a_partition_bumps_the_epoch(bench: Bench) -> None:
-    topic = bench.topic()
-    producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
+def an_abort_without_a_partition_bumps_the_epoch(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer_2 = RawTransactionalProducer(fixture.connection, fixture.name, version_2=True).init()
     producer = producer_2
     same(producer.end_once(commit=True).error_code, INVALID_TXN_STATE)
     answer = producer.end_once(commit=False)
@@ -187,9 +187,9 @@ def an_abort_without_a_partition_bumps_the_epoch(bench: Bench) -> None:
 
 @check("KIP-890")
 @each("commit", values=[True, False])
-def the_end_repeated_with_the_old_epoch_is_answered_alike(bench: Bench, commit: bool) -> None:
-    topic = bench.topic()
-    producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
+def the_end_repeated_with_the_old_epoch_is_answered_alike(fixture: Fixture, commit: bool) -> None:
+    topic = fixture.topic()
+    producer_2 = RawTransactionalProducer(fixture.connection, fixture.name, version_2=True).init()
     producer = producer_2
     producer.send(topic, b"a")
     first = producer.end_once(commit=commit)
@@ -211,9 +211,9 @@ def the_end_repeated_with_the_old_epoch_is_answered_alike(bench: Bench, commit: 
 @check("KIP-890")
 @each("before", values=["Empty", "CompleteCommit", "CompleteAbort"])
 @each("commit", values=[True, False])
-def the_end_with_the_current_epoch_where_no_transaction_is_open(bench: Bench, before: str, commit: bool) -> None:
-    topic = bench.topic()
-    producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
+def the_end_with_the_current_epoch_where_no_transaction_is_open(fixture: Fixture, before: str, commit: bool) -> None:
+    topic = fixture.topic()
+    producer_2 = RawTransactionalProducer(fixture.connection, fixture.name, version_2=True).init()
     producer = producer_2
     if before != "Empty":
         producer.send(topic, b"a")
@@ -237,11 +237,11 @@ def the_end_with_the_current_epoch_where_no_transaction_is_open(bench: Bench, be
     "error",
     values=[("empty id", 42), ("unknown id", 49), ("other pid", 49), ("old epoch", 90), ("new epoch", 90)],
 )
-def the_end_by_someone_else(bench: Bench, version: int, case: str, error: int) -> None:
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
-    Transactional(producer.connection, producer.id).init()
+def the_end_by_someone_else(fixture: Fixture, version: int, case: str, error: int) -> None:
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
+    RawTransactionalProducer(producer.connection, producer.id).init()
     producer.epoch += 1
     producer.send(topic, b"a")
     request = EndTxnRequest(
@@ -258,18 +258,18 @@ def the_end_by_someone_else(bench: Bench, version: int, case: str, error: int) -
 
 @check("KIP-890", assumes="transaction.partition.verification.enable is true", since=VERIFIED)
 @each("version", "error", values=[(3, 48), (8, 48), (10, 48), (11, ABORTABLE)])
-def a_partition_that_was_not_added_is_refused(bench: Bench, version: int, error: int) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def a_partition_that_was_not_added_is_refused(fixture: Fixture, version: int, error: int) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     answer = producer.send_once(topic, b"a", version=version, sequence=0)
     same((answer.error, answer.base_offset), (error, -1))
     same(producer.connection.list_offset(topic).offset, 0)
 
 
 @check("KIP-890")
-def produce_12_adds_the_partition_itself(bench: Bench) -> None:
-    topic = bench.topic()
-    producer_2 = Transactional(bench.connection, bench.name, version_2=True).init()
+def produce_12_adds_the_partition_itself(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer_2 = RawTransactionalProducer(fixture.connection, fixture.name, version_2=True).init()
     producer = producer_2
     producer.send(topic, b"a")
     state = producer.describe()
@@ -282,12 +282,12 @@ def produce_12_adds_the_partition_itself(bench: Bench) -> None:
 @check("KIP-890", assumes="transaction.partition.verification.enable is true", since=VERIFIED)
 @each("version", values=[10, 11, 12])
 @each("case", values=["unknown id", "other pid", "newer epoch", "older epoch"])
-def a_transactional_batch_of_someone_else_is_refused(bench: Bench, version: int, case: str) -> None:
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def a_transactional_batch_of_someone_else_is_refused(fixture: Fixture, version: int, case: str) -> None:
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     connection = producer.connection
-    Transactional(connection, producer.id).init()
+    RawTransactionalProducer(connection, producer.id).init()
     producer.epoch += 1
     producer.add((topic, 0))
     data = batch(
@@ -305,9 +305,9 @@ def a_transactional_batch_of_someone_else_is_refused(bench: Bench, version: int,
 
 
 @check("KIP-98")
-def a_transactional_batch_needs_a_transactional_id(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def a_transactional_batch_needs_a_transactional_id(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.add((topic, 0))
     data = batch(b"x", pid=producer.pid, epoch=producer.epoch, sequence=0, attributes=TRANSACTIONAL)
     same(producer.connection.produce(topic, data).error, 53)
@@ -315,9 +315,9 @@ def a_transactional_batch_needs_a_transactional_id(bench: Bench) -> None:
 
 
 @check("KIP-890", since=VERIFIED)
-def one_request_bears_one_transactional_producer(bench: Bench) -> None:
-    unique_name = bench.name
-    producer = Transactional(bench.connection, bench.name).init()
+def one_request_is_of_one_transactional_producer(fixture: Fixture) -> None:
+    unique_name = fixture.name
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     connection = producer.connection
     connection.create_topic(unique_name, 2)
     data = {
@@ -331,9 +331,9 @@ def one_request_bears_one_transactional_producer(bench: Bench) -> None:
 
 
 @check("KIP-890", assumes="transaction.partition.verification.enable is true", since=VERIFIED)
-def a_batch_goes_on_in_an_open_transaction_without_being_verified_again(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def a_batch_in_an_open_transaction_is_not_verified_again(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")
     for step in range(3):
         same(producer.send_once(topic, b"%d" % step).error, 0)
@@ -349,13 +349,15 @@ def a_batch_goes_on_in_an_open_transaction_without_being_verified_again(bench: B
     "error",
     values=[("empty id", 42), ("unknown id", 49), ("other pid", 49), ("old epoch", 90), ("new epoch", 90)],
 )
-def adding_partitions_for_someone_else(bench: Bench, version: int, case: str, error: int) -> None:
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def adding_partitions_for_someone_else(fixture: Fixture, version: int, case: str, error: int) -> None:
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     connection = producer.connection
-    other = Transactional(connection, {"empty id": "", "unknown id": unique_name + "-x"}.get(case, producer.id))
-    Transactional(connection, producer.id).init()
+    other = RawTransactionalProducer(
+        connection, {"empty id": "", "unknown id": unique_name + "-x"}.get(case, producer.id)
+    )
+    RawTransactionalProducer(connection, producer.id).init()
     other.pid = producer.pid + (1 if case == "other pid" else 0)
     other.epoch = 1 + {"old epoch": -1, "new epoch": 1}.get(case, 0)
     expected = INVALID_EPOCH if error == FENCED and version < 2 else error
@@ -368,12 +370,12 @@ def adding_partitions_for_someone_else(bench: Bench, version: int, case: str, er
 
 
 @check("KIP-98")
-def a_transaction_on_several_topics_is_one(bench: Bench) -> None:
-    connection = bench.connection
-    unique_name = bench.name
+def a_transaction_on_several_topics_is_one(fixture: Fixture) -> None:
+    connection = fixture.connection
+    unique_name = fixture.name
     connection.create_topic(unique_name + "-a", 2)
     connection.create_topic(unique_name + "-b")
-    producer = Transactional(connection, unique_name).init()
+    producer = RawTransactionalProducer(connection, unique_name).init()
     for name, index in ((unique_name + "-a", 0), (unique_name + "-a", 1), (unique_name + "-b", 0)):
         producer.send(name, b"x", partition=index)
     producer.abort()
@@ -383,9 +385,9 @@ def a_transaction_on_several_topics_is_one(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def sequences_continue_over_transactions_of_version_1(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def sequences_continue_over_transactions_of_version_1(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     for commit in (True, False, True):
         producer.send(topic, b"a", b"b")
         producer.end(commit=commit)
@@ -394,9 +396,9 @@ def sequences_continue_over_transactions_of_version_1(bench: Bench) -> None:
 
 
 @check("KIP-98")
-def a_partition_that_was_added_but_not_written_gets_its_marker_too(bench: Bench) -> None:
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def a_partition_that_was_added_but_not_written_gets_its_marker_too(fixture: Fixture) -> None:
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.add((topic, 0))
     producer.commit()
     (marker,) = producer.connection.fetch(topic).batches
@@ -405,10 +407,10 @@ def a_partition_that_was_added_but_not_written_gets_its_marker_too(bench: Bench)
 
 
 @check("KIP-98")
-def an_open_transaction_ends_though_a_topic_of_it_was_deleted(bench: Bench) -> None:
-    unique_name = bench.name
-    topic = bench.topic()
-    producer = Transactional(bench.connection, bench.name).init()
+def an_open_transaction_ends_though_a_topic_of_it_was_deleted(fixture: Fixture) -> None:
+    unique_name = fixture.name
+    topic = fixture.topic()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 
     connection = producer.connection

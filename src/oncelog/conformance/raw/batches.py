@@ -126,7 +126,7 @@ DECOMPRESS: dict[int, Callable[[bytes], bytes]] = {
 """How to decompress each codec."""
 
 
-class Read(NamedTuple):
+class RawRecord(NamedTuple):
     """A record that was read."""
 
     offset: int
@@ -136,7 +136,7 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RawBatch:
     """A batch that was read; ``area`` is the records area as stored."""
 
     base_offset: int
@@ -166,7 +166,7 @@ class Batch:
     def is_transactional(self) -> bool:
         return bool(self.attributes & TRANSACTIONAL)
 
-    def records(self) -> list[Read]:
+    def records(self) -> list[RawRecord]:
         data, at, found = DECOMPRESS[self.attributes & 7](self.area), 0, []
         for _ in range(self.count):
             size, at = _read_varint(data, at)
@@ -179,7 +179,7 @@ class Batch:
                 fields.append(None if length < 0 else data[at : at + length])
                 at += max(length, 0)
             timestamp = self.max_timestamp if self.attributes & LOG_APPEND_TIME else self.base_timestamp + time_delta
-            found.append(Read(self.base_offset + delta, timestamp, fields[0], fields[1]))
+            found.append(RawRecord(self.base_offset + delta, timestamp, fields[0], fields[1]))
             at = end
         return found
 
@@ -190,7 +190,7 @@ class Batch:
         return {0: "abort", 1: "commit"}[kind], struct.unpack_from(">hi", there(only.value, "a marker's value"))[1]
 
 
-def parse_batches(data: bytes) -> Iterator[Batch]:
+def parse_batches(data: bytes) -> Iterator[RawBatch]:
     """The complete batches of a fetched records field or of a segment file."""
     at = 0
     while len(data) - at >= 61:
@@ -201,7 +201,7 @@ def parse_batches(data: bytes) -> Iterator[Batch]:
             ">hiqqqhii", data, at + 21
         )
         checked = data[at + 21 : at + 12 + size]
-        yield Batch(
+        yield RawBatch(
             *(base, leader_epoch, magic, crc, attributes, last, first_time, largest_time, pid, epoch, sequence, count),
             area=checked[40:],
             crc_right=crc32c(checked) == crc,

@@ -7,27 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oncelog.conformance.expect import CheckFailed, there
-from oncelog.conformance.raw.batches import Batch, Read, parse_batches
+from oncelog.conformance.raw.batches import RawBatch, RawRecord, parse_batches
 
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
-class Writer:
+class FieldWriter:
     """Writes fields one after another, compact if the version is flexible."""
 
     def __init__(self, flexible: bool) -> None:
         self.flexible = flexible
         self._parts: list[bytes] = []
 
-    def put(self, layout: str, *values: Any) -> Writer:
+    def put(self, layout: str, *values: Any) -> FieldWriter:
         self._parts.append(struct.pack(">" + layout, *values))
         return self
 
-    def raw(self, data: bytes) -> Writer:
+    def raw(self, data: bytes) -> FieldWriter:
         self._parts.append(data)
         return self
 
-    def uvarint(self, value: int) -> Writer:
+    def uvarint(self, value: int) -> FieldWriter:
         out = bytearray()
         while value > 0x7F:
             out.append(value & 0x7F | 0x80)
@@ -35,7 +35,7 @@ class Writer:
         out.append(value)
         return self.raw(bytes(out))
 
-    def string(self, text: str | None) -> Writer:
+    def string(self, text: str | None) -> FieldWriter:
         data = None if text is None else text.encode()
         if self.flexible:
             self.uvarint(0 if data is None else len(data) + 1)
@@ -43,24 +43,24 @@ class Writer:
             self.put("h", -1 if data is None else len(data))
         return self.raw(data or b"")
 
-    def blob(self, data: bytes | None) -> Writer:
+    def blob(self, data: bytes | None) -> FieldWriter:
         if self.flexible:
             self.uvarint(0 if data is None else len(data) + 1)
         else:
             self.put("i", -1 if data is None else len(data))
         return self.raw(data or b"")
 
-    def count(self, number: int) -> Writer:
+    def count(self, number: int) -> FieldWriter:
         return self.uvarint(number + 1) if self.flexible else self.put("i", number)
 
-    def tags(self) -> Writer:
+    def tags(self) -> FieldWriter:
         return self.raw(b"\0") if self.flexible else self
 
     def bytes(self) -> bytes:
         return b"".join(self._parts)
 
 
-class Reader:
+class FieldReader:
     def __init__(self, data: bytes, flexible: bool) -> None:
         self.data, self.at, self.flexible = data, 0, flexible
 
@@ -106,7 +106,7 @@ class Reader:
         return found
 
 
-def _all_read(reader: Reader, api: str) -> None:
+def _all_read(reader: FieldReader, api: str) -> None:
     if reader.at != len(reader.data):
         raise CheckFailed(f"{len(reader.data) - reader.at} bytes are left after the answer to {api}")
 
@@ -122,7 +122,7 @@ class Produced(NamedTuple):
     error_message: str | None
 
 
-class Fetched(NamedTuple):
+class RawFetched(NamedTuple):
     """One partition's answer to Fetch."""
 
     error: int
@@ -134,15 +134,15 @@ class Fetched(NamedTuple):
     diverging: tuple[int, int] | None
 
     @property
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[RawBatch]:
         return list(parse_batches(self.records or b""))
 
-    def committed(self, offset: int = 0) -> list[Read]:
+    def committed(self, offset: int = 0) -> list[RawRecord]:
         """What a consumer delivers of a read_committed fetch from ``offset`` (Kafka's ``CompletedFetch``)."""
         aborted = there(self.aborted, "the list of aborted transactions")
         waiting = sorted((first, pid) for pid, first in aborted)
         aborting: set[int] = set()
-        delivered: list[Read] = []
+        delivered: list[RawRecord] = []
         for item in self.batches:
             while waiting and waiting[0][0] <= item.last_offset:
                 aborting.add(waiting.pop(0)[1])
@@ -157,10 +157,10 @@ class Fetched(NamedTuple):
 class FetchAnswer(NamedTuple):
     error: int
     session_id: int
-    partitions: dict[tuple[Any, int], Fetched]
+    partitions: dict[tuple[Any, int], RawFetched]
 
 
-class Position(NamedTuple):
+class RawFetchPosition(NamedTuple):
     """What to fetch from one partition."""
 
     offset: int
@@ -179,7 +179,7 @@ def produce_body(
     timeout_ms: int = 30_000,
 ) -> bytes:
     """Produce 3-13; a topic is identified by its id (16 bytes) from version 13 on."""
-    w = Writer(version >= 9).string(transactional_id).put("hi", acks, timeout_ms)
+    w = FieldWriter(version >= 9).string(transactional_id).put("hi", acks, timeout_ms)
     topics = list(dict.fromkeys(topic for topic, _ in data))
     w.count(len(topics))
     for topic in topics:
@@ -193,7 +193,7 @@ def produce_body(
 
 
 def parse_produce(body: bytes, version: int) -> dict[tuple[Any, int], Produced]:
-    r = Reader(body, version >= 9)
+    r = FieldReader(body, version >= 9)
     found = {}
     for _ in range(r.count()):
         topic: Any = r.string() if version < 13 else r.take(16)
@@ -218,7 +218,7 @@ def parse_produce(body: bytes, version: int) -> dict[tuple[Any, int], Produced]:
 
 def fetch_body(
     version: int,
-    positions: Mapping[tuple[Any, int], Position],
+    positions: Mapping[tuple[Any, int], RawFetchPosition],
     *,
     isolation: int = READ_UNCOMMITTED,
     max_wait_ms: int = 1,
@@ -233,7 +233,7 @@ def fetch_body(
     It waits for a millisecond, because some brokers return nothing for a fetch that does not wait, and one check is
     enough for that.
     """
-    w = Writer(version >= 12)
+    w = FieldWriter(version >= 12)
     if version < 15:
         w.put("i", -1)
     w.put("iiib", max_wait_ms, min_bytes, max_bytes, isolation)
@@ -267,10 +267,10 @@ def fetch_body(
 
 
 def parse_fetch(body: bytes, version: int) -> FetchAnswer:
-    r = Reader(body, version >= 12)
+    r = FieldReader(body, version >= 12)
     r.get("i")
     error, session_id = r.get("hi") if version >= 7 else (0, 0)
-    found: dict[tuple[Any, int], Fetched] = {}
+    found: dict[tuple[Any, int], RawFetched] = {}
     for _ in range(r.count()):
         topic: Any = r.string() if version < 13 else r.take(16)
         for _ in range(r.count()):
@@ -287,7 +287,7 @@ def parse_fetch(body: bytes, version: int) -> FetchAnswer:
             records = r.blob()
             tags = r.tags()
             diverging = struct.unpack_from(">iq", tags[0]) if 0 in tags else None
-            found[topic, index] = Fetched(code, watermark, stable, start, aborted, records, diverging)
+            found[topic, index] = RawFetched(code, watermark, stable, start, aborted, records, diverging)
         r.tags()
     r.tags()
     _all_read(r, "Fetch")

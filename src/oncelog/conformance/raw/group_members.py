@@ -8,7 +8,7 @@ from typing import Any
 
 from oncelog.conformance.expect import eventually, holds, same
 from oncelog.conformance.raw.transactional_producer import LOADING, find_coordinator
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
@@ -40,7 +40,7 @@ def subscription(user_data: bytes) -> bytes:
 class Member:
     """A member of a classic group."""
 
-    def __init__(self, connection: Connection, group: str, *, instance: str | None = None) -> None:
+    def __init__(self, connection: RawConnection, group: str, *, instance: str | None = None) -> None:
         self.connection = connection
         self.group = group
         self.instance = instance
@@ -137,7 +137,7 @@ class Member:
         return commit(self.connection, self.group, offsets, version, **(who | changes))
 
 
-def stable_alone(connection: Connection, group: str, *, instance: str | None = None, version: int = 5) -> Member:
+def stable_alone(connection: RawConnection, group: str, *, instance: str | None = None, version: int = 5) -> Member:
     """A group with one member that has its assignment."""
     member = Member(connection, group, instance=instance)
     member.join(version)
@@ -146,7 +146,7 @@ def stable_alone(connection: Connection, group: str, *, instance: str | None = N
 
 
 def commit(
-    connection: Connection,
+    connection: RawConnection,
     group: str,
     offsets: dict[tuple[str, int], int],
     version: int = 8,
@@ -175,7 +175,7 @@ def commit(
 
 
 def fetch_offsets(
-    connection: Connection,
+    connection: RawConnection,
     group: str,
     partitions: list[tuple[str, int]] | None,
     *,
@@ -193,7 +193,7 @@ def fetch_offsets(
 
 
 def _fetch_offsets(
-    connection: Connection, group: str, partitions: list[tuple[str, int]] | None, version: int, stable: bool
+    connection: RawConnection, group: str, partitions: list[tuple[str, int]] | None, version: int, stable: bool
 ) -> tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]]:
     names: dict[str, list[int]] = {}
     for topic, index in partitions or []:
@@ -221,7 +221,7 @@ def _fetch_offsets(
     return answer.error_code if version >= 2 else 0, found
 
 
-def committed(connection: Connection, group: str, topic: str, partition: int = 0, *, stable: bool = False) -> int:
+def committed(connection: RawConnection, group: str, topic: str, partition: int = 0, *, stable: bool = False) -> int:
     """The committed offset, or the negated error code."""
     error, found = fetch_offsets(connection, group, [(topic, partition)], stable=stable)
     same(error, Error.NONE)
@@ -229,7 +229,7 @@ def committed(connection: Connection, group: str, topic: str, partition: int = 0
     return -code if code else offset
 
 
-def describe_group(connection: Connection, group: str, version: int | None = None) -> Any:
+def describe_group(connection: RawConnection, group: str, version: int | None = None) -> Any:
     version = connection.best(DescribeGroupsRequest.API_KEY, 5) if version is None else version
     return connection.ask(DescribeGroupsRequest(groups=[group]), version).groups[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 from oncelog.conformance.expect import among, eventually, same
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.bodies import Produced
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
@@ -37,7 +37,7 @@ PUT_OFF = {*LOADING, CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS}
 """Errors after which a client sends the same request again."""
 
 
-def find_coordinator(connection: Connection, key: str, kind: int) -> None:
+def find_coordinator(connection: RawConnection, key: str, kind: int) -> None:
     """Ask until the coordinator is available; the first request creates its topic."""
 
     def found() -> bool:
@@ -61,7 +61,7 @@ def find_coordinator(connection: Connection, key: str, kind: int) -> None:
 
 
 def init(
-    connection: Connection,
+    connection: RawConnection,
     transactional_id: str | None,
     *,
     version: int | None = None,
@@ -80,7 +80,7 @@ def init(
     return answer
 
 
-def new_pid(connection: Connection) -> int:
+def new_pid(connection: RawConnection) -> int:
     """A producer id for an idempotent producer."""
     answer = init(connection, None)
     same((answer.error_code, answer.producer_epoch), (Error.NONE, 0))
@@ -88,12 +88,12 @@ def new_pid(connection: Connection) -> int:
     return pid
 
 
-class Transactional:
+class RawTransactionalProducer:
     """One transactional producer; ``version_2`` uses transaction version 2 (KIP-890): Produce 12 and EndTxn 5."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: RawConnection,
         transactional_id: str,
         *,
         version_2: bool = False,
@@ -107,7 +107,7 @@ class Transactional:
         self.sequences: dict[tuple[str, int], int] = {}
         self._ended: EndTxnRequest | None = None
 
-    def init(self) -> Transactional:
+    def init(self) -> RawTransactionalProducer:
         """Repeat until it succeeds, including while an open transaction is being aborted.
 
         :raises NotOffered: transaction version 2 is wanted, and the cluster has not finalized it.
@@ -332,5 +332,5 @@ class Transactional:
         same(set(self.commit_offsets_once(group, offsets, version=version, **member)), {0})
 
 
-def states(producers: Sequence[Transactional]) -> list[str]:
+def states(producers: Sequence[RawTransactionalProducer]) -> list[str]:
     return [producer.describe().transaction_state for producer in producers]

@@ -14,14 +14,14 @@ from typing import Any
 
 from oncelog.client.core.releases import first_with, is_since, shown_by
 from oncelog.conformance.expect import CheckFailed, NotOffered, eventually, same
-from oncelog.conformance.raw.batches import Read
+from oncelog.conformance.raw.batches import RawRecord
 from oncelog.conformance.raw.bodies import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
     FetchAnswer,
-    Fetched,
-    Position,
     Produced,
+    RawFetched,
+    RawFetchPosition,
     fetch_body,
     parse_fetch,
     parse_produce,
@@ -130,7 +130,7 @@ def _not_offered(api_key: int, version: int) -> str:
 # --- connections
 
 
-class Connection:
+class RawConnection:
     """One socket; requests are answered in order.
 
     In a :class:`World` it refuses what the broker does not offer, and uses a separate connection for each coordinator.
@@ -153,15 +153,15 @@ class Connection:
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._correlation_id = 0
-        self._elsewhere: dict[str, Connection] = {}
-        self._sent_elsewhere: dict[int, tuple[Connection, int]] = {}
+        self._elsewhere: dict[str, RawConnection] = {}
+        self._sent_elsewhere: dict[int, tuple[RawConnection, int]] = {}
         self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._login = login if login is not None else world.login if world is not None else {}
         if self._login:
             self._log_in(self._login["sasl.username"], self._login["sasl.password"])
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> RawConnection:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -172,8 +172,8 @@ class Connection:
         for connection in self._elsewhere.values():
             connection.close()
 
-    def another(self, *, client_id: str | None = "conformance") -> Connection:
-        return Connection(
+    def another(self, *, client_id: str | None = "conformance") -> RawConnection:
+        return RawConnection(
             self.bootstrap_servers,
             client_id=client_id,
             timeout_s=self._timeout_s,
@@ -286,7 +286,7 @@ class Connection:
         self._sent_elsewhere[self._correlation_id] = (at, at.send_message(message, version))
         return self._correlation_id
 
-    def _coordinator_of(self, message: Message) -> Connection:
+    def _coordinator_of(self, message: Message) -> RawConnection:
         world = self.world
         coordinated = None if world is None or world.nodes == 1 else coordinated_by(message)
         if world is None or coordinated is None:
@@ -300,9 +300,9 @@ class Connection:
         if node_id == world.node_id or address == self.bootstrap_servers:
             return self
         if address not in self._elsewhere:
-            at_home = World(node_id, 1, world.offered, world.login, world.features)
-            self._elsewhere[address] = Connection(
-                address, client_id=self._client_id, timeout_s=self._timeout_s, world=at_home
+            on_this_node = World(node_id, 1, world.offered, world.login, world.features)
+            self._elsewhere[address] = RawConnection(
+                address, client_id=self._client_id, timeout_s=self._timeout_s, world=on_this_node
             )
         return self._elsewhere[address]
 
@@ -355,7 +355,7 @@ class Connection:
         return self.produce_all({(topic, partition): records}, version=version, **options)[topic, partition]
 
     def send_fetch(
-        self, positions: Mapping[tuple[Any, int], Position], *, version: int | None = None, **options: Any
+        self, positions: Mapping[tuple[Any, int], RawFetchPosition], *, version: int | None = None, **options: Any
     ) -> int:
         version = self.best(FETCH, 12) if version is None else version
         return self.send(FETCH, version, fetch_body(version, positions, **options), flexible=version >= 12)
@@ -365,7 +365,7 @@ class Connection:
         return parse_fetch(self.receive(correlation_id, flexible=version >= 12), version)
 
     def fetch_all(
-        self, positions: Mapping[tuple[Any, int], Position], *, version: int | None = None, **options: Any
+        self, positions: Mapping[tuple[Any, int], RawFetchPosition], *, version: int | None = None, **options: Any
     ) -> FetchAnswer:
         return self.receive_fetch(self.send_fetch(positions, version=version, **options), version)
 
@@ -378,8 +378,10 @@ class Connection:
         version: int | None = None,
         partition_max_bytes: int = 16 << 20,
         **options: Any,
-    ) -> Fetched:
-        answer = self.fetch_all({(topic, partition): Position(offset, partition_max_bytes)}, version=version, **options)
+    ) -> RawFetched:
+        answer = self.fetch_all(
+            {(topic, partition): RawFetchPosition(offset, partition_max_bytes)}, version=version, **options
+        )
         same(answer.error, Error.NONE)
         if (topic, partition) not in answer.partitions:
             raise CheckFailed(f"the answer to Fetch says nothing of partition {partition}")
@@ -392,8 +394,8 @@ class Connection:
             delivered.append(item.value)
         return delivered
 
-    def committed_records(self, topic: str, offset: int = 0, partition: int = 0) -> list[Read]:
-        delivered: list[Read] = []
+    def committed_records(self, topic: str, offset: int = 0, partition: int = 0) -> list[RawRecord]:
+        delivered: list[RawRecord] = []
         while True:
             answer = self.fetch(topic, offset, partition, isolation=READ_COMMITTED)
             same(answer.error, Error.NONE)
@@ -453,7 +455,7 @@ class Connection:
 
     def _is_readable(self, name: str, partition: int) -> bool:
         """Also true if the broker leaves out a partition without records, as some do."""
-        found = self.fetch_all({(name, partition): Position(0)}).partitions.get((name, partition))
+        found = self.fetch_all({(name, partition): RawFetchPosition(0)}).partitions.get((name, partition))
         return found is None or found.error not in TRANSIENT
 
     def list_offset(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.console.web import RefusedRequest, Visit
-from oncelog.redrive.letters import NAME, Fate, Plan, RedriveError, origin_error
+from oncelog.redrive.letters import NAME, LetterOutcome, Plan, RedriveError, origin_error
 from oncelog.redrive.redriving import Decided, Redrive, group_of, opened
 from oncelog.types import TopicPartition
 
@@ -79,9 +79,9 @@ async def carry_out(visit: Visit) -> Response:
         while await redrive.round() is not None:
             continue
         counts = redrive.counts
-    text = f"{counts[Fate.SENT]} dead letters were sent back"
-    text += f", {counts[Fate.PARKED]} parked" if counts[Fate.PARKED] else ""
-    text += f", {counts[Fate.PASSED]} passed over" if counts[Fate.PASSED] else ""
+    text = f"{counts[LetterOutcome.SENT]} dead letters were sent back"
+    text += f", {counts[LetterOutcome.PARKED]} parked" if counts[LetterOutcome.PARKED] else ""
+    text += f", {counts[LetterOutcome.PASSED]} passed over" if counts[LetterOutcome.PASSED] else ""
     text += f", {redrive.deleted} offsets deleted unread, before this redrive" if redrive.deleted else ""
     return visit.done(f"{text}.", "/topic", name=asked.topic)
 

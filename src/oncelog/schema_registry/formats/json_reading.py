@@ -67,21 +67,21 @@ class Problem(NamedTuple):
         return f"{{errorType:'{self.kind}', description:'at {self.path or '/'}: {self.text}'}}"
 
 
-class Node(NamedTuple):
+class JsonSchemaNode(NamedTuple):
     """A schema, and how references in it are resolved."""
 
     schema: Any
     resolver: Resolver[Any]
     specification: Specification[Any]
 
-    def inner(self, schema: Any) -> Node:
+    def inner(self, schema: Any) -> JsonSchemaNode:
         resource = self.specification.create_resource(schema)
-        return Node(schema, self.resolver.in_subresource(resource), self.specification)
+        return JsonSchemaNode(schema, self.resolver.in_subresource(resource), self.specification)
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.schema.get(name, default) if isinstance(self.schema, Mapping) else default
 
-    def at(self, name: str, default: Any = True) -> Node:
+    def at(self, name: str, default: Any = True) -> JsonSchemaNode:
         """The schema of a keyword."""
         return self.inner(self.get(name, default))
 
@@ -136,14 +136,14 @@ class Reading:
         """Schemas made of parts of others, so that a pair that comes again is known."""
         self._left = MAX_COMPARISONS
 
-    def problems(self, reader: Node, writer: Node) -> list[str]:
+    def problems(self, reader: JsonSchemaNode, writer: JsonSchemaNode) -> list[str]:
         """Why a document of ``writer`` may be none of ``reader``."""
         try:
             return [one.shown() for one in self._compare(reader, writer, "")]
         except TooMuch:
             return ["{errorType:'TOO_LARGE', description:'the schemas are too large to be compared'}"]
 
-    def _resolved(self, node: Node) -> Node:
+    def _resolved(self, node: JsonSchemaNode) -> JsonSchemaNode:
         """What a reference points to; beside other keywords it is one part of ``allOf``, from draft 2019-09 on."""
         for _ in range(MAX_REFERENCES):
             reference = node.reference
@@ -153,15 +153,15 @@ class Reading:
             if rest and any(year in node.specification.name for year in ("2019", "2020")):
                 return self._part(node, "$ref", {"allOf": [{"$ref": reference}, rest]})
             found = node.resolver.lookup(reference)
-            node = Node(found.contents, found.resolver, node.specification)
+            node = JsonSchemaNode(found.contents, found.resolver, node.specification)
         raise TooMuch
 
-    def _part(self, node: Node, what: str, schema: Any) -> Node:
+    def _part(self, node: JsonSchemaNode, what: str, schema: Any) -> JsonSchemaNode:
         """A schema made of a part of another one: the same object each time."""
         self._kept.append(node.schema)
         return node.inner(self._made.setdefault((id(node.schema), what), schema))
 
-    def _own(self, node: Node, *, writes: bool) -> Node:
+    def _own(self, node: JsonSchemaNode, *, writes: bool) -> JsonSchemaNode:
         """Its keywords that do not combine schemas.
 
         What is unevaluated depends on those that do: for a reader it is taken as all that its own keywords do not name,
@@ -170,7 +170,7 @@ class Reading:
         names = (*COMBINED, *_UNEVALUATED) if writes else COMBINED
         return self._part(node, "writes" if writes else "reads", node.without(names))
 
-    def _compare(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _compare(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         reader, writer = self._resolved(reader), self._resolved(writer)
         if reader.is_open or writer.schema is False:
             return []
@@ -195,7 +195,7 @@ class Reading:
             self._closed[key] = found
         return found
 
-    def _compared(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _compared(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         if reader.schema is False:
             return [Problem("SCHEMA_REMOVED", path, "nothing is allowed here any more")]
         if writer.values is not None:
@@ -205,7 +205,7 @@ class Reading:
             return self._from_combined(reader, writer, path, parts)
         return self._to_combined(reader, writer, path)
 
-    def _values(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _values(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         """Each value that the writer lists is tried."""
         kind = _VALIDATORS[reader.specification.name]
         validator = kind(reader.schema, _resolver=reader.resolver)
@@ -213,7 +213,9 @@ class Reading:
         text = ", ".join(json.dumps(one)[:80] for one in refused[:5])
         return [Problem("ENUM_ARRAY_NARROWED", path, f"no longer allowed: {text}")] if refused else []
 
-    def _from_combined(self, reader: Node, writer: Node, path: str, parts: list[str]) -> list[Problem]:
+    def _from_combined(
+        self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
+    ) -> list[Problem]:
         """The writer's documents are those of its own keywords and of each combination: one that fits is enough."""
         own = self._own(writer, writes=True)
         alike = self._same_combination(reader, writer, path, parts)
@@ -236,7 +238,9 @@ class Reading:
                 found = found or refused
         return found or []
 
-    def _same_combination(self, reader: Node, writer: Node, path: str, parts: list[str]) -> list[Problem] | None:
+    def _same_combination(
+        self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, parts: list[str]
+    ) -> list[Problem] | None:
         """Where both combine: the reader's own keywords against the writer's, each of its branches against one."""
         theirs = [name for name in COMBINED if reader.get(name)]
         if not theirs:
@@ -252,7 +256,9 @@ class Reading:
                 found = found + self._one_of(branches, writer, path, name, parts)
         return found
 
-    def _one_of(self, branches: list[Node], writer: Node, path: str, name: str, parts: list[str]) -> list[Problem]:
+    def _one_of(
+        self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str, parts: list[str]
+    ) -> list[Problem]:
         """Each branch of the writer, or all of it, has a branch of the reader that takes it."""
         if any(not self._compare(branch, writer, path) for branch in branches):
             return []
@@ -268,7 +274,7 @@ class Reading:
             return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
         return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", f"no branch of {name} takes all")]
 
-    def _to_combined(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _to_combined(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         """The reader combines, the writer does not: its own keywords, all of ``allOf``, one of the others."""
         found: list[Problem] = []
         for name in (name for name in COMBINED if reader.get(name)):
@@ -280,7 +286,7 @@ class Reading:
                 found += self._by_types(branches, writer, path, name)
         return found + self._keywords(reader, writer, path)
 
-    def _by_types(self, branches: list[Node], writer: Node, path: str, name: str) -> list[Problem]:
+    def _by_types(self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str) -> list[Problem]:
         """A writer of several types may have a branch for each."""
         types = sorted(writer.types)
         if writer.get("type") is not None and len(types) > 1:
@@ -291,7 +297,7 @@ class Reading:
 
     # --- keywords
 
-    def _keywords(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _keywords(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = list(_types(reader, writer, path))
         if reader.values is not None:
             found.append(Problem("ENUM_ARRAY_CHANGED", path, "the values are listed now, and were not"))
@@ -310,14 +316,14 @@ class Reading:
             found += self._arrays(reader, writer, path)
         return found
 
-    def _not(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _not(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         if "not" not in reader.schema:
             return []
         if "not" in writer.schema and not self._compare(writer.at("not"), reader.at("not"), f"{path}/not"):
             return []
         return [Problem("NOT_TYPE_EXTENDED", f"{path}/not", "more is excluded than before, or it cannot be told")]
 
-    def _objects(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _objects(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = _bounds(reader, writer, path, ("maxProperties",), ("minProperties",))
         ours, theirs = reader.get("properties", _OPEN), writer.get("properties", _OPEN)
         for name in sorted({*ours, *theirs}):
@@ -336,8 +342,13 @@ class Reading:
         return found
 
     def _property(
-        self, name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any], reader: Node, writer: Node
-    ) -> Iterator[tuple[str, Node, Node]]:
+        self,
+        name: str,
+        ours: Mapping[str, Any],
+        theirs: Mapping[str, Any],
+        reader: JsonSchemaNode,
+        writer: JsonSchemaNode,
+    ) -> Iterator[tuple[str, JsonSchemaNode, JsonSchemaNode]]:
         """What is compared for a property; where only one side has it, the other's patterns and rest stand for it."""
         if name in ours and name in theirs:
             yield "PROPERTY_CHANGED", reader.inner(ours[name]), writer.inner(theirs[name])
@@ -350,7 +361,7 @@ class Reading:
             for inner in (_rest(reader), *_patterns_of(reader).values()):
                 yield _REMOVED[inner.schema is False], inner, before
 
-    def _patterns(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _patterns(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         """One that only the reader has must take whatever the writer lets have such a name."""
         found: list[Problem] = []
         ours, theirs = _patterns_of(reader), _patterns_of(writer)
@@ -364,7 +375,7 @@ class Reading:
                 found += self._compare(rest, before_, f"{path}/patternProperties/{pattern}")
         return found
 
-    def _dependencies(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _dependencies(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found: list[Problem] = []
         for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
             theirs = writer.get(keyword, _OPEN)
@@ -380,7 +391,7 @@ class Reading:
                     found += self._compare(reader.inner(wanted), writer.inner(before), where)
         return found
 
-    def _arrays(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _arrays(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = _bounds(reader, writer, path, ("maxItems",), ("minItems",))
         if reader.get("uniqueItems") is True and writer.get("uniqueItems") is not True:
             found.append(Problem("UNIQUE_ITEMS_ADDED", f"{path}/uniqueItems", "items must differ now"))
@@ -403,7 +414,7 @@ class Reading:
             found += self._contains(reader, writer, path)
         return found
 
-    def _contains(self, reader: Node, writer: Node, path: str) -> list[Problem]:
+    def _contains(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         where = f"{path}/contains"
         if "contains" not in writer.schema:
             return [Problem("MIN_CONTAINS_ADDED", where, "it was not there before")]
@@ -415,14 +426,14 @@ class Reading:
         return found + _bounds(reader, writer, path, ("maxContains",), ())
 
 
-def _types(reader: Node, writer: Node, path: str) -> Iterator[Problem]:
+def _types(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> Iterator[Problem]:
     refused = sorted(writer.types - reader.types)
     if refused and not (refused == ["integer"] and "number" in reader.types):
         kind = "TYPE_NARROWED" if writer.types & reader.types else "TYPE_CHANGED"
         yield Problem(kind, path, f"no longer allowed: {', '.join(refused)}")
 
 
-def _not_compared(reader: Node, writer: Node, path: str) -> list[Problem]:
+def _not_compared(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
     found = []
     for name in _NOT_COMPARED:
         ours = reader.get(name)
@@ -432,7 +443,7 @@ def _not_compared(reader: Node, writer: Node, path: str) -> list[Problem]:
     return found
 
 
-def _numbers(reader: Node, writer: Node, path: str) -> list[Problem]:
+def _numbers(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
     found = []
     for name, exclusive, sign in (("maximum", "exclusiveMaximum", 1), ("minimum", "exclusiveMinimum", -1)):
         ours, theirs = _limit(reader, name, exclusive, sign), _limit(writer, name, exclusive, sign)
@@ -447,7 +458,7 @@ def _numbers(reader: Node, writer: Node, path: str) -> list[Problem]:
     return found
 
 
-def _limit(node: Node, name: str, exclusive: str, sign: int) -> tuple[float, int] | None:
+def _limit(node: JsonSchemaNode, name: str, exclusive: str, sign: int) -> tuple[float, int] | None:
     """The narrower of the two limits, such that a smaller tuple allows less; draft 4 says exclusive by true."""
     found = []
     inclusive, bound = node.get(name), node.get(exclusive)
@@ -464,7 +475,7 @@ def _divides(divisor: float, number: float) -> bool:
     return Fraction(str(number)) % Fraction(str(divisor)) == 0
 
 
-def _strings(reader: Node, writer: Node, path: str) -> list[Problem]:
+def _strings(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
     found = _bounds(reader, writer, path, ("maxLength",), ("minLength",))
     ours, theirs = reader.get("pattern"), writer.get("pattern")
     if ours is not None and ours != theirs:
@@ -473,7 +484,9 @@ def _strings(reader: Node, writer: Node, path: str) -> list[Problem]:
     return found
 
 
-def _bounds(reader: Node, writer: Node, path: str, upper: tuple[str, ...], lower: tuple[str, ...]) -> list[Problem]:
+def _bounds(
+    reader: JsonSchemaNode, writer: JsonSchemaNode, path: str, upper: tuple[str, ...], lower: tuple[str, ...]
+) -> list[Problem]:
     found = []
     less: Callable[[Any, Any], bool] = lambda ours, theirs: ours < theirs  # noqa: E731
     more: Callable[[Any, Any], bool] = lambda ours, theirs: ours > theirs  # noqa: E731
@@ -492,7 +505,7 @@ def _snake(name: str) -> str:
     return "".join(f"_{one}" if one.isupper() else one.upper() for one in name)
 
 
-def _required(reader: Node, writer: Node, path: str) -> list[Problem]:
+def _required(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
     theirs = writer.get("required")
     before = set(theirs) if isinstance(theirs, list) else set()
     ours = reader.get("required")
@@ -506,17 +519,17 @@ def _required(reader: Node, writer: Node, path: str) -> list[Problem]:
     return found
 
 
-def _patterns_of(node: Node) -> dict[str, Node]:
+def _patterns_of(node: JsonSchemaNode) -> dict[str, JsonSchemaNode]:
     return {pattern: node.inner(one) for pattern, one in node.get("patternProperties", _OPEN).items()}
 
 
-def _rest(node: Node) -> Node:
+def _rest(node: JsonSchemaNode) -> JsonSchemaNode:
     """The schema of properties that no other keyword names."""
     named = "additionalProperties" in node.schema or "unevaluatedProperties" not in node.schema
     return node.at("additionalProperties" if named else "unevaluatedProperties")
 
 
-def _items(node: Node) -> tuple[list[Node], Node]:
+def _items(node: JsonSchemaNode) -> tuple[list[JsonSchemaNode], JsonSchemaNode]:
     """The schemas of the first items, and of all others."""
     unevaluated = node.get("unevaluatedItems", True)
     first, rest = node.get("prefixItems"), node.get("items", unevaluated)

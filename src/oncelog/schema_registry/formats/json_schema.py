@@ -16,7 +16,7 @@ from referencing._core import Resolver
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
 
-from oncelog.schema_registry.formats.json_reading import Node, Reading
+from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
 
@@ -27,7 +27,7 @@ _NOT_A_SCHEMA = (SchemaError, ValueError, TypeError, AttributeError, KeyError, U
 class JsonSchema:
     """A parsed schema; made by :func:`parse`."""
 
-    def __init__(self, tree: Any, root: Node) -> None:
+    def __init__(self, tree: Any, root: JsonSchemaNode) -> None:
         self.text = _json(tree)
         self._tree = tree
         self.root = root
@@ -65,7 +65,7 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
             where.lookup(reference)
     except _NOT_A_SCHEMA as error:
         raise InvalidSchema(f"this is no JSON Schema: {_reason(error)}") from error
-    return JsonSchema(tree, Node(tree, resolver, specification))
+    return JsonSchema(tree, JsonSchemaNode(tree, resolver, specification))
 
 
 def _reason(error: BaseException) -> str:

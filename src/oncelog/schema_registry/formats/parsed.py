@@ -38,7 +38,7 @@ class Parsed(Protocol):
         """Why data of ``writer``, a schema of the same format, cannot always be read with this one; empty if it can."""
 
 
-class Format(Protocol):
+class SchemaFormat(Protocol):
     """A module of this package."""
 
     def parse(self, text: str, dependencies: Sequence[Dependency]) -> Parsed:

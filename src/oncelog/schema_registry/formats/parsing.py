@@ -13,7 +13,7 @@ from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schema_registry.state import AVRO, JSON, PROTOBUF
 
 if TYPE_CHECKING:
-    from oncelog.schema_registry.formats.parsed import Dependency, Format, Parsed
+    from oncelog.schema_registry.formats.parsed import Dependency, Parsed, SchemaFormat
 
 MODULES = {AVRO: "avro", JSON: "json_schema", PROTOBUF: "protobuf"}
 NEEDED = ("avro", "jsonschema", "grpc_tools", "google.protobuf")
@@ -45,7 +45,7 @@ class Parser:
         module = MODULES.get(schema_type)
         if module is None:
             raise InvalidSchema(f"there is no schema type {schema_type!r}; the types are {', '.join(MODULES)}")
-        format_: Format = import_module(f"oncelog.schema_registry.formats.{module}")
+        format_: SchemaFormat = import_module(f"oncelog.schema_registry.formats.{module}")
         parsed = format_.parse(text, dependencies)
         return self._remember(key, parsed)
 

@@ -43,7 +43,7 @@ Rows = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RankReport:
     """The result of one rank.
 
     :param refusal: why nothing may be committed, even by a retry; empty if there is no reason.
@@ -61,7 +61,7 @@ class Report:
         return json.dumps(asdict(self))
 
     @classmethod
-    def decode(cls, text: str) -> Report:
+    def decode(cls, text: str) -> RankReport:
         return cls(**json.loads(text))
 
 
@@ -116,7 +116,7 @@ class Encoder(SameInTasks):
 
 
 @dataclass(frozen=True, slots=True)
-class Writer(SameInTasks):
+class BarrierWriter(SameInTasks):
     """Writes :data:`ENCODED` rows in a barrier stage and yields one row of :data:`REPORT`; picklable.
 
     :param producer: the producer that the driver initialized, for one run of the stage.
@@ -134,7 +134,7 @@ class Writer(SameInTasks):
         report = self._written(_task().partitionId(), rows)
         yield pa.RecordBatch.from_arrays([pa.array([report.encode()], pa.string())], names=["report"])
 
-    def _written(self, rank: int, rows: Rows) -> Report:
+    def _written(self, rank: int, rows: Rows) -> RankReport:
         began = time.monotonic()
         sent = BatchCounter()
         refusal = ""
@@ -148,7 +148,7 @@ class Writer(SameInTasks):
             if not final(error):
                 raise
             refusal = str(error)
-        return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
+        return RankReport(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
 
     def _reached(self, step: BatchStep) -> None:
         self.observe(step, self.batch_id)

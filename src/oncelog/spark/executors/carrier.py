@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from oncelog.errors import InvariantError, OncelogError
-from oncelog.spark.executors.barrier import REPORT, Report, Writer
+from oncelog.spark.executors.barrier import REPORT, BarrierWriter, RankReport
 from oncelog.spark.executors.scheduling import TooFewSlots, enough_slots
 from oncelog.spark.executors.shuffle import Repeated, Shuffled
 from oncelog.spark.options import SinkOptions
@@ -57,7 +57,7 @@ class ExecutorsCarrier:
         Raises Repeated if Spark has recomputed anything.
         """
         self._attempts += 1
-        writer = Writer(
+        writer = BarrierWriter(
             self._batch_id,
             self._options,
             self._transactional_id,
@@ -68,7 +68,7 @@ class ExecutorsCarrier:
         try:
             plan = self._shuffled.encoded.mapInArrow(writer, REPORT, barrier=True)
             with enough_slots(self._shuffled.context, self._shuffled.writers):
-                reports = [Report.decode(row.report) for row in plan.collect()]
+                reports = [RankReport.decode(row.report) for row in plan.collect()]
         except (PySparkException, Py4JJavaError) as error:
             if self._attempts == ATTEMPTS or _STAGE_FAILED not in str(error):
                 raise
@@ -95,7 +95,7 @@ def _cause_of(error: Exception) -> str:
     return text.partition("Most recent failure reason:")[2].strip().partition("\n")[0] or "see Spark's log"
 
 
-def check_reports(reports: list[Report], writers: int) -> None:
+def check_reports(reports: list[RankReport], writers: int) -> None:
     """Raises SinkRefused for what a rank could not write, and InvariantError if one has not reported."""
     for report in sorted(reports, key=lambda report: report.rank):
         if report.refusal:

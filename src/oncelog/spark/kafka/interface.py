@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
-from oncelog.records.arrow import StoredBatch
+from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import BatchHeader, Buffer
 from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.types import IsolationLevel, ProducerIdAndEpoch, TopicPartition
@@ -63,14 +63,14 @@ class LogReplaced(Exception):
         self.kept = kept
 
 
-class Fetched(NamedTuple):
+class FetchedBatches(NamedTuple):
     """One answer for a partition: the batches a reader may see, and where to continue.
 
     ``next_offset`` lies after everything in the answer, including what was left out. ``log_start_offset`` is above
     the requested position if records before it were deleted: then there are no batches.
     """
 
-    batches: Sequence[StoredBatch]
+    batches: Sequence[BatchBytes]
     next_offset: int
     log_start_offset: int
 
@@ -78,7 +78,7 @@ class Fetched(NamedTuple):
 class PartitionFetcher(Protocol):
     """Reads one range forward from a position, one request at a time."""
 
-    def fetch(self, position: int) -> Fetched:
+    def fetch(self, position: int) -> FetchedBatches:
         """The batches from ``position`` on; waits for records for a while.
 
         Raises LogReplaced if the range is no longer the planned one, OncelogError if the broker refuses.
@@ -138,7 +138,7 @@ class ProducerTransaction(Protocol):
         ...
 
 
-class Cluster(Protocol):
+class KafkaAccess(Protocol):
     """Blocking; each call repeats retriable errors within the client's timeouts, and raises OncelogError for others."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
@@ -196,13 +196,13 @@ class Cluster(Protocol):
         ...
 
 
-def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[Fetched]:
+def prefetched(fetcher: PartitionFetcher, start: int, end: int) -> Iterator[FetchedBatches]:
     """Answers from ``start`` until ``end`` is passed; the next is requested while the caller processes one.
 
     Spark's Python sources have no prefetching of their own.
     """
 
-    def answers() -> Iterator[Fetched]:
+    def answers() -> Iterator[FetchedBatches]:
         position = start
         while position < end:
             fetched = fetcher.fetch(position)

@@ -1,6 +1,6 @@
 """A Kafka cluster for Spark's workers: metadata, offsets, raw fetches; blocking, on the clients' background loop.
 
-Implements :class:`oncelog.spark.kafka.interface.Cluster` on the client's access to a cluster
+Implements :class:`oncelog.spark.kafka.interface.KafkaAccess` on the client's access to a cluster
 (``client.aio.connection.cluster_access``). Nothing here keeps data: fetched bytes go to the caller undecoded, so that
 they become Arrow without an object for each record.
 """
@@ -30,9 +30,16 @@ from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionDa
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponseTopic
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.records.arrow import StoredBatch
+from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import BatchHeader, iter_headers
-from oncelog.spark.kafka.interface import ClusterFacts, Fetched, LogEnd, LogReplaced, OffsetRange, describe_remade
+from oncelog.spark.kafka.interface import (
+    ClusterFacts,
+    FetchedBatches,
+    LogEnd,
+    LogReplaced,
+    OffsetRange,
+    describe_remade,
+)
 from oncelog.spark.kafka.kafka_transaction import KafkaTransaction
 from oncelog.spark.kafka.rights import naming_the_right
 from oncelog.spark.options import ClusterOptions
@@ -327,10 +334,10 @@ class KafkaFetcher:
         self.replica: int | None = None
         self._replica_until_s = 0.0
 
-    def fetch(self, position: int) -> Fetched:
+    def fetch(self, position: int) -> FetchedBatches:
         """The batches from ``position`` on. Raises KafkaError if none came for ``kafkaConsumer.pollTimeoutMs``."""
 
-        async def attempt() -> Fetched:
+        async def attempt() -> FetchedBatches:
             return await self._fetch(position)
 
         what = f"reading {self._partition} at offset {position}"
@@ -341,7 +348,7 @@ class KafkaFetcher:
                 )
             )
 
-    async def _fetch(self, position: int) -> Fetched:
+    async def _fetch(self, position: int) -> FetchedBatches:
         topic, number = self._partition
         options = self._cluster.options
         wanted = FetchPartition(number, self._epoch, position, partition_max_bytes=options.fetch_bytes)
@@ -411,25 +418,25 @@ class KafkaFetcher:
         self.replica = None
         return next(iter(await self._aio.leaders([self._partition], may_come=True)))
 
-    def _visible(self, position: int, data: Any) -> Fetched:
+    def _visible(self, position: int, data: Any) -> FetchedBatches:
         records = data.records or b""
         headers = list(iter_headers(records))
         aborted = None
         if self._isolation is IsolationLevel.READ_COMMITTED:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
-        kept = [StoredBatch(records, at, header) for at, header in filter_batches(records, headers, aborted)]
+        kept = [BatchBytes(records, at, header) for at, header in filter_batches(records, headers, aborted)]
         if not headers:
             self.replica = None
             raise error_for(
                 Error.OFFSET_NOT_AVAILABLE,
                 f"{self._partition} has no record at offset {position} or after it, although it had one",
             )
-        return Fetched(kept, headers[-1][1].next_offset, data.log_start_offset)
+        return FetchedBatches(kept, headers[-1][1].next_offset, data.log_start_offset)
 
-    async def _behind_the_start(self, position: int) -> Fetched:
+    async def _behind_the_start(self, position: int) -> FetchedBatches:
         """Handle a position before the log's start, or past its end: records were deleted, or the log got shorter."""
         found = await list_offsets(self._aio, {self._partition: EARLIEST}, read_committed=False)
         first = found[self._partition].offset
         if first <= position:
             raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{self._partition} ends before offset {position}")
-        return Fetched((), position, first)
+        return FetchedBatches((), position, first)

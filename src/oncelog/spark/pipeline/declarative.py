@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.sink.described import bare_offsets, offsets_by_source
 from oncelog.spark.sink.full_refresh import checkpoints_of
+from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source
 
 
 def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earliest") -> str:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from oncelog.spark.options import BESIDE_PARTITIONS, OnFullRefresh, SinkOptions
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group
-from oncelog.spark.sink.described import bare_offsets, offsets_by_source
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.sink.marker import Found, Marker
+from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source
 
 _FLOW_CHECKPOINT = re.compile(r"(.*[/\\]_checkpoints[/\\].+)[/\\](\d+)[/\\]*")
 

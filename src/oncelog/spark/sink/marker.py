@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.described import bare_offsets, described, time_of
+from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 
 MIN_RETENTION_MS = 60_000
 """The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
@@ -41,7 +41,7 @@ class PlannedBatch:
     offsets: str
 
     def __str__(self) -> str:
-        return described(self.planned_at_ms, self.offsets, self.fingerprint)
+        return plan_description(self.planned_at_ms, self.offsets, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Marker:
             return None
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, {described(self.planned_at_ms, self.offsets, self.fingerprint)}"
+        return f"{self.rows} rows, {plan_description(self.planned_at_ms, self.offsets, self.fingerprint)}"
 
 
 @dataclass(frozen=True, slots=True)

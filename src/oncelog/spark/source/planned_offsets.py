@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.interface import LogEnd, OffsetRange
-from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, Position
+from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption
 from oncelog.types import TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
@@ -151,7 +151,7 @@ def describe_replaced(partitions: Iterable[TopicPartition], place: Place) -> lis
     ]
 
 
-def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def positions_to_ask(position: OffsetsOption, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
     """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no request.
 
     Raises ConfigError if the option does not name exactly the partitions that are read.
@@ -176,7 +176,7 @@ def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -
 
 
 def resolve_position(
-    position: Position, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
+    position: OffsetsOption, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
 ) -> dict[TopicPartition, int]:
     """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that recent)."""
     resolved = {partition: offset for partition, offset in position.offsets.items() if offset >= 0}
@@ -273,7 +273,7 @@ def describe_cut(place: Place, kept: Offsets) -> list[str]:
     ]
 
 
-def check_order(start: Offsets, end: Offsets, starting: Position, ending: Position) -> None:
+def check_order(start: Offsets, end: Offsets, starting: OffsetsOption, ending: OffsetsOption) -> None:
     """Raises ConfigError if a batch read would end before it begins, as Spark's own connector does."""
     for partition, offset in sorted(start.items()):
         if offset > end[partition]:

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from oncelog.errors import ConfigError
-from oncelog.records.arrow import StoredBatch, decode_to_arrow
+from oncelog.records.arrow import BatchBytes, decode_to_arrow
 from oncelog.spark.kafka.connections import cluster_for
-from oncelog.spark.kafka.interface import Cluster, LogEnd, LogReplaced, OffsetRange, prefetched
-from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position, SourceOptions
+from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, LogReplaced, OffsetRange, prefetched
+from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption, SourceOptions
 from oncelog.spark.source.planned_offsets import (
     DataLoss,
     Offsets,
@@ -36,7 +36,9 @@ _ROWS_OF_ARROW_BATCH = 32_768
 _BYTES_OF_ARROW_BATCH = 16 << 20
 
 
-def subscribed_partitions(cluster: Cluster, options: SourceOptions, *, may_miss: bool = False) -> list[TopicPartition]:
+def subscribed_partitions(
+    cluster: KafkaAccess, options: SourceOptions, *, may_miss: bool = False
+) -> list[TopicPartition]:
     """The partitions that the options name, sorted. Raises ConfigError for a topic or partition that does not exist.
 
     :param may_miss: leave out what does not exist instead.
@@ -73,9 +75,9 @@ def _all_of(counts: dict[str, int]) -> list[TopicPartition]:
 
 
 def offsets_at(
-    cluster: Cluster,
+    cluster: KafkaAccess,
     options: SourceOptions,
-    position: Position,
+    position: OffsetsOption,
     partitions: Sequence[TopicPartition],
     strategy: ByTimestampStrategy,
 ) -> dict[TopicPartition, int]:
@@ -101,7 +103,7 @@ def read_partition(options: SourceOptions, partition: InputPartition) -> Iterato
 
 def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The records of a range that the reader may see, as Arrow batches of Spark's columns. Runs in a task."""
-    gathered: list[StoredBatch] = []
+    gathered: list[BatchBytes] = []
     rows = size_bytes = 0
     for batch in _batches(options, item):
         gathered.append(batch)
@@ -114,7 +116,7 @@ def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordB
         yield _to_arrow(options, item, gathered)
 
 
-def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[StoredBatch]:
+def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[BatchBytes]:
     """The record batches of a range, as far as the log is the planned one."""
     fetcher = cluster_for(options).fetcher(item, options.isolation)
     position = item.start
@@ -142,7 +144,7 @@ def _report_loss(options: SourceOptions, item: OffsetRange, position: int, log_s
     logger.warning("%s; continuing without them, because failOnDataLoss is false", text)
 
 
-def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[StoredBatch]) -> pa.RecordBatch:
+def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[BatchBytes]) -> pa.RecordBatch:
     """Columns in the order of the schema; topic and partition are constant."""
     decoded = decode_to_arrow(batches, start_offset=item.start, end_offset=item.end, headers=options.include_headers)
     rows = decoded.num_rows
@@ -179,7 +181,7 @@ def arrow_schema(headers: bool) -> pa.Schema:
 
 
 def earliest_and_latest(
-    cluster: Cluster, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    cluster: KafkaAccess, partitions: Sequence[TopicPartition], isolation: IsolationLevel
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
     """Where each partition begins, and where it ends now as the isolation level sees it."""
     first = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), IsolationLevel.READ_UNCOMMITTED)

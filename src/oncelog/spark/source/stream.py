@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from oncelog.errors import KafkaError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.connections import cluster_for
-from oncelog.spark.kafka.interface import Cluster, LogEnd, OffsetRange, describe_remade
+from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, OffsetRange, describe_remade
 from oncelog.spark.options import SourceOptions
 from oncelog.spark.source.limits import (
     ReadAllAvailable,
@@ -66,7 +66,7 @@ class StreamReader(SameInTasks, DataSourceStreamReader, SupportsTriggerAvailable
     def __init__(
         self,
         options: SourceOptions,
-        connect: Callable[[SourceOptions], Cluster] = cluster_for,
+        connect: Callable[[SourceOptions], KafkaAccess] = cluster_for,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._options = options

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError
-from oncelog.spark.tables.options import Format, TableOptions
+from oncelog.spark.tables.options import TableFormat, TableOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,8 +58,8 @@ _PLAIN: tuple[type[DataType], ...] = (
     TimestampNTZType,
 )
 
-SQL_TYPES: dict[Format, dict[type[DataType], str]] = {
-    Format.POSTGRESQL: {
+SQL_TYPES: dict[TableFormat, dict[type[DataType], str]] = {
+    TableFormat.POSTGRESQL: {
         BooleanType: "boolean",
         ByteType: "smallint",
         ShortType: "smallint",
@@ -77,7 +77,7 @@ SQL_TYPES: dict[Format, dict[type[DataType], str]] = {
         MapType: "jsonb",
         StructType: "jsonb",
     },
-    Format.SQLITE: {
+    TableFormat.SQLITE: {
         BooleanType: "INTEGER",
         ByteType: "INTEGER",
         ShortType: "INTEGER",
@@ -99,10 +99,10 @@ SQL_TYPES: dict[Format, dict[type[DataType], str]] = {
 """The column's type by Spark's; a decimal's precision and scale are added."""
 
 
-def sql_type(kind: DataType, form: Format) -> str:
+def sql_type(kind: DataType, form: TableFormat) -> str:
     """The type of a column in a database."""
     name = next(text for of, text in SQL_TYPES[form].items() if isinstance(kind, of))
-    if isinstance(kind, DecimalType) and form is Format.POSTGRESQL:
+    if isinstance(kind, DecimalType) and form is TableFormat.POSTGRESQL:
         return f"{name}({kind.precision},{kind.scale})"
     return name
 
@@ -152,7 +152,7 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
             return
 
 
-def stored(kind: DataType, form: Format) -> DataType:
+def stored(kind: DataType, form: TableFormat) -> DataType:
     """The type to which a column is cast before it is written, with all that is inside it."""
     match kind:
         case ArrayType() | MapType() | StructType() if form in SQL_TYPES:
@@ -163,7 +163,7 @@ def stored(kind: DataType, form: Format) -> DataType:
             return MapType(stored(kind.keyType, form), stored(kind.valueType, form), kind.valueContainsNull)
         case StructType():
             return StructType([StructField(f.name, stored(f.dataType, form), f.nullable) for f in kind.fields])
-        case ByteType() | ShortType() if form is Format.ICEBERG:
+        case ByteType() | ShortType() if form is TableFormat.ICEBERG:
             return IntegerType()
         case StringType():  # CHAR, VARCHAR and collations only matter to readers
             return StringType()
@@ -171,7 +171,7 @@ def stored(kind: DataType, form: Format) -> DataType:
             return kind
 
 
-def stored_schema(schema: StructType, form: Format) -> StructType:
+def stored_schema(schema: StructType, form: TableFormat) -> StructType:
     """The columns as tasks write them; all may be null, since a query may not preserve NOT NULL."""
     return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
 

@@ -14,7 +14,7 @@ from oncelog.errors import InvariantError
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Carried, Observer, Reached, Surroundings, WriteEngine
 from oncelog.spark.sink.marker import BatchPlan, Marker, Memory
 from oncelog.spark.tables.options import Mode
-from oncelog.spark.tables.store import Commit, Conflict, Part, Sighting, TableStore
+from oncelog.spark.tables.store import Commit, Conflict, Sighting, TableStore, WrittenPart
 
 ATTEMPTS = 10
 """How often a batch is committed if others change the table at the same time, or connections die."""
@@ -36,7 +36,7 @@ class TableBatch:
     mode: Mode
     plan: Callable[[Sighting], BatchPlan]
     prepare: Callable[[], str]
-    rows: Callable[[], Sequence[Part]]
+    rows: Callable[[], Sequence[WrittenPart]]
     remember: Callable[[Memory], None]
 
 
@@ -47,7 +47,7 @@ class Parts:
 
     def __init__(self, batch: TableBatch) -> None:
         self._batch = batch
-        self.written: Sequence[Part] | None = None
+        self.written: Sequence[WrittenPart] | None = None
 
     @property
     def exact(self) -> bool:
@@ -80,7 +80,7 @@ class TableTransaction:
         self._group = group
         self._prepare = prepare
         self.seen = seen
-        self.parts: Sequence[Part] = ()
+        self.parts: Sequence[WrittenPart] = ()
         self.mode = Mode.APPEND
         self._marker: Marker | None = None
 
@@ -114,7 +114,7 @@ def write_batch(
     warn: Callable[[str], None],
     now_ms: Callable[[], int],
     pause: Callable[[int], None],
-) -> tuple[BatchOutcome, Sequence[Part]]:
+) -> tuple[BatchOutcome, Sequence[WrittenPart]]:
     """Put the batch into the table unless it is there; returns what was written. Raises SinkRefused if neither writing
     nor skipping is right, and Conflict if others were always faster.
 

@@ -21,7 +21,7 @@ from oncelog.spark.tables.columns import check_partitions, check_required, missi
 from oncelog.spark.tables.delta_demands import check_names, check_nulls, check_unconstrained, check_writable, required
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.sql_names import quoted
 from oncelog.spark.tables.store import (
@@ -29,10 +29,10 @@ from oncelog.spark.tables.store import (
     Commit,
     Conflict,
     Leftover,
-    Part,
     Sighting,
     TableRefused,
     TaskWriter,
+    WrittenPart,
     check_rights,
     inline_rows,
     unwritable,
@@ -71,7 +71,7 @@ class DeltaTableStore:
         return Sighting("", FOR_EVER_MS, None) if table is None else _sighting(table, group, plans)
 
     def prepare(self, schema: StructType) -> str:
-        self._schema = stored = stored_schema(schema, Format.DELTA)
+        self._schema = stored = stored_schema(schema, TableFormat.DELTA)
         table = self._load()
         check_rights(self._options, self.missing_rights())
         try:
@@ -95,7 +95,7 @@ class DeltaTableStore:
     def compare(self, schema: StructType) -> None:
         table = self._load()
         if table is not None:
-            self._missing(table, stored_schema(schema, Format.DELTA))
+            self._missing(table, stored_schema(schema, TableFormat.DELTA))
 
     def _missing(self, table: DeltaTable, schema: StructType) -> StructType:
         """The columns that the table lacks and that may be added. Raises ConfigError."""
@@ -145,7 +145,7 @@ class DeltaTableStore:
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:
             return InlineWriter()
-        return FilesWriter(self._options)
+        return DeltaFilesWriter(self._options)
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
@@ -187,7 +187,7 @@ class DeltaTableStore:
         columns = {quoted(name): f"source.{quoted(name)}" for name in schema.names}
         merger.when_matched_update(columns).when_not_matched_insert(columns).execute()
 
-    def _files(self, parts: Sequence[Part], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
+    def _files(self, parts: Sequence[WrittenPart], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
         """The files of tasks, and one for all that they left to the driver."""
         import pyarrow as pa
 
@@ -219,12 +219,12 @@ class DeltaTableStore:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesWriter:
+class DeltaFilesWriter:
     """In a task: writes files, and leaves a few rows to the driver."""
 
     options: TableOptions
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         many = yield from leave_few(batches)
         if many is None:
             return
@@ -238,7 +238,7 @@ class FilesWriter:
             files = writer.finish()
         except OSError as error:
             raise TableRefused(f"{self.options} cannot be written: {short(error)}") from error
-        yield Part(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
+        yield WrittenPart(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
 
 
 def add_files(
@@ -279,7 +279,7 @@ def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> Sighting:
     else:
         details = {}  # the batch before: nobody asks for more
     marker = Marker(
-        query_id=str(details.get("queryId", group.partition(f"-{Format.DELTA.value}:")[0])),
+        query_id=str(details.get("queryId", group.partition(f"-{TableFormat.DELTA.value}:")[0])),
         batch_id=number,
         rows=int(details.get("rows", 0)),
         fingerprint=known,

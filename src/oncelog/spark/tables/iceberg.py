@@ -21,17 +21,17 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.parquet import file_schema
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
     Conflict,
     Leftover,
-    Part,
     Sighting,
     TableRefused,
     TaskWriter,
+    WrittenPart,
     check_rights,
     inline_rows,
     unwritable,
@@ -102,7 +102,7 @@ class IcebergTable:
     def prepare(self, schema: StructType) -> str:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        stored = file_schema(to_arrow_schema(stored_schema(schema, Format.ICEBERG), timezone="UTC"), ())
+        stored = file_schema(to_arrow_schema(stored_schema(schema, TableFormat.ICEBERG), timezone="UTC"), ())
         check_rights(self._options, self.missing_rights())
         try:
             table = self._load() or self._create(stored)
@@ -120,7 +120,7 @@ class IcebergTable:
 
         table = self._load()
         if table is not None:
-            stored = stored_schema(schema, Format.ICEBERG)
+            stored = stored_schema(schema, TableFormat.ICEBERG)
             self._lacks_columns(table, file_schema(to_arrow_schema(stored, timezone="UTC"), ()))
             self._check_partitions(table)
 
@@ -199,7 +199,7 @@ class IcebergTable:
         if self._options.driver_writes or self._options.mode is Mode.UPSERT:
             return InlineWriter()
         metadata = table.metadata.model_copy(update={"snapshots": [], "snapshot_log": [], "metadata_log": []})
-        return FilesWriter(str(self._options), pickle.dumps((metadata, dict(table.io.properties))))
+        return IcebergFilesWriter(str(self._options), pickle.dumps((metadata, dict(table.io.properties))))
 
     def _prepared(self) -> Table:
         if self._table is None:
@@ -297,7 +297,7 @@ class TableShape(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FilesWriter:
+class IcebergFilesWriter:
     """In a task: writes files, and leaves a few rows to the driver.
 
     :param name: the table's, for messages.
@@ -307,7 +307,7 @@ class FilesWriter:
     name: str
     table: bytes
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         many = yield from leave_few(batches)
         if many is None:
             return
@@ -321,7 +321,7 @@ class FilesWriter:
             except OverflowError as error:
                 raise _beyond_years(self.name) from error
             size = sum(file.file_size_in_bytes for file in found)
-            yield Part(rows.num_rows, size, written=pickle.dumps(found))
+            yield WrittenPart(rows.num_rows, size, written=pickle.dumps(found))
 
 
 def _check_nulls(rows: pa.Table, metadata: TableMetadata, name: str) -> None:

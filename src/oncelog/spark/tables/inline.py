@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oncelog.spark.tables.store import Part
+from oncelog.spark.tables.store import WrittenPart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +18,7 @@ _PIECE_BYTES = 8 << 20
 class InlineWriter:
     """Leaves all rows to the driver."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         held: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
@@ -31,7 +31,7 @@ class InlineWriter:
             yield piece(held)
 
 
-def piece(batches: Sequence[pa.RecordBatch]) -> Part:
+def piece(batches: Sequence[pa.RecordBatch]) -> WrittenPart:
     """The batches as one part for the driver; compressed, as it is sent and kept."""
     import pyarrow as pa
 
@@ -40,10 +40,10 @@ def piece(batches: Sequence[pa.RecordBatch]) -> Part:
         for batch in batches:
             stream.write_batch(batch)
     data = sink.getvalue().to_pybytes()
-    return Part(sum(batch.num_rows for batch in batches), len(data), inline=data)
+    return WrittenPart(sum(batch.num_rows for batch in batches), len(data), inline=data)
 
 
-def leave_few(batches: Iterator[pa.RecordBatch]) -> Generator[Part, None, Iterator[pa.RecordBatch] | None]:
+def leave_few(batches: Iterator[pa.RecordBatch]) -> Generator[WrittenPart, None, Iterator[pa.RecordBatch] | None]:
     """Yield rows of at most :data:`INLINE_BYTES` as one part for the driver; returns all batches if they are more."""
     held: list[pa.RecordBatch] = []
     size = 0

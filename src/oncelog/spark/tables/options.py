@@ -35,7 +35,7 @@ TARGET_FILE_BYTES = 128 << 20
 MAX_BATCH_BYTES = 256 << 20
 
 
-class Format(Enum):
+class TableFormat(Enum):
     """What kind of table it is."""
 
     DELTA = "delta"
@@ -69,7 +69,7 @@ class TableOptions:
     :param max_batch_bytes: limits the rows of a batch that go through the driver's memory, as Arrow.
     """
 
-    format: Format
+    format: TableFormat
     table: str
     url: str = ""
     catalog: Mapping[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def parse_table_options(options: Mapping[str, str]) -> TableOptions:
         else:
             raise ConfigError(f"Unknown option {name!r} of a table{nearest(name, list(TABLE_OPTIONS))}")
     found = TableOptions(
-        format=_word(given, "format", Format),
+        format=_word(given, "format", TableFormat),
         table=given.get("table", ""),
         url=given.get("url", ""),
         catalog=catalog,
@@ -137,21 +137,24 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
     kind = options.format
     if not options.table:
         raise ConfigError(f"A {kind.value} sink needs the option table")
-    takes_url, in_files = kind in (Format.POSTGRESQL, Format.SQLITE), kind in (Format.DELTA, Format.ICEBERG)
+    takes_url, in_files = (
+        kind in (TableFormat.POSTGRESQL, TableFormat.SQLITE),
+        kind in (TableFormat.DELTA, TableFormat.ICEBERG),
+    )
     if takes_url and not options.url:
-        example = "postgresql://user@host/database" if kind is Format.POSTGRESQL else "a file's path"
+        example = "postgresql://user@host/database" if kind is TableFormat.POSTGRESQL else "a file's path"
         raise ConfigError(f"A {kind.value} sink needs the option url: {example}")
-    if kind is Format.SQLITE and options.url == ":memory:":
+    if kind is TableFormat.SQLITE and options.url == ":memory:":
         raise ConfigError("Option url of a sqlite sink is :memory:, which is gone when a batch has ended: name a file")
-    if kind is Format.ICEBERG and not options.catalog:
+    if kind is TableFormat.ICEBERG and not options.catalog:
         raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
     idle = {
         "url": bool(options.url) and not takes_url,
-        "catalog.*": bool(options.catalog) and kind is not Format.ICEBERG,
-        "storage.*": bool(options.storage) and kind is not Format.DELTA,
+        "catalog.*": bool(options.catalog) and kind is not TableFormat.ICEBERG,
+        "storage.*": bool(options.storage) and kind is not TableFormat.DELTA,
         "partitionBy": bool(options.partition_by) and not in_files,
-        "targetFileBytes": "targetFileBytes" in given and kind is not Format.DELTA,
-        "writers": "writers" in given and kind is Format.SQLITE,
+        "targetFileBytes": "targetFileBytes" in given and kind is not TableFormat.DELTA,
+        "writers": "writers" in given and kind is TableFormat.SQLITE,
     }
     for name in (name for name, given_for_nothing in idle.items() if given_for_nothing):
         raise ConfigError(f"Option {name} has no meaning for a {kind.value} sink: leave it out")

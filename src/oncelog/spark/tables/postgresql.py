@@ -18,7 +18,7 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.postgresql_copy import ATTEMPT, ENCODING, CopyWriter, copy_rows
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import (
@@ -334,7 +334,7 @@ def _columns(connection: psycopg.Connection, oid: int) -> list[tuple[str, str]]:
 
 
 def _wanted(schema: StructType) -> list[tuple[str, str]]:
-    return [(field.name, sql_type(field.dataType, Format.POSTGRESQL)) for field in schema.fields]
+    return [(field.name, sql_type(field.dataType, TableFormat.POSTGRESQL)) for field in schema.fields]
 
 
 def _in_values(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.spark.tables.inline import leave_few
 from oncelog.spark.tables.sql_names import quoted
-from oncelog.spark.tables.store import Part
+from oncelog.spark.tables.store import WrittenPart
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,7 +31,7 @@ class CopyWriter:
     table: str
     columns: tuple[str, ...]
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Part]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         import psycopg
 
         many = yield from leave_few(batches)
@@ -47,7 +47,7 @@ class CopyWriter:
                 copy.write(data)
                 rows += batch.num_rows
                 size += len(data)
-        yield Part(rows, size, written=pickle.dumps(attempt))
+        yield WrittenPart(rows, size, written=pickle.dumps(attempt))
 
 
 def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:

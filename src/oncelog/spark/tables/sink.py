@@ -23,8 +23,8 @@ from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import check_columns, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
-from oncelog.spark.tables.options import Format, TableOptions, parse_table_options
-from oncelog.spark.tables.store import KeptTable, Part, Sighting, TableStore
+from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
+from oncelog.spark.tables.store import KeptTable, Sighting, TableStore, WrittenPart
 from oncelog.spark.tables.tasks import write_parts
 
 if TYPE_CHECKING:
@@ -92,19 +92,19 @@ def _pause(attempt: int) -> None:
 def open_store(options: TableOptions) -> KeptTable:
     """The table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
     match options.format:
-        case Format.SQLITE:
+        case TableFormat.SQLITE:
             from oncelog.spark.tables.sqlite import SqliteTable
 
             return SqliteTable(options)
-        case Format.POSTGRESQL:
+        case TableFormat.POSTGRESQL:
             from oncelog.spark.tables.postgresql import PostgresTable
 
             return PostgresTable(options)
-        case Format.DELTA:
+        case TableFormat.DELTA:
             from oncelog.spark.tables.delta import DeltaTableStore
 
             return DeltaTableStore(options)
-        case Format.ICEBERG:
+        case TableFormat.ICEBERG:
             from oncelog.spark.tables.iceberg import IcebergTable
 
             return IcebergTable(options)
@@ -140,7 +140,7 @@ def write_table_batch(
         found = plan_of(checkpoint, batch_id, group, facts, options.on_missing, tuple(siblings - {group}))
         return replace(found, table=options.destination)
 
-    def parts() -> Sequence[Part]:
+    def parts() -> Sequence[WrittenPart]:
         return write_parts(prepared(rows, options), store.task_writer(), options.max_batch_bytes)
 
     numbers = (batch_id, batch_id - 1)

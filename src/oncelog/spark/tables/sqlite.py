@@ -14,7 +14,7 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
-from oncelog.spark.tables.options import Format, Mode, TableOptions
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -189,7 +189,7 @@ class SqliteTable:
 
 
 def _wanted(schema: StructType) -> list[tuple[str, str]]:
-    return [(field.name, sql_type(field.dataType, Format.SQLITE)) for field in schema.fields]
+    return [(field.name, sql_type(field.dataType, TableFormat.SQLITE)) for field in schema.fields]
 
 
 def _exists(connection: sqlite3.Connection, name: str) -> bool:

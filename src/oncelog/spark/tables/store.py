@@ -48,7 +48,7 @@ class Sighting(NamedTuple):
     marker: Marker | None
 
 
-class Part(NamedTuple):
+class WrittenPart(NamedTuple):
     """What a task has made of its rows.
 
     :param rows: how many.
@@ -63,7 +63,7 @@ class Part(NamedTuple):
     written: bytes | None = None
 
 
-TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[Part]]
+TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[WrittenPart]]
 """Runs in tasks, so it can be pickled; the same rows may go through it several times, in different processes."""
 
 
@@ -77,7 +77,7 @@ class Commit(NamedTuple):
     marker: Marker
     seen: Sighting
     mode: Mode
-    parts: Sequence[Part]
+    parts: Sequence[WrittenPart]
 
 
 class Leftover(NamedTuple):
@@ -156,7 +156,7 @@ def may_write(path: Path) -> bool:
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
-def inline_rows(parts: Iterable[Part]) -> list[pa.RecordBatch]:
+def inline_rows(parts: Iterable[WrittenPart]) -> list[pa.RecordBatch]:
     """The rows that tasks left to the driver."""
     import pyarrow as pa
 

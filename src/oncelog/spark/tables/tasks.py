@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.sink.engine import SinkRefused
-from oncelog.spark.tables.store import Part, TaskWriter
+from oncelog.spark.tables.store import TaskWriter, WrittenPart
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Reporter:
+class PartReporter:
     """The function of ``mapInArrow``: one row for each part."""
 
     writer: TaskWriter
@@ -39,15 +39,15 @@ class Reporter:
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
 
 
-def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[Part]:
+def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
     """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver."""
     context = rows.sparkSession.sparkContext
     for _ in range(ATTEMPTS):
-        parts: list[Part] = []
+        parts: list[WrittenPart] = []
         inline = 0
         with tagged(context) as tag:
-            for row in rows.mapInArrow(Reporter(writer), REPORT).toLocalIterator(prefetchPartitions=True):
-                part = Part(*pickle.loads(row.part))
+            for row in rows.mapInArrow(PartReporter(writer), REPORT).toLocalIterator(prefetchPartitions=True):
+                part = WrittenPart(*pickle.loads(row.part))
                 inline += len(part.inline or b"")
                 if inline > max_inline_bytes:
                     raise SinkRefused(

@@ -20,15 +20,15 @@ from oncelog.testing.history.events import (
     CommitAsked,
     Committed,
     Event,
+    GroupOffset,
     History,
     Opened,
-    Position,
     Read,
     Rebalanced,
     Sent,
     Started,
 )
-from oncelog.testing.history.looks import Look, Looks
+from oncelog.testing.history.looks import Looks, PartitionRead
 from oncelog.types import TopicPartition
 
 Found = Iterator[tuple[str, list[Event]]]
@@ -109,12 +109,12 @@ def _lost(looks: Looks, repeats: Collection[str]) -> Found:
             )
 
 
-def _has(look: Look, offset: int, record: bytes) -> bool:
+def _has(look: PartitionRead, offset: int, record: bytes) -> bool:
     found = look.at.get(offset)
     return found is not None and found.record == record
 
 
-def _at(look: Look, offset: int) -> list[Event]:
+def _at(look: PartitionRead, offset: int) -> list[Event]:
     found = look.at.get(offset)
     return [] if found is None else [found]
 
@@ -123,7 +123,7 @@ def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
     stored = {where: looks.stored(where) for where in {**looks.committed, **looks.uncommitted}}
     told = set()
     for held, only_committed in ((stored, False), (looks.committed, True)):
-        copies: dict[tuple[bytes, str], list[tuple[Read, Look]]] = defaultdict(list)
+        copies: dict[tuple[bytes, str], list[tuple[Read, PartitionRead]]] = defaultdict(list)
         for where, look in held.items():
             if look is None:
                 continue
@@ -249,9 +249,9 @@ def _readers_back(looks: Looks) -> Found:
 
 
 def _non_monotonic(looks: Looks, repeats: Collection[str]) -> Found:
-    latest: dict[tuple[str, TopicPartition], Position] = {}
+    latest: dict[tuple[str, TopicPartition], GroupOffset] = {}
     for event in looks.events:
-        if not isinstance(event, Position):
+        if not isinstance(event, GroupOffset):
             continue
         before = latest.get((event.group, event.where))
         if before is not None and event.offset < before.offset:

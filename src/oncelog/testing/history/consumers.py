@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
-from oncelog.testing.history.events import History, Opened, Position, Read, Rebalanced, Started
+from oncelog.testing.history.events import GroupOffset, History, Opened, Read, Rebalanced, Started
 from oncelog.testing.history.wrapping import Identity, Recorded, positions_in, then
 from oncelog.types import TopicPartition
 
@@ -159,7 +159,7 @@ class RecordedConsumer(Recorded):
         """
         asked = len(self._history)
 
-        def committed(positions: list[Position], result: Any) -> Any:
+        def committed(positions: list[GroupOffset], result: Any) -> Any:
             self._committed(positions, asked)
             return result
 
@@ -176,7 +176,7 @@ class RecordedConsumer(Recorded):
         reached = {name: self._client.position(name) for name in self._client.assignment()}
         return committed(positions_in(self._group, reached), self._client.commit(*given, **more))
 
-    async def _commit_reached(self, committed: Callable[[list[Position], Any], Any]) -> Any:
+    async def _commit_reached(self, committed: Callable[[list[GroupOffset], Any], Any]) -> Any:
         reached = {name: await self._client.position(name) for name in self._client.assignment()}
         return committed(positions_in(self._group, reached), await self._client.commit())
 

@@ -107,7 +107,7 @@ class Rebalanced(NamedTuple):
     partitions: tuple[TopicPartition, ...]
 
 
-class Position(NamedTuple):
+class GroupOffset(NamedTuple):
     """A group's committed offset, as a client committed or read it."""
 
     group: str
@@ -128,13 +128,13 @@ Event: TypeAlias = (
     | Read
     | ReadAll
     | Rebalanced
-    | Position
+    | GroupOffset
 )
 _KINDS = {
     kind.__name__: kind
     for kind in (
         Sent, Acknowledged, Began, CommitAsked, Committed, AbortAsked, Aborted, Opened, Started, Read, ReadAll,
-        Rebalanced, Position,
+        Rebalanced, GroupOffset,
     )
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ READ_UNCOMMITTED = "read_uncommitted"
 Place = tuple[TopicPartition, int]
 
 
-class Look:
+class PartitionRead:
     """What one complete reader found in one partition: every record by its offset."""
 
     def __init__(self, opened: list[Event], read_all: ReadAll, reads: list[Read]) -> None:
@@ -58,8 +58,8 @@ class Looks:
         self._complete: list[ReadAll] = []
         for event in self.events:
             self._take(event)
-        self.committed: dict[TopicPartition, Look] = {}
-        self.uncommitted: dict[TopicPartition, Look] = {}
+        self.committed: dict[TopicPartition, PartitionRead] = {}
+        self.uncommitted: dict[TopicPartition, PartitionRead] = {}
         self._look()
 
     def _take(self, event: Event) -> None:
@@ -108,7 +108,7 @@ class Looks:
         for read in self.reads if self._complete else ():
             by_place[read.reader, read.where].append(read)
         for read_all in self._complete:
-            look = Look(self.opened(read_all.reader), read_all, by_place[read_all.reader, read_all.where])
+            look = PartitionRead(self.opened(read_all.reader), read_all, by_place[read_all.reader, read_all.where])
             (self.committed if self.is_committed(read_all.reader) else self.uncommitted)[read_all.where] = look
 
     def opened(self, reader: str) -> list[Event]:
@@ -121,7 +121,7 @@ class Looks:
         found = self._opened.get(reader)
         return found is None or found.isolation != READ_UNCOMMITTED
 
-    def stored(self, where: TopicPartition) -> Look | None:
+    def stored(self, where: TopicPartition) -> PartitionRead | None:
         """What a partition holds: all records if a reader read uncommitted ones too, else the committed ones."""
         return self.uncommitted.get(where) or self.committed.get(where)
 
@@ -152,7 +152,7 @@ class Looks:
         others = self.sends(sent.record, sent.where.topic)
         return id(sent) in self._answers or sum(id(one) not in self._answers for one in others) == 1
 
-    def read_of(self, sent: Sent, look: Look) -> Read | None:
+    def read_of(self, sent: Sent, look: PartitionRead) -> Read | None:
         """The record in a partition, if it is there; asked about what :meth:`is_certain`."""
         answer = self.answer_to(sent)
         if answer is not None:

@@ -10,7 +10,7 @@ from oncelog.testing.history.events import (
     Acknowledged,
     CommitAsked,
     Committed,
-    Position,
+    GroupOffset,
     Sent,
 )
 from oncelog.testing.history.wrapping import Recorded, positions_in, then
@@ -21,7 +21,7 @@ class RecordedProducer(Recorded):
     """A producer whose records and transactions are recorded."""
 
     _transaction: int | None = None
-    _positions: tuple[Position, ...] = ()
+    _positions: tuple[GroupOffset, ...] = ()
     """What the transaction commits for a group."""
 
     def send(self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any) -> Any:

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from oncelog.testing.history.events import History, Position
+from oncelog.testing.history.events import GroupOffset, History
 from oncelog.types import TopicPartition
 
 Identity = Callable[[Any, Any], bytes]
@@ -50,21 +50,21 @@ class Recorded:
     async def __aexit__(self, *ended: Any) -> Any:
         return await self._client.__aexit__(*ended)
 
-    def _committed(self, positions: Iterable[Position], asked: int) -> None:
+    def _committed(self, positions: Iterable[GroupOffset], asked: int) -> None:
         """Record positions whose commit succeeded; ``asked``: how many events there were when it was asked for.
 
         Where others have committed a later one meanwhile, nobody knows which came first.
         """
-        meanwhile = [one for one in self._history.events[asked:] if isinstance(one, Position)]
+        meanwhile = [one for one in self._history.events[asked:] if isinstance(one, GroupOffset)]
         for one in positions:
             if not any(other[:2] == one[:2] and other.offset > one.offset for other in meanwhile):
                 self._history.add(one)
 
 
-def positions_in(group: str, given: Any) -> list[Position]:
+def positions_in(group: str, given: Any) -> list[GroupOffset]:
     """Positions by partition, as a mapping or as confluent-kafka's partitions with offsets."""
     pairs = given.items() if isinstance(given, Mapping) else ((one, one.offset) for one in given or ())
-    found = [Position(group, TopicPartition(name.topic, name.partition), _offset(at)) for name, at in pairs]
+    found = [GroupOffset(group, TopicPartition(name.topic, name.partition), _offset(at)) for name, at in pairs]
     return [one for one in found if one.offset >= 0]
 
 

@@ -21,13 +21,13 @@ from oncelog.server.process import descriptors
 from oncelog.server.process.workers import Worker
 from oncelog.server.server import Server
 from oncelog.testing.simulation.disk import FaultyDisk
-from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in
+from oncelog.testing.simulation.loop import ProcessLife, SimulatedLoop, run_in, task_in
 from oncelog.testing.simulation.simulation_errors import NotSimulated, SimulationError
 
 if TYPE_CHECKING:
     import random
 
-    from oncelog.testing.simulation.network import Network
+    from oncelog.testing.simulation.network import SimulatedNetwork
 
 T = TypeVar("T")
 
@@ -174,7 +174,7 @@ class SimulatedBroker:
     def __init__(
         self,
         loop: SimulatedLoop,
-        network: Network,
+        network: SimulatedNetwork,
         machine: SimulatedMachine,
         nodes: int,
         settings: Mapping[str, object],
@@ -186,7 +186,7 @@ class SimulatedBroker:
         self._settings = {name: _text(value) for name, value in {**QUICK, **settings}.items()}
         _refuse_tls(self._settings)
         self._listeners: tuple[Listener, ...] = parse_listeners(f"{HOST}:{FIRST_PORT}", self._settings, HOST)
-        self._process = Process("broker")
+        self._process = ProcessLife("broker")
         self._server: Server | None = None
         self.is_stopping = False
         self.lives = 0
@@ -210,7 +210,7 @@ class SimulatedBroker:
         return self._server
 
     @property
-    def process(self) -> Process:
+    def process(self) -> ProcessLife:
         return self._process
 
     @property
@@ -232,7 +232,7 @@ class SimulatedBroker:
         if self._server is not None or self.is_stopping:
             return
         self.lives += 1
-        self._process = Process("broker")
+        self._process = ProcessLife("broker")
         opening = open_server(self._listeners, None, self._settings, nodes=self.node_count, machine=self.machine)
         self._server, _ = run_in(self._process, _at_once, opening)
         self._note(f"the broker serves (life {self.lives})")

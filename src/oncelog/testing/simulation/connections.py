@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oncelog.testing.simulation.loop import Process, SimulatedLoop
+from oncelog.testing.simulation.loop import ProcessLife, SimulatedLoop
 from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class SimulatedTransport(asyncio.Transport):
     """One end of a connection."""
 
     def __init__(
-        self, connection: SimulatedConnection, protocol: Any, process: Process | None, peer: Where, own: Where
+        self, connection: SimulatedConnection, protocol: Any, process: ProcessLife | None, peer: Where, own: Where
     ) -> None:
         super().__init__()
         self._connection = connection

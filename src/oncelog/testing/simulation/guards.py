@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
-from oncelog.testing.simulation.network import Network
+from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated
 
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
@@ -44,7 +44,7 @@ def _wrong(what: str, instead: str) -> Callable[..., Any]:
 class _Replacements:
     """The replaced functions: simulated on the simulation's thread, real on all others."""
 
-    def __init__(self, loop: SimulatedLoop, network: Network, rng: random.Random) -> None:
+    def __init__(self, loop: SimulatedLoop, network: SimulatedNetwork, rng: random.Random) -> None:
         self._loop = loop
         self._network = network
         self._rng = rng
@@ -155,7 +155,7 @@ class _Replacements:
 
 
 @contextmanager
-def guarded(loop: SimulatedLoop, network: Network, rng: random.Random) -> Iterator[None]:
+def guarded(loop: SimulatedLoop, network: SimulatedNetwork, rng: random.Random) -> Iterator[None]:
     """Replace clock, randomness, threads, processes and sockets on this thread, inside the block."""
     replacements = _Replacements(loop, network, rng)
     with replacements.stack:

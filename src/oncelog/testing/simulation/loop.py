@@ -1,9 +1,9 @@
 """An asyncio event loop in virtual time: if nothing is ready, it jumps to the next timer instead of waiting.
 
 Sockets, servers and names are those of the simulated network. Work for an executor runs in this thread, in a later
-iteration. Anything else that would reach outside is refused. A callback belongs to the process (:class:`Process`) that
-was running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop where
-they are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
+iteration. Anything else that would reach outside is refused. A callback belongs to the process (:class:`ProcessLife`)
+that was running when it was scheduled. Callbacks of a killed process are never called again, so its coroutines stop
+where they are, as in a power failure: no ``finally`` runs, and no connection is closed properly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ START_NS = 1_000_000_000_000
 """Where monotonic clocks begin: not at 0, which would hide mistakes."""
 
 
-class Process:
+class ProcessLife:
     """Something that can be killed as a whole: one life of a simulated program or broker."""
 
     __slots__ = ("alive", "held", "name")
@@ -42,7 +42,7 @@ class Process:
         return f"Process({self.name})"
 
 
-RUNNING: contextvars.ContextVar[Process] = contextvars.ContextVar("oncelog simulated process")
+RUNNING: contextvars.ContextVar[ProcessLife] = contextvars.ContextVar("oncelog simulated process")
 
 
 class LoopNetwork(Protocol):
@@ -151,19 +151,19 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         return self.call_soon(callback, *args, context=context)
 
-    def freeze(self, process: Process) -> None:
+    def freeze(self, process: ProcessLife) -> None:
         """Stop a process for good: none of its callbacks is called again."""
         process.alive = False
         held, process.held = process.held or [], None
         for handle in [*self._taken_out(process), *held]:
             handle.cancel()
 
-    def pause(self, process: Process) -> None:
+    def pause(self, process: ProcessLife) -> None:
         """Pause a process, as a signal or swapping does; nobody is notified."""
         if process.alive and process.held is None:
             process.held = self._taken_out(process)
 
-    def resume(self, process: Process) -> None:
+    def resume(self, process: ProcessLife) -> None:
         """Resume a paused process; timers that were due meanwhile are due now."""
         held, process.held = process.held or [], None
         for handle in held:
@@ -173,7 +173,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             else:
                 self._ready.append(handle)  # type: ignore[attr-defined]
 
-    def _taken_out(self, process: Process) -> list[asyncio.Handle]:
+    def _taken_out(self, process: ProcessLife) -> list[asyncio.Handle]:
         """Remove and return all waiting callbacks of a process, in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
@@ -270,7 +270,7 @@ def _dead(loop: SimulatedLoop, when: float = 0.0) -> asyncio.TimerHandle:
     return handle
 
 
-def _is_of(handle: Any, process: Process) -> bool:
+def _is_of(handle: Any, process: ProcessLife) -> bool:
     return not handle._cancelled and handle._context is not None and handle._context.get(RUNNING) is process
 
 
@@ -278,16 +278,18 @@ def _nothing() -> None:
     """Never called."""
 
 
-def run_in(process: Process, work: Callable[..., Any], *args: Any) -> Any:
+def run_in(process: ProcessLife, work: Callable[..., Any], *args: Any) -> Any:
     """Call ``work`` as a part of that process."""
     context = contextvars.copy_context()
     context.run(RUNNING.set, process)
     return context.run(work, *args)
 
 
-def task_in(loop: SimulatedLoop, process: Process, work: Awaitable[Any], name: str | None = None) -> asyncio.Task[Any]:
+def task_in(
+    loop: SimulatedLoop, process: ProcessLife, work: Awaitable[Any], name: str | None = None
+) -> asyncio.Task[Any]:
     """Create a task that belongs to that process."""
     return run_in(process, lambda: loop.create_task(work, name=name))  # type: ignore[arg-type, no-any-return]
 
 
-__all__ = ["RUNNING", "START_NS", "Process", "SimulatedLoop", "run_in", "task_in"]
+__all__ = ["RUNNING", "START_NS", "ProcessLife", "SimulatedLoop", "run_in", "task_in"]

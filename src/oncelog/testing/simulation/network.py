@@ -22,7 +22,7 @@ from oncelog.testing.simulation.connections import (
     SimulatedTransport,
     Where,
 )
-from oncelog.testing.simulation.loop import RUNNING, START_NS, Process, SimulatedLoop
+from oncelog.testing.simulation.loop import RUNNING, START_NS, ProcessLife, SimulatedLoop
 
 if TYPE_CHECKING:
     import random
@@ -81,7 +81,7 @@ class Ambush:
 class _Listener:
     """The result of ``create_server``."""
 
-    def __init__(self, network: Network, factory: Any, address: Where, sock: SimulatedSocket | None) -> None:
+    def __init__(self, network: SimulatedNetwork, factory: Any, address: Where, sock: SimulatedSocket | None) -> None:
         self._network = network
         self.factory = factory
         self.address = address
@@ -99,7 +99,7 @@ class _Listener:
         """Return at once: closing takes no time."""
 
 
-class Network:
+class SimulatedNetwork:
     """All connections and listeners of a simulation.
 
     :param rng: decides on delays and chunks.
@@ -307,7 +307,7 @@ class Network:
         at_ns = self.loop.now_ns + self.delay_ns()
         self.loop.call_at(at_ns / 1e9, end.ends, reset, context=end.context)
 
-    def died(self, process: Process, *, silent: bool) -> None:
+    def died(self, process: ProcessLife, *, silent: bool) -> None:
         """End all connections and listeners of a dead process.
 
         :param silent: its machine died with it, so peers are not notified before it is back.
@@ -338,7 +338,7 @@ def _made(end: SimulatedTransport) -> None:
         end.protocol.connection_made(end)
 
 
-def _context_of(process: Process | None) -> Any:
+def _context_of(process: ProcessLife | None) -> Any:
     context = contextvars.copy_context()
     if process is not None:
         context.run(RUNNING.set, process)
@@ -351,4 +351,4 @@ def _in_context(context: Any, work: Callable[[], Any]) -> Any:
 
 _API_NAMES = {int(key): key.name.title().replace("_", "") for key in ApiKey}
 
-__all__ = ["Ambush", "Habits", "Network"]
+__all__ = ["Ambush", "Habits", "SimulatedNetwork"]

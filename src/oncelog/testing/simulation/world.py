@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oncelog.testing.simulation.broker import SimulatedBroker, SimulatedMachine
-from oncelog.testing.simulation.loop import RUNNING, START_NS, Process, SimulatedLoop, task_in
-from oncelog.testing.simulation.network import Habits, Network
+from oncelog.testing.simulation.loop import RUNNING, START_NS, ProcessLife, SimulatedLoop, task_in
+from oncelog.testing.simulation.network import Habits, SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import SimulationError
 from oncelog.testing.simulation.timeline import Timeline
 
@@ -28,7 +28,7 @@ class SimulatedProcess:
         self._simulation = simulation
         self._main = main
         self.name = name
-        self._process = Process(name)
+        self._process = ProcessLife(name)
         self._process.alive = False
         self.lives = 0
         self.killed = False
@@ -56,7 +56,7 @@ class SimulatedProcess:
     def _begin(self) -> None:
         self.lives += 1
         self.killed = False
-        self._process = Process(self.name)
+        self._process = ProcessLife(self.name)
         self._simulation.note(f"starts, life {self.lives}", self.name)
         self.task = task_in(self._simulation.loop, self._process, self._main(), self.name)
         self._simulation.keep(self.task)
@@ -118,7 +118,7 @@ class Simulation:
         self.seed = seed
         self.timeline = timeline or Timeline()
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
-        self.network = Network(self.loop, self.rng("network"), self.timeline, habits or Habits())
+        self.network = SimulatedNetwork(self.loop, self.rng("network"), self.timeline, habits or Habits())
         self.loop.network = self.network
         self.folder = folder
         """For files of programs, such as an SQLite database: it outlives them, and is deleted with the world."""
@@ -185,7 +185,7 @@ class Simulation:
 
 def context_of_main() -> contextvars.Context:
     context = contextvars.copy_context()
-    context.run(RUNNING.set, Process("main"))
+    context.run(RUNNING.set, ProcessLife("main"))
     return context
 
 

@@ -12,7 +12,7 @@ import pytest
 import oncelog
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -131,12 +131,12 @@ def test_consumer_group_assignment_interval(admin: Admin) -> None:
 
 @effect_of("max.connections")
 def test_max_connections() -> None:
-    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+    with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         (answer,) = first.ask(changing("max.connections", "2"), 1).responses
         assert answer.error_code == 0
-        with Connection(broker.bootstrap_servers) as second:
+        with RawConnection(broker.bootstrap_servers) as second:
             second.ask(ApiVersionsRequest(), 0)
-            with Connection(broker.bootstrap_servers) as third, pytest.raises((ConnectionClosed, OSError)):
+            with RawConnection(broker.bootstrap_servers) as third, pytest.raises((ConnectionClosed, OSError)):
                 third.ask(ApiVersionsRequest(), 0)
         (answer,) = first.ask(changing("max.connections", "10"), 1).responses
         eventually(lambda: served(broker.bootstrap_servers))
@@ -145,7 +145,7 @@ def test_max_connections() -> None:
 @effect_of("max.connections.per.ip")
 @effect_of("max.connections.per.ip.overrides")
 def test_max_connections_per_ip() -> None:
-    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+    with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connections.per.ip", "1"), 1)
         assert not served(broker.bootstrap_servers)
         first.ask(changing("max.connections.per.ip.overrides", "127.0.0.1:5"), 1)
@@ -154,7 +154,7 @@ def test_max_connections_per_ip() -> None:
 
 @effect_of("max.connection.creation.rate")
 def test_max_connection_creation_rate() -> None:
-    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+    with oncelog.Broker() as broker, RawConnection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connection.creation.rate", "1"), 1)
         begin = first.ask(ApiVersionsRequest(), 0)
         assert begin.error_code == 0
@@ -166,7 +166,7 @@ def test_max_connection_creation_rate() -> None:
 
 def served(address: str) -> bool:
     try:
-        with Connection(address) as connection:
+        with RawConnection(address) as connection:
             return bool(connection.ask(ApiVersionsRequest(), 0).api_keys)
     except (ConnectionClosed, OSError):
         return False

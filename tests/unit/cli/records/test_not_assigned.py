@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from oncelog.cli.records import consume
-from oncelog.cli.shared import patience
-from oncelog.cli.shared.patience import waits_reported
+from oncelog.cli.shared import wait_messages
+from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.types import TopicPartition
 
 HOST = ("host:9092",)
@@ -14,7 +14,7 @@ HOST = ("host:9092",)
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_S", 0)
+    monkeypatch.setattr(wait_messages, "PATIENCE_S", 0)
 
 
 def test_a_member_without_a_partition_is_told_once_why_that_may_be(

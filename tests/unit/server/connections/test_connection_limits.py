@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import oncelog
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.server.connections.connection_limits import LONGEST_WAIT_MS, ConnectionLimits
 from tests.unit.broker.administration.test_live_settings import changing
 
@@ -37,7 +37,7 @@ def test_whoever_opens_very_many_connections_shuts_nobody_out_for_long() -> None
 def test_a_rate_that_is_lifted_holds_nobody_up() -> None:
     with (
         oncelog.Broker(settings={"max.connection.creation.rate": "1"}) as broker,
-        Connection(broker.bootstrap_servers) as client,
+        RawConnection(broker.bootstrap_servers) as client,
     ):
         server = broker._server
         broker.on_loop(lambda _: come(server._limits, "127.0.0.1", 100, server.now_ms()))  # type: ignore[union-attr]

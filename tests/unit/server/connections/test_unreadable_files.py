@@ -13,8 +13,8 @@ import pytest
 
 import oncelog
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import Error
 from tests.security.certificates import Authority
 
@@ -51,11 +51,11 @@ def test_a_sector_that_is_refused_ends_one_connection_and_is_told_from_then_on(
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": authority.issue("files").store,
     }
-    wanted = {(topic, 0): Position(0, 1_000_000) for topic in ("bad", "good")}
+    wanted = {(topic, 0): RawFetchPosition(0, 1_000_000) for topic in ("bad", "good")}
     with oncelog.Broker(tmp_path / "data", settings=settings) as broker:
 
-        def connected() -> Connection:
-            connection = Connection(str(broker.addresses[listener]))
+        def connected() -> RawConnection:
+            connection = RawConnection(str(broker.addresses[listener]))
             if listener == "SSL":
                 context = ssl.create_default_context(cafile=str(authority.certificate))
                 connection._socket = context.wrap_socket(connection._socket, server_hostname="127.0.0.1")
@@ -77,9 +77,9 @@ def test_a_sector_that_is_refused_ends_one_connection_and_is_told_from_then_on(
                     bad, good = found["bad", 0], found["good", 0]
                     assert (bad.error, len(bad.records or b"")) == (Error.NONE, 2 * size)
                     assert (good.error, len(good.records or b"")) == (Error.NONE, 6 * size)
-                found = client.fetch_all(wanted | {("bad", 0): Position(2, 1_000_000)}).partitions
+                found = client.fetch_all(wanted | {("bad", 0): RawFetchPosition(2, 1_000_000)}).partitions
                 assert found["bad", 0].error == Error.KAFKA_STORAGE_ERROR
                 assert len(found["good", 0].records or b"") == 6 * size
-                found = client.fetch_all({("bad", 0): Position(3, 1_000_000)}).partitions
+                found = client.fetch_all({("bad", 0): RawFetchPosition(3, 1_000_000)}).partitions
                 assert (found["bad", 0].error, len(found["bad", 0].records or b"")) == (Error.NONE, 3 * size)
                 assert client.produce("bad", batch(b"goes on")).error == 0

@@ -15,8 +15,8 @@ import pytest
 import oncelog
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import Position
-from oncelog.conformance.raw.wire import Connection
+from oncelog.conformance.raw.bodies import RawFetchPosition
+from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -75,13 +75,13 @@ def broker(clocks: Clocks) -> Iterator[oncelog.Broker]:
 
 
 @pytest.fixture
-def client(broker: oncelog.Broker) -> Iterator[Connection]:
-    with Connection(broker.bootstrap_servers) as connection:
+def client(broker: oncelog.Broker) -> Iterator[RawConnection]:
+    with RawConnection(broker.bootstrap_servers) as connection:
         connection.create_topic("t")
         yield connection
 
 
-def ready(client: Connection, key: str, kind: int) -> None:
+def ready(client: RawConnection, key: str, kind: int) -> None:
     client.ask_until(FindCoordinatorRequest(key, kind), 2, lambda answer: answer.error_code == 0)
 
 
@@ -127,9 +127,9 @@ def test_who_is_held_up_between_a_look_at_both_clocks_has_seen_no_step(monkeypat
 # --- what begins in the moment after it was set
 
 
-def test_a_fetch_waits(broker: oncelog.Broker, client: Connection, clocks: Clocks, step_ms: int) -> None:
+def test_a_fetch_waits(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
     clocks.set_on(step_ms)
-    sent = client.send_fetch({("t", 0): Position(0)}, max_wait_ms=TIMEOUT_S * 1000)
+    sent = client.send_fetch({("t", 0): RawFetchPosition(0)}, max_wait_ms=TIMEOUT_S * 1000)
     eventually(lambda: broker.on_loop(lambda nodes: len(nodes.server.broker.fetches)))
     broker.pass_time(TIMEOUT_S / 2)
     assert broker.on_loop(lambda nodes: len(nodes.server.broker.fetches))
@@ -137,7 +137,7 @@ def test_a_fetch_waits(broker: oncelog.Broker, client: Connection, clocks: Clock
     assert client.receive_fetch(sent).partitions["t", 0].batches == []
 
 
-def test_a_transaction_is_open(broker: oncelog.Broker, client: Connection, clocks: Clocks, step_ms: int) -> None:
+def test_a_transaction_is_open(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
     def state() -> str:
         answer = client.ask(DescribeTransactionsRequest(["txn"]), 0)
         found: str = answer.transaction_states[0].transaction_state
@@ -160,7 +160,7 @@ def test_a_transaction_is_open(broker: oncelog.Broker, client: Connection, clock
     eventually(lambda: state() == "CompleteAbort")
 
 
-def test_a_member_is_in_its_group(broker: oncelog.Broker, client: Connection, clocks: Clocks, step_ms: int) -> None:
+def test_a_member_is_in_its_group(broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int) -> None:
     def members() -> int:
         return len(client.ask(DescribeGroupsRequest(["g"]), 4).groups[0].members)
 
@@ -180,7 +180,7 @@ def test_a_member_is_in_its_group(broker: oncelog.Broker, client: Connection, cl
 
 
 def test_who_has_used_up_its_quota_waits(
-    broker: oncelog.Broker, client: Connection, clocks: Clocks, step_ms: int
+    broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
 ) -> None:
     def waits(nodes: Any) -> int:
         wait: int = nodes.server.broker.throttle.use(
@@ -220,7 +220,7 @@ def test_the_next_sync_is_due(tmp_path: Path, clocks: Clocks, step_ms: int) -> N
     settings = {"oncelog.flush.policy": "interval", "log.flush.interval.ms": TIMEOUT_S * 1000}
     with (
         oncelog.Broker(tmp_path, settings=settings) as broker,
-        Connection(broker.bootstrap_servers) as client,
+        RawConnection(broker.bootstrap_servers) as client,
     ):
         client.create_topic("t")
         clocks.set_on(step_ms)

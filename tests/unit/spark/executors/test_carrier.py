@@ -9,7 +9,7 @@ import pytest
 
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
 from oncelog.spark.executors import carrier, scheduling
-from oncelog.spark.executors.barrier import Report
+from oncelog.spark.executors.barrier import RankReport
 from oncelog.spark.executors.carrier import check_reports, timeouts_ms
 from oncelog.spark.executors.scheduling import choose_writers
 from oncelog.spark.kafka.advice import with_advice
@@ -17,12 +17,12 @@ from oncelog.spark.kafka.interface import final
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.sink.engine import SinkRefused
 
-ONE = Report(0, rows=10)
+ONE = RankReport(0, rows=10)
 TWO = replace(ONE, rank=1, rows=5)
 
 
 def test_report_is_the_same_after_its_way_through_spark() -> None:
-    assert Report.decode(ONE.encode()) == ONE
+    assert RankReport.decode(ONE.encode()) == ONE
 
 
 def test_reports_of_all_ranks_may_be_committed_in_any_order() -> None:
@@ -30,7 +30,7 @@ def test_reports_of_all_ranks_may_be_committed_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("reports", [[ONE], [ONE, ONE], [ONE, replace(TWO, rank=2)], [ONE, TWO, replace(TWO, rank=2)]])
-def test_reports_that_are_not_one_of_each_rank_are_never_committed(reports: list[Report]) -> None:
+def test_reports_that_are_not_one_of_each_rank_are_never_committed(reports: list[RankReport]) -> None:
     with pytest.raises(InvariantError):
         check_reports(reports, 2)
 

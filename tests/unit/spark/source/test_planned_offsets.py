@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oncelog.errors import ConfigError
 from oncelog.records.batch import DELETE_HORIZON_BIT, BatchHeader
 from oncelog.spark.kafka.interface import OffsetRange
-from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position, parse_offsets_json
+from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption, parse_offsets_json
 from oncelog.spark.source.planned_offsets import (
     BatchMark,
     Place,
@@ -99,7 +99,7 @@ def test_cutting_loses_and_repeats_no_offset(
 
 
 def test_position_names_exactly_the_partitions_that_are_read() -> None:
-    position = Position(offsets={A0: 3}, option="startingOffsets")
+    position = OffsetsOption(offsets={A0: 3}, option="startingOffsets")
     with pytest.raises(ConfigError, match="startingOffsets does not name a-1"):
         positions_to_ask(position, [A0, A1])
     with pytest.raises(ConfigError, match="startingOffsets names a-0, not read here"):
@@ -107,14 +107,14 @@ def test_position_names_exactly_the_partitions_that_are_read() -> None:
 
 
 def test_exact_offsets_need_no_question() -> None:
-    position = Position(offsets={A0: 3, A1: EARLIEST, B0: LATEST}, option="startingOffsets")
+    position = OffsetsOption(offsets={A0: 3, A1: EARLIEST, B0: LATEST}, option="startingOffsets")
     assert positions_to_ask(position, [A0, A1, B0]) == {A1: EARLIEST, B0: LATEST}
     answers = {A1: 10, B0: 99}
     assert resolve_position(position, answers, {}, ByTimestampStrategy.ERROR) == {A0: 3, A1: 10, B0: 99}
 
 
 def test_timestamp_after_the_last_record_is_an_error_or_the_end() -> None:
-    position = Position(timestamp=5, option="startingTimestamp")
+    position = OffsetsOption(timestamp=5, option="startingTimestamp")
     assert positions_to_ask(position, [A0]) == {A0: 5}
     with pytest.raises(ConfigError, match="No record of a-0 has timestamp 5"):
         resolve_position(position, {A0: -1}, {A0: 9}, ByTimestampStrategy.ERROR)
@@ -133,7 +133,7 @@ def test_loss_is_a_vanished_partition_or_a_log_that_begins_later_or_ends_earlier
 
 def test_read_that_would_end_before_it_begins_is_refused_with_both_options() -> None:
     partition = TopicPartition("a", 0)
-    starting, ending = Position(option="startingOffsets"), Position(option="endingTimestamp")
+    starting, ending = OffsetsOption(option="startingOffsets"), OffsetsOption(option="endingTimestamp")
     check_order({partition: 3}, {partition: 3}, starting, ending)
     with pytest.raises(ConfigError, match=r"begin at offset 4 \(startingOffsets\) .* at 3 \(endingTimestamp\)"):
         check_order({partition: 4}, {partition: 3}, starting, ending)

@@ -21,7 +21,7 @@ from oncelog.errors import Error
 from oncelog.metadata.descriptions import (
     BrokerLayers,
     ConfigSource,
-    Entry,
+    DescribedConfig,
     broker_entries,
     client_metrics_entries,
     default_broker_entries,
@@ -125,7 +125,7 @@ def _describe(
 
 def _entries(
     ports: ConfigPorts, context: RequestContext, resource: DescribeConfigsResource
-) -> Iterable[Entry] | tuple[Error, str]:
+) -> Iterable[DescribedConfig] | tuple[Error, str]:
     """The settings of a resource, or an error if it has none."""
     name = resource.resource_name
     match resource.resource_type:
@@ -145,7 +145,7 @@ def _entries(
             if not name:
                 return Error.INVALID_REQUEST, "Broker id must not be empty"
             return _refusal_of_broker(ports, name, "") or [
-                Entry(logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, (), 0, "")
+                DescribedConfig(logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, (), 0, "")
                 for logger, level in loggers.levels().items()
             ]
         case ResourceType.CLIENT_METRICS:
@@ -171,7 +171,7 @@ def _refusal_of_broker(ports: ConfigPorts, name: str, alternative: str) -> tuple
     return Error.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}{alternative} but received {name}"
 
 
-def _shown(entry: Entry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def _shown(entry: DescribedConfig, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
     return DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,

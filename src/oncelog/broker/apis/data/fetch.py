@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.data.fetch_reading import Answer, may_read, partition_of, read_all, read_partition
+from oncelog.broker.apis.data.fetch_reading import PartitionAnswer, may_read, partition_of, read_all, read_partition
 from oncelog.broker.fetching.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -104,7 +104,7 @@ def _names_many(request: FetchRequest) -> bool:
     return named > PARTITIONS_IN_A_CHUNK
 
 
-def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
+def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> bool:
     """Whether the answers satisfy the fetch, or contain something to report at once."""
     size_bytes, at_once = 0, False
     for answer in answers:
@@ -123,7 +123,7 @@ class _Waiting:
         request: FetchRequest,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
-        answers: Iterable[Answer] = (),
+        answers: Iterable[PartitionAnswer] = (),
     ) -> None:
         """:param answers: the result of the first read of all partitions."""
         self._ports = ports
@@ -134,12 +134,12 @@ class _Waiting:
         self._keys: dict[TopicPartition, PartitionKey] = {}
         self.note(answers)
 
-    def note(self, answers: Iterable[Answer]) -> None:
+    def note(self, answers: Iterable[PartitionAnswer]) -> None:
         """Record the result of a read of all partitions."""
         self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
         self.total = sum(self._sizes.values())
 
-    def add(self, answer: Answer, topic_partition: TopicPartition) -> None:
+    def add(self, answer: PartitionAnswer, topic_partition: TopicPartition) -> None:
         """Record the result of a read of one more partition."""
         self._keys[topic_partition] = answer.key
         if answer.size_bytes:
@@ -244,7 +244,7 @@ class _WideFetch:
         if self._context.is_long:
             self._ports.long_requests.answered(self._context)
 
-    def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[Answer]) -> list[TopicPartition]:
+    def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[PartitionAnswer]) -> list[TopicPartition]:
         """Have the fetch watch these partitions; returns those that have changed since they were read."""
         late: list[TopicPartition] = []
         watched: list[TopicPartition] = []
@@ -260,8 +260,8 @@ class _WideFetch:
         self._ports.fetches.watch(fetch, watched)
         return late
 
-    def _read(self) -> Work[list[Answer]]:
-        answers: list[Answer] = []
+    def _read(self) -> Work[list[PartitionAnswer]]:
+        answers: list[PartitionAnswer] = []
         for answer in read_all(self._ports, self._context, self._request, self._positions, self._isolation):
             answers.append(answer)
             if len(answers) % PARTITIONS_IN_A_CHUNK == 0:
@@ -271,7 +271,7 @@ class _WideFetch:
     def _answer_now(self) -> Work[None]:
         yield from self._answer((yield from self._read()))
 
-    def _answer(self, answers: list[Answer]) -> Work[None]:
+    def _answer(self, answers: list[PartitionAnswer]) -> Work[None]:
         self._response.resolve((yield from _responding(self._ports, self._session, answers)))
 
 
@@ -325,12 +325,12 @@ def _key(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes, partition: 
     return (info.name if info else "", topic_id, partition)
 
 
-def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
+def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
     return finished(_responding(ports, session, answers))
 
 
-def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
+def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
     for part in in_parts(answers, PARTITIONS_IN_A_CHUNK):
@@ -349,7 +349,7 @@ def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[A
     return response
 
 
-def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
+def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) -> bool:
     """Whether the answer must contain this partition; records what the fetcher is sent. A full answer contains every
     partition."""
     position = session.partitions.get(answer.key)
@@ -374,7 +374,7 @@ def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
     return news
 
 
-def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[Answer]) -> None:
+def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[PartitionAnswer]) -> None:
     """Group adjacent partitions of one topic into one entry; the order is kept."""
     last = (topics[-1].topic, topics[-1].topic_id) if topics else None
     for answer in answers:

@@ -29,7 +29,7 @@ TOLD_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 """From version 16 on, the answer to these errors names the current leader (KIP-951)."""
 
 
-class Answer(NamedTuple):
+class PartitionAnswer(NamedTuple):
     """The answer for one partition, and whether it is a reason not to wait."""
 
     key: PartitionKey
@@ -68,7 +68,7 @@ def read_all(
     request: FetchRequest,
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
-) -> Iterator[Answer]:
+) -> Iterator[PartitionAnswer]:
     """The answer for every partition. Byte limits are used up in serving order; the first batch is returned even if it
     exceeds them."""
     left = min(request.max_bytes, ports.config.fetch_max_bytes)
@@ -90,7 +90,7 @@ def read_partition(
     isolation: IsolationLevel,
     left: int,
     at_least_one_batch: bool,
-) -> Answer:
+) -> PartitionAnswer:
     if not may_read(ports, context, request, key):
         return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
     partition = partition_of(ports, key)
@@ -133,7 +133,7 @@ def read_partition(
             return _error(key, Error.OFFSET_OUT_OF_RANGE)
         if epoch < position.last_fetched_epoch or end_offset < position.fetch_offset:
             data.diverging_epoch = EpochEndOffset(epoch, end_offset)
-            return Answer(key, data, 0, at_once=True)
+            return PartitionAnswer(key, data, 0, at_once=True)
     bound = partition.readable_to(isolation)
     if not log.log_start_offset <= position.fetch_offset <= log.log_end_offset:
         return _error(key, Error.OFFSET_OUT_OF_RANGE)
@@ -149,17 +149,17 @@ def read_partition(
                 data.aborted_transactions = [AbortedTransaction(*entry) for entry in aborted]
     except (StorageError, CorruptLogError) as failure:
         return _error(key, partition.unreadable(failure))
-    return Answer(key, data, read.size_bytes, at_once=False)
+    return PartitionAnswer(key, data, read.size_bytes, at_once=False)
 
 
-def _not_asked(key: PartitionKey, error: Error) -> Answer:
+def _not_asked(key: PartitionKey, error: Error) -> PartitionAnswer:
     """The answer for a partition that was not read; it does not end the wait of the others."""
     answer = _error(key, error)
     answer.data.aborted_transactions = []
     return answer._replace(at_once=False)
 
 
-def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> Answer:
+def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> PartitionAnswer:
     data = PartitionData(
         partition_index=key[2],
         error_code=error,
@@ -172,4 +172,4 @@ def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | N
     )
     if current_leader is not None:
         data.current_leader = current_leader
-    return Answer(key, data, 0, at_once=True)
+    return PartitionAnswer(key, data, 0, at_once=True)

@@ -100,7 +100,7 @@ async def read(
     )
 
 
-class Stored(NamedTuple):
+class FetchedRecords(NamedTuple):
     """What a fetch returned for one partition, unparsed; ``log_start_offset`` is -1 if the broker does not send it."""
 
     records: bytes | memoryview
@@ -119,7 +119,7 @@ async def fetch_stored(
     *,
     wait_ms: int = 0,
     channel: int = 0,
-) -> Stored:
+) -> FetchedRecords:
     """Batches of one partition as stored and compressed, starting with the one that holds ``offset``.
 
     :param wait_ms: how long the broker may wait for records, if there are none.
@@ -138,7 +138,7 @@ async def fetch_stored(
         topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
     )
 
-    async def ask(node: int) -> Stored:
+    async def ask(node: int) -> FetchedRecords:
         answer = await cluster.ask(node, FETCH, request, channel=channel)
         check(answer.error_code, f"{name} cannot be read")
         if not answer.responses:  # the sign of a quota: the broker delays the next request
@@ -146,7 +146,9 @@ async def fetch_stored(
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} cannot be read from offset {offset} on")
         aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
-        return Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset, item.log_start_offset)
+        return FetchedRecords(
+            item.records or b"", aborted, item.high_watermark, item.last_stable_offset, item.log_start_offset
+        )
 
     return await cluster.at_leader(f"reading {name}", name, ask)
 

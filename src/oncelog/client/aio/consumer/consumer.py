@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Generic, Self
 
 from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
+from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
 from oncelog.client.aio.consumer.handing_out import HandingOut
-from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.start_positions import Positions
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
@@ -86,7 +86,7 @@ class Consumer(Generic[K, V]):
         self._network, self._metadata = self._cluster.network, self._cluster.metadata
         self._subscription = Subscription(_RESETS[config.auto_offset_reset])
         self._polling, self._waits = Polling(weakly(self._poll)), Waits()
-        self._held = HeldRecords(self._subscription)
+        self._held = BufferedRecords(self._subscription)
         self._metrics = metrics = ConsumerMetrics(self._network.metrics)
         self._fetcher = Fetcher(
             config,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
-from oncelog.client.aio.consumer.held import HeldRecords
+from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core.config import ConsumerConfig
@@ -50,7 +50,7 @@ class GroupMembership:
         cluster: ClusterAccess,
         subscription: Subscription,
         fetcher: Fetcher,
-        held: HeldRecords,
+        held: BufferedRecords,
         waits: Waits,
         poll_soon: Callable[[], None],
         metrics: ConsumerMetrics,

@@ -173,11 +173,11 @@ def table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Tabl
     """
     import pyarrow as pa
 
-    from oncelog.records.arrow import StoredBatch, decode_to_arrow, schema
+    from oncelog.records.arrow import BatchBytes, decode_to_arrow, schema
 
     pieces = [
         decode_to_arrow(
-            [StoredBatch(data, position, header) for position, header in batches],
+            [BatchBytes(data, position, header) for position, header in batches],
             start_offset=first_offset,
             headers=headers,
             check_crc=check_crc,

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
-from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, list_offsets
 from oncelog.client.core import arguments
@@ -39,7 +39,7 @@ class Positions:
         config: ConsumerConfig,
         cluster: ClusterAccess,
         subscription: Subscription,
-        held: HeldRecords,
+        held: BufferedRecords,
         waits: Waits,
         group: Callable[[], GroupMembership | None],
         poll_soon: Callable[[], None],

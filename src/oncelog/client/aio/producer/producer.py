@@ -22,7 +22,7 @@ from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.producer.deliveries import Deliveries
 from oncelog.client.aio.producer.hand_batch import Batch, HandBatchOutcome, RecordHeaders
 from oncelog.client.aio.producer.intake import Intake, Partitioner
-from oncelog.client.aio.producer.sending_many import ManySender, Stored, checked_rows
+from oncelog.client.aio.producer.sending_many import ManySender, StoredRun, checked_rows
 from oncelog.client.aio.transactions.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
@@ -51,7 +51,7 @@ from oncelog.client.core.structs import (
 )
 from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
-from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
 
 if TYPE_CHECKING:
@@ -312,7 +312,7 @@ class Producer(Generic[SentK, SentV]):
         partition: int | None = None,
         timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
-    ) -> asyncio.Future[list[Stored]]:
+    ) -> asyncio.Future[list[StoredRun]]:
         """Queue many records given as columns; the future resolves to partition and offset of each run of them, or
         raises the error.
 
@@ -326,7 +326,7 @@ class Producer(Generic[SentK, SentV]):
 
     async def send_arrow(
         self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
-    ) -> asyncio.Future[list[Stored]]:
+    ) -> asyncio.Future[list[StoredRun]]:
         """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and optionally ``key``,
         ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
         from oncelog.client.aio.producer.sending_arrow import ArrowSender
@@ -439,7 +439,7 @@ class Producer(Generic[SentK, SentV]):
     def prepared(self) -> str | None:
         """The token of the transaction that waits for :meth:`complete`; None if none does."""
         transactions = self._transactions
-        if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not State.PREPARED:
+        if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not ClientTxnState.PREPARED:
             return None
         return token_of(transactions.prepared)
 
@@ -468,7 +468,10 @@ class Producer(Generic[SentK, SentV]):
     def transaction_open(self) -> bool:
         """Whether there is a transaction to abort."""
         transactions = self._transactions
-        return transactions is not None and transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
+        return transactions is not None and transactions.state in (
+            ClientTxnState.IN_TRANSACTION,
+            ClientTxnState.ABORTABLE_ERROR,
+        )
 
     def _transactional(self) -> TransactionManager:
         if self._transactions is None or not self._transactions.transactional:

@@ -21,7 +21,7 @@ try:
 except ImportError as missing:
     raise ConfigError(ARROW_MISSING) from missing
 
-from oncelog.client.aio.producer.sending_many import Stored
+from oncelog.client.aio.producer.sending_many import StoredRun
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.connection.metadata import TopicPicture
@@ -55,7 +55,7 @@ class ArrowSender:
 
     async def send(
         self, topic: str, table: pa.Table | pa.RecordBatch, partition: int | None, now_ms: Callable[[], int]
-    ) -> asyncio.Future[list[Stored]]:
+    ) -> asyncio.Future[list[StoredRun]]:
         """Queue the rows of a table; waits while ``buffer.memory`` is used up."""
         if not isinstance(table, pa.Table | pa.RecordBatch):
             raise TypeError(f"send_arrow takes a pyarrow.Table or RecordBatch, not {type(table).__name__}")

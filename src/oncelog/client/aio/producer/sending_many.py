@@ -22,7 +22,7 @@ from oncelog.client.core.structs import Bytes, RecordMetadata, TopicPartition
 from oncelog.records.batch import BatchBuilder, Headers
 
 
-class Stored(NamedTuple):
+class StoredRun(NamedTuple):
     """Where consecutive records of one call were stored: ``records`` of them from ``offset`` on (-1: unknown)."""
 
     topic: str
@@ -35,8 +35,8 @@ class ManyDeliveries:
     """The outcome of all batches of one call, as one future."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.future: asyncio.Future[list[Stored]] = loop.create_future()
-        self._stored: dict[tuple[int, ...], Stored] = {}
+        self.future: asyncio.Future[list[StoredRun]] = loop.create_future()
+        self._stored: dict[tuple[int, ...], StoredRun] = {}
         """By index in the call; the parts of a split batch have longer indexes that begin with its own."""
         self._batches = 0
         self._missing = 0
@@ -58,7 +58,7 @@ class ManyDeliveries:
         self._complete = True
         self._settle()
 
-    def stored(self, place: tuple[int, ...], stored: Stored) -> None:
+    def stored(self, place: tuple[int, ...], stored: StoredRun) -> None:
         self._stored[place] = stored
         self._missing -= 1
         self._settle()
@@ -94,7 +94,7 @@ class _BatchHandle(WholeBatch):
 
     def set_result(self, first: RecordMetadata | None) -> None:
         offset = -1 if first is None else first.offset
-        self._many.stored(self._place, Stored(*self._name, offset, self._count))
+        self._many.stored(self._place, StoredRun(*self._name, offset, self._count))
 
     def set_exception(self, error: BaseException) -> None:
         self._many.failed(error)
@@ -262,7 +262,7 @@ class ManySender:
         self._accumulator = accumulator
         self._now_ms = cluster.network.now_ms
 
-    async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[Stored]]:
+    async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[StoredRun]]:
         """Queue columns given as lists; waits while ``buffer.memory`` is used up."""
         intake, config = self._intake, self._config
         picture, many = await self.begin(topic, partition)
@@ -294,4 +294,4 @@ class ManySender:
         return picture, ManyDeliveries(self._intake.running())
 
 
-__all__ = ["ManyDeliveries", "ManySender", "Rows", "Stored", "checked_rows"]
+__all__ = ["ManyDeliveries", "ManySender", "Rows", "StoredRun", "checked_rows"]

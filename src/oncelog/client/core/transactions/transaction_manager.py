@@ -34,7 +34,14 @@ from oncelog.client.core.transactions.coordinator_requests import (
 from oncelog.client.core.transactions.transaction_contents import TransactionContents
 from oncelog.client.core.transactions.transaction_errors import fatal_error, repeats_itself, text_of
 from oncelog.client.core.transactions.transaction_requests import RequestOutcome, TxnRequests
-from oncelog.client.core.transactions.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
+from oncelog.client.core.transactions.transaction_states import (
+    HINTS,
+    MAY_FOLLOW,
+    RULINGS,
+    Call,
+    ClientTxnState,
+    Ruling,
+)
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
@@ -63,7 +70,7 @@ class TransactionManager:
         self._accumulator = accumulator
         self.transactional_id = transactional_id
         self._on_change = on_change
-        self.state = State.UNINITIALIZED
+        self.state = ClientTxnState.UNINITIALIZED
         self.may_send = not self.transactional
         """Whether :meth:`check_send` would pass: read for each record."""
         self.last_error: KafkaError | None = None
@@ -115,13 +122,13 @@ class TransactionManager:
         self._need_transactional()
         self._rule(Call.BEGIN)
         self.unheard = None
-        self._become(State.IN_TRANSACTION)
+        self._become(ClientTxnState.IN_TRANSACTION)
 
     def check_send(self) -> None:
         """Raise unless a record may be sent now."""
         if self.transactional:
             self._rule(Call.SEND)
-        elif self.state is State.FATAL_ERROR:
+        elif self.state is ClientTxnState.FATAL_ERROR:
             raise self._stored_error()
 
     def add_partition(self, partition: TopicPartition) -> None:
@@ -157,11 +164,11 @@ class TransactionManager:
 
     def commit(self) -> Result:
         """Make the transaction's records and offsets visible, all or none."""
-        return self._end(Call.COMMIT, State.COMMITTING)
+        return self._end(Call.COMMIT, ClientTxnState.COMMITTING)
 
     def abort(self) -> Result:
         """Abort the transaction; records that were not sent yet are dropped."""
-        return self._end(Call.ABORT, State.ABORTING)
+        return self._end(Call.ABORT, ClientTxnState.ABORTING)
 
     @property
     def ending(self) -> Result | None:
@@ -172,9 +179,9 @@ class TransactionManager:
         """Fail everything that waits; nothing is sent from now on."""
         self._to_fatal(error)
 
-    def _end(self, call: Call, target: State) -> Result:
+    def _end(self, call: Call, target: ClientTxnState) -> Result:
         self._need_transactional()
-        if self.unheard is not None and self.unheard[0] is call and self.state is not State.FATAL_ERROR:
+        if self.unheard is not None and self.unheard[0] is call and self.state is not ClientTxnState.FATAL_ERROR:
             return self.unheard[1]
         if self._rule(call) is Ruling.JOIN:
             raise InvariantError(f"{call.name} is under way without a caller")
@@ -231,11 +238,14 @@ class TransactionManager:
 
     def may_drain(self, batch: ProducerBatch) -> bool:
         """Whether the first batch of a partition's queue may be sent now; if so, assigns its sequence."""
-        if self.book.producer == NO_PRODUCER or self.state in (State.FATAL_ERROR, State.INITIALIZING):
+        if self.book.producer == NO_PRODUCER or self.state in (
+            ClientTxnState.FATAL_ERROR,
+            ClientTxnState.INITIALIZING,
+        ):
             return False
         partition = batch.partition
         if self.transactional:
-            if self.state is State.ABORTABLE_ERROR and not batch.has_sequence:
+            if self.state is ClientTxnState.ABORTABLE_ERROR and not batch.has_sequence:
                 return False
             if partition not in self._contents:
                 return False
@@ -261,7 +271,10 @@ class TransactionManager:
         transactional one must abort (KIP-360). In a transaction to be aborted, a batch behind a failed one is never
         accepted.
         """
-        if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
+        if self.transactional and self.state in (
+            ClientTxnState.ABORTABLE_ERROR,
+            ClientTxnState.ABORTING,
+        ):
             return ErrorAction.ABORTABLE
         if batch.partition not in self._restart and self.book.was_early(batch, error, log_start_offset):
             return ErrorAction.RETRY
@@ -299,7 +312,11 @@ class TransactionManager:
         self._resolve()
         if not self.transactional:
             self._bump_locally()
-        if self._contents.has_new and self.state in (State.IN_TRANSACTION, State.PREPARED, State.COMMITTING):
+        if self._contents.has_new and self.state in (
+            ClientTxnState.IN_TRANSACTION,
+            ClientTxnState.PREPARED,
+            ClientTxnState.COMMITTING,
+        ):
             self._request_add_partitions()
         request = self._queue.next()
         if request is None:
@@ -337,7 +354,7 @@ class TransactionManager:
 
     def _bump_locally(self) -> None:
         """Start an idempotent producer's new epoch, which needs no request (KIP-360)."""
-        if not self._restart or self.state is not State.READY:
+        if not self._restart or self.state is not ClientTxnState.READY:
             return
         for partition in self._restart:
             if not all(batch.refused for batch in self.book.of(partition).in_flight):
@@ -347,7 +364,7 @@ class TransactionManager:
         if epoch >= MAX_EPOCH - 1:
             self.book.producer = NO_PRODUCER
             self._restart_after = restart
-            self._become(State.UNINITIALIZED)
+            self._become(ClientTxnState.UNINITIALIZED)
             self.initialize()
             return
         self._start_epoch(ProducerIdAndEpoch(producer_id, epoch + 1), restart)
@@ -360,7 +377,7 @@ class TransactionManager:
     # --- requests
 
     def _request_init(self, current: ProducerIdAndEpoch, priority: int) -> CoordinatorRequest:
-        self._become(State.INITIALIZING)
+        self._become(ClientTxnState.INITIALIZING)
         return self._queue.add(
             Step.INIT_PRODUCER_ID, self._requests.init(current), self._initialized, Deferred(), priority=priority
         )
@@ -377,9 +394,9 @@ class TransactionManager:
         self._become(self._found(outcome))
         self._finish_call(None)
 
-    def _found(self, outcome: RequestOutcome) -> State:
+    def _found(self, outcome: RequestOutcome) -> ClientTxnState:
         """The state in which a producer begins, from InitProducerId's answer."""
-        return State.READY
+        return ClientTxnState.READY
 
     def _request_add_partitions(self) -> None:
         partitions = self._contents.take_new()
@@ -399,7 +416,7 @@ class TransactionManager:
             self._ended_then_bump(outcome, now_ms)
             return
         self._transaction_over(outcome.producer)
-        self._become(State.READY)
+        self._become(ClientTxnState.READY)
         self._finish_call(None)
 
     def _ended_then_bump(self, outcome: RequestOutcome, now_ms: int) -> None:
@@ -417,7 +434,7 @@ class TransactionManager:
     # --- answers
 
     def _answered(self, request: CoordinatorRequest, action: ErrorAction, outcome: RequestOutcome, now_ms: int) -> None:
-        if self.state is State.FATAL_ERROR:
+        if self.state is ClientTxnState.FATAL_ERROR:
             request.fail(self._stored_error())
             return
         self._carry_out(request, action, outcome, now_ms)
@@ -430,7 +447,7 @@ class TransactionManager:
         match action:
             case ErrorAction.DONE:
                 request.done(outcome, now_ms)
-            case ErrorAction.ABORTABLE if self.state is State.ABORTING and request.step is not Step.END_TXN:
+            case ErrorAction.ABORTABLE if self.state is ClientTxnState.ABORTING and request.step is not Step.END_TXN:
                 request.fail(self._explain(request, outcome))
             case ErrorAction.RETRY | ErrorAction.FIND_COORDINATOR if self._overtaken(request):
                 request.fail(self._explain(request, outcome))
@@ -438,7 +455,7 @@ class TransactionManager:
                 if action is ErrorAction.FIND_COORDINATOR:
                     self._queue.forget_coordinator(request)
                 self._repeat(request, outcome.error, now_ms)
-            case ErrorAction.ABORTABLE if self.state is not State.ABORTING:
+            case ErrorAction.ABORTABLE if self.state is not ClientTxnState.ABORTING:
                 error = AbortableTransactionError(outcome.error, text_of(self._explain(request, outcome)))
                 self._to_abortable(error)
                 request.fail(error)
@@ -448,15 +465,15 @@ class TransactionManager:
                 request.fail(fatal)
             case ErrorAction.FAIL | ErrorAction.SEQUENCE:
                 if request.step is Step.INIT_PRODUCER_ID:
-                    self._become(State.UNINITIALIZED)
+                    self._become(ClientTxnState.UNINITIALIZED)
                 request.fail(self._explain(request, outcome))
 
     def _overtaken(self, request: CoordinatorRequest) -> bool:
         """Whether the request is no longer needed: it has offsets of a transaction that is being aborted."""
-        return self.state is State.ABORTING and request.step is Step.TXN_OFFSET_COMMIT
+        return self.state is ClientTxnState.ABORTING and request.step is Step.TXN_OFFSET_COMMIT
 
     def _repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:
-        if self.state is State.ABORTABLE_ERROR:
+        if self.state is ClientTxnState.ABORTABLE_ERROR:
             request.fail(self._stored_error())
         else:
             self._queue.repeat(request, error, now_ms)
@@ -467,32 +484,34 @@ class TransactionManager:
 
     # --- states
 
-    def _become(self, target: State) -> None:
+    def _become(self, target: ClientTxnState) -> None:
         if self.state not in MAY_FOLLOW[target]:
             raise InvariantError(f"a producer cannot go from {self.state.name} to {target.name}")
         self.state = target
-        self.may_send = target is State.IN_TRANSACTION if self.transactional else target is not State.FATAL_ERROR
+        self.may_send = (
+            target is ClientTxnState.IN_TRANSACTION if self.transactional else target is not ClientTxnState.FATAL_ERROR
+        )
 
     def _to_abortable(self, error: KafkaError) -> None:
-        aborting = self.state is State.ABORTING
-        if not self._transaction_v2 and (aborting or self.state in MAY_FOLLOW[State.ABORTABLE_ERROR]):
+        aborting = self.state is ClientTxnState.ABORTING
+        if not self._transaction_v2 and (aborting or self.state in MAY_FOLLOW[ClientTxnState.ABORTABLE_ERROR]):
             self._bump_required = True  # the broker lacks the failed batch's sequence
-        if self.state not in MAY_FOLLOW[State.ABORTABLE_ERROR]:
+        if self.state not in MAY_FOLLOW[ClientTxnState.ABORTABLE_ERROR]:
             return
-        if self.state is not State.ABORTABLE_ERROR:
+        if self.state is not ClientTxnState.ABORTABLE_ERROR:
             known = error if isinstance(error, AbortableTransactionError) else None
             self.last_error = known or AbortableTransactionError(error.error, text_of(error))
-        self._become(State.ABORTABLE_ERROR)
+        self._become(ClientTxnState.ABORTABLE_ERROR)
         self._contents.drop_new()
         self._queue.fail_all(self.last_error or error)
         self._finish_call(self.last_error)
         self._accumulator.abort_undrained(self.last_error or error)
 
     def _to_fatal(self, error: KafkaError) -> None:
-        if self.state is State.FATAL_ERROR:
+        if self.state is ClientTxnState.FATAL_ERROR:
             return
         self.last_error = error
-        self._become(State.FATAL_ERROR)
+        self._become(ClientTxnState.FATAL_ERROR)
         self._queue.fail_all(error)
         self._finish_call(error)
         self._accumulator.abort_all(error)

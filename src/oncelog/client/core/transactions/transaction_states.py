@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 
 
-class State(Enum):
+class ClientTxnState(Enum):
     """The producer's state."""
 
     UNINITIALIZED = auto()
@@ -24,9 +24,9 @@ class State(Enum):
     FATAL_ERROR = auto()
 
 
-_S = State
+_S = ClientTxnState
 
-MAY_FOLLOW: Mapping[State, frozenset[State]] = {
+MAY_FOLLOW: Mapping[ClientTxnState, frozenset[ClientTxnState]] = {
     _S.UNINITIALIZED: frozenset({_S.READY, _S.INITIALIZING}),
     _S.INITIALIZING: frozenset({_S.UNINITIALIZED, _S.COMMITTING, _S.ABORTING}),
     _S.READY: frozenset({_S.INITIALIZING, _S.COMMITTING, _S.ABORTING}),
@@ -35,7 +35,7 @@ MAY_FOLLOW: Mapping[State, frozenset[State]] = {
     _S.COMMITTING: frozenset({_S.IN_TRANSACTION, _S.PREPARED}),
     _S.ABORTING: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.ABORTABLE_ERROR}),
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.COMMITTING, _S.ABORTABLE_ERROR}),
-    _S.FATAL_ERROR: frozenset(State),
+    _S.FATAL_ERROR: frozenset(ClientTxnState),
 }
 """For each state, the states from which it may be reached."""
 
@@ -78,7 +78,7 @@ _NOT_OPEN = {
     _S.ABORTING: _R.MISUSE,
 }
 
-RULINGS: Mapping[Call, Mapping[State, Ruling]] = {
+RULINGS: Mapping[Call, Mapping[ClientTxnState, Ruling]] = {
     Call.INIT: {
         _S.UNINITIALIZED: _R.PROCEED,
         _S.INITIALIZING: _R.JOIN,
@@ -123,7 +123,7 @@ RULINGS: Mapping[Call, Mapping[State, Ruling]] = {
 }
 """INITIALIZING joins ABORT because under the older protocol an abort ends with a new epoch."""
 
-HINTS: Mapping[State, str] = {
+HINTS: Mapping[ClientTxnState, str] = {
     _S.UNINITIALIZED: "the producer has not started; call start() first",
     _S.INITIALIZING: "the producer is still starting; wait for start() to return",
     _S.READY: "no transaction is open; call begin_transaction() first",

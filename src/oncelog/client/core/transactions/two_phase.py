@@ -19,7 +19,7 @@ from oncelog.client.core.connection.error_rules import Step
 from oncelog.client.core.transactions.coordinator_requests import CoordinatorRequest, Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_requests import RequestOutcome
-from oncelog.client.core.transactions.transaction_states import Call, Ruling, State
+from oncelog.client.core.transactions.transaction_states import Call, ClientTxnState, Ruling
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
@@ -84,7 +84,7 @@ class TwoPhaseTransactions(TransactionManager):
         if ruling is Ruling.JOIN:
             result.resolve(None)
             return result
-        self._become(State.PREPARED)
+        self._become(ClientTxnState.PREPARED)
         self.prepared = NO_PRODUCER
         self._pending = (Call.PREPARE, result)
         self._on_change()
@@ -98,7 +98,7 @@ class TwoPhaseTransactions(TransactionManager):
         """
         decided = producer_of(token)
         self._rule(Call.COMPLETE)
-        nothing_prepared = self.state is State.READY
+        nothing_prepared = self.state is ClientTxnState.READY
         last = self.producer if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
         if decided > last:
             raise IllegalStateError(
@@ -111,18 +111,18 @@ class TwoPhaseTransactions(TransactionManager):
         return self.commit() if decided == self.prepared != NO_PRODUCER else self.abort()
 
     def _all_sent(self) -> None:
-        if self._pending is None or self._pending[0] is not Call.PREPARE or self.state is not State.PREPARED:
+        if self._pending is None or self._pending[0] is not Call.PREPARE or self.state is not ClientTxnState.PREPARED:
             return
         if self._queue.idle and not self._accumulator.incomplete:
             self.prepared = self.producer if self._contents.started else NO_PRODUCER
             self._finish_call(None)
 
-    def _found(self, outcome: RequestOutcome) -> State:
+    def _found(self, outcome: RequestOutcome) -> ClientTxnState:
         if outcome.ongoing == NO_PRODUCER:
-            return State.READY
+            return ClientTxnState.READY
         self.prepared = outcome.ongoing
         self._contents.started = True
-        return State.PREPARED
+        return ClientTxnState.PREPARED
 
     def _explain(self, request: CoordinatorRequest, outcome: RequestOutcome) -> KafkaError:
         if request.step is Step.INIT_PRODUCER_ID:

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
+from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
-from oncelog.client.aio.consumer.held import HeldRecords
 from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
@@ -41,7 +41,7 @@ class Stay:
     def __init__(self, **settings: int) -> None:
         config = ConsumerConfig.from_keywords(group_id="g", **settings)
         self.subscription = Subscription(Reset.EARLIEST)
-        self.held = HeldRecords(self.subscription)
+        self.held = BufferedRecords(self.subscription)
         self.at_hand = AtHand()
         self.waits = Waits()
         self.group = GroupMembership(

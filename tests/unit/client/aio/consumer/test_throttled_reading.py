@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.client.aio.admin.log_reader import Stored, fetch_stored
+from oncelog.client.aio.admin.log_reader import FetchedRecords, fetch_stored
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.types import IsolationLevel, TopicPartition
@@ -21,7 +21,9 @@ class Throttled:
     async def ask(self, *_: Any, channel: int) -> FetchResponse:
         return FetchResponse(throttle_time_ms=100)
 
-    async def at_leader(self, what: str, name: TopicPartition, ask: Callable[[int], Awaitable[Stored]]) -> Stored:
+    async def at_leader(
+        self, what: str, name: TopicPartition, ask: Callable[[int], Awaitable[FetchedRecords]]
+    ) -> FetchedRecords:
         return await ask(0)
 
 

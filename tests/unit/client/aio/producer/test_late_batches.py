@@ -8,20 +8,20 @@ import pytest
 
 from oncelog.client.aio import Producer
 from oncelog.client.core.batches.accumulator import ProducerBatch
-from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.errors import IllegalStateError
 from tests.client.reading import on_loop
 
 
-@pytest.mark.parametrize("state", [State.PREPARED, State.COMMITTING, State.READY])
-def test_a_batch_that_waited_for_memory_is_refused_behind_its_transaction(state: State) -> None:
+@pytest.mark.parametrize("state", [ClientTxnState.PREPARED, ClientTxnState.COMMITTING, ClientTxnState.READY])
+def test_a_batch_that_waited_for_memory_is_refused_behind_its_transaction(state: ClientTxnState) -> None:
     @on_loop
     async def check() -> None:
         producer = Producer(bootstrap_servers="localhost:1", transactional_id="x", two_phase_commit=True)
         transactions, intake = producer._transactions, producer._intake
         assert transactions is not None
         intake.start()
-        transactions.state = State.IN_TRANSACTION
+        transactions.state = ClientTxnState.IN_TRANSACTION
 
         def attempt() -> ProducerBatch | None:
             transactions.state = state

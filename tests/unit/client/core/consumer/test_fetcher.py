@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
-from oncelog.client.aio.consumer.held import HeldRecords
+from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.core.client_errors import RecordDeserializationError, UnsupportedForMessageFormatError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
@@ -266,7 +266,7 @@ def batches(offset: int, *epochs: int) -> PartitionData:
 def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
     """A commit stores that epoch, so that its successor can learn that the log was cut (KIP-320)."""
     reader = Reader()
-    held = HeldRecords(reader.subscription)
+    held = BufferedRecords(reader.subscription)
     reader.read(P0)
     answer_alone(reader, batches(0, 3, 3, 5, 6))
     told = []

@@ -17,7 +17,14 @@ from oncelog.client.core.connection.wire import (
 )
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transactions.coordinator_requests import Result
-from oncelog.client.core.transactions.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
+from oncelog.client.core.transactions.transaction_states import (
+    HINTS,
+    MAY_FOLLOW,
+    RULINGS,
+    Call,
+    ClientTxnState,
+    Ruling,
+)
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from oncelog.protocol.generated.add_partitions_to_txn_response import (
@@ -58,8 +65,8 @@ def error_of(result: Result) -> Error:
 def test_the_tables_are_total() -> None:
     assert set(RULINGS) == set(Call)
     for call, row in RULINGS.items():
-        assert set(row) == set(State), call
-    assert set(MAY_FOLLOW) == set(State) == set(HINTS)
+        assert set(row) == set(ClientTxnState), call
+    assert set(MAY_FOLLOW) == set(ClientTxnState) == set(HINTS)
     for step in Step:
         for error in Error:
             assert isinstance(action_for(step, error), ErrorAction)
@@ -67,9 +74,9 @@ def test_the_tables_are_total() -> None:
 
 def test_a_fatal_error_stays_fatal() -> None:
     for row in RULINGS.values():
-        assert row[State.FATAL_ERROR] is Ruling.RAISE
+        assert row[ClientTxnState.FATAL_ERROR] is Ruling.RAISE
     for target, sources in MAY_FOLLOW.items():
-        assert (State.FATAL_ERROR in sources) == (target is State.FATAL_ERROR)
+        assert (ClientTxnState.FATAL_ERROR in sources) == (target is ClientTxnState.FATAL_ERROR)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +320,7 @@ def test_offsets_of_a_stale_member_are_abortable() -> None:
     ]
     core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse(topics=refused))
     assert error_of(result) is Error.ILLEGAL_GENERATION
-    assert core.txn.state is State.ABORTABLE_ERROR
+    assert core.txn.state is ClientTxnState.ABORTABLE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -344,7 +351,7 @@ def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error
     core.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
     commit = core.wire.take(TXN_OFFSET_COMMIT)
     refuse(core.produced(), Error.PRODUCER_FENCED)
-    assert core.txn.state is State.FATAL_ERROR
+    assert core.txn.state is ClientTxnState.FATAL_ERROR
     commit.answer(
         TxnOffsetCommitResponse(0, [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])])
     )

@@ -14,7 +14,7 @@ from oncelog.client.core.client_errors import (
 )
 from oncelog.client.core.connection.wire import END_TXN, FIND_COORDINATOR, INIT_TWO_PHASE, PRODUCE, TXN_OFFSET_COMMIT
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.transactions.transaction_states import State
+from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, producer_of, token_of
 from oncelog.errors import ConfigError, Error
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
@@ -104,7 +104,7 @@ def test_prepare_waits_for_what_was_sent_then_takes_no_more() -> None:
         txn.check_send()
     stored(core.produced())
     assert result.value is None
-    assert (txn.state, token_of(txn.prepared)) == (State.PREPARED, "7:0")
+    assert (txn.state, token_of(txn.prepared)) == (ClientTxnState.PREPARED, "7:0")
     assert txn.prepare().value is None
 
 
@@ -125,7 +125,7 @@ def test_a_record_that_fails_fails_prepare() -> None:
     result = txn.prepare()
     refuse(core.produced(), Error.MESSAGE_TOO_LARGE)
     assert isinstance(result.value, AbortableTransactionError)
-    assert txn.state is State.ABORTABLE_ERROR
+    assert txn.state is ClientTxnState.ABORTABLE_ERROR
 
 
 def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_same_epoch() -> None:
@@ -134,7 +134,7 @@ def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_s
     assert txn.prepare().value is None
     assert token_of(txn.prepared) == ""
     assert txn.complete("").value is None
-    assert (txn.state, txn.producer) == (State.READY, (7, 0))
+    assert (txn.state, txn.producer) == (ClientTxnState.READY, (7, 0))
     assert core.wire.count(END_TXN) == 0
 
 
@@ -148,20 +148,20 @@ def test_the_database_s_token_decides(token: str, commit: bool) -> None:
     assert txn.complete(token) is result, "asked again, it is the same end"
     ended(core, commit, (7, 1))
     assert result.value is None
-    assert (txn.state, txn.producer) == (State.READY, (7, 1))
+    assert (txn.state, txn.producer) == (ClientTxnState.READY, (7, 1))
     assert txn.complete(token).value is None, "nothing is prepared any more"
 
 
 @pytest.mark.parametrize(("token", "commit"), [("42:100", True), ("42:99", False), ("", False)])
 def test_after_a_restart_it_is_found_and_completed(token: str, commit: bool) -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
-    assert (txn.state, token_of(txn.prepared)) == (State.PREPARED, "42:100")
+    assert (txn.state, token_of(txn.prepared)) == (ClientTxnState.PREPARED, "42:100")
     for call in (txn.begin, txn.check_send):
         with pytest.raises(IllegalStateError, match=r"complete\(token\)"):
             call()
     txn.complete(token)
     ended(core, commit, (42, 104))
-    assert (txn.state, txn.producer) == (State.READY, (42, 104))
+    assert (txn.state, txn.producer) == (ClientTxnState.READY, (42, 104))
     txn.begin()
     core.send(b"v")
     assert core.wire.count(PRODUCE) == 1
@@ -172,7 +172,7 @@ def test_a_token_that_this_id_never_had_ends_nothing(token: str) -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
     with pytest.raises(IllegalStateError, match="nothing was ended"):
         txn.complete(token)
-    assert (txn.state, core.wire.count(END_TXN)) == (State.PREPARED, 0)
+    assert (txn.state, core.wire.count(END_TXN)) == (ClientTxnState.PREPARED, 0)
 
 
 def test_a_token_of_the_past_is_no_matter_where_nothing_is_prepared() -> None:
@@ -203,7 +203,7 @@ def test_an_end_while_it_is_being_prepared_is_told_to_who_prepares() -> None:
     assert isinstance(preparing.value, AbortableTransactionError)
     stored(core.produced())
     ended(core, False, (7, 1))
-    assert txn.state is State.READY
+    assert txn.state is ClientTxnState.READY
 
 
 @pytest.mark.parametrize(

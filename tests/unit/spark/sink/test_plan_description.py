@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 from oncelog.spark.options import parse_offsets_json
-from oncelog.spark.sink.described import bare_offsets, described, offsets_by_source
 from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
+from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source, plan_description
 from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
 from tests.unit.spark.sink.test_marker import plan
@@ -22,7 +22,7 @@ def line(topic: str, partitions: int) -> tuple[str, dict[TopicPartition, int]]:
 
 def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
     first, second = line("orders", 12), line("refunds", 12)
-    told = described(0, f"{first[0]}\n{second[0]}", "f" * 64)
+    told = plan_description(0, f"{first[0]}\n{second[0]}", "f" * 64)
     shown = told.partition("up to ")[2].partition(" (fingerprint")[0]
     assert [parse_offsets_json(text + "}}") for text in shown.removesuffix("}}").split("}}, ")] == [
         first[1],
@@ -31,7 +31,7 @@ def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
 
 
 def test_message_that_leaves_offsets_out_says_where_all_are() -> None:
-    told = described(0, line("orders", 200)[0], "f" * 64)
+    told = plan_description(0, line("orders", 200)[0], "f" * 64)
     assert len(told) < 1300
     assert told.endswith("... (fingerprint ffffffffffff, all offsets with oncelog pipeline doctor CHECKPOINT --json)")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.server.process.heap import GIVE_WAY_S, STEP, LongLived
+from oncelog.server.process.garbage_collection import GIVE_WAY_S, STEP, LongLived
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What happened in a flow, as data: events in order, the log at the end, and the promises that were checked.
 
-Pure. Filled by the recorder (from frames) and by the stage (from logs); shown as text, JSON and drawing.
+Pure. Filled by the recorder (from frames) and by the testbed (from logs); shown as text, JSON and drawing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 BROKER, COORDINATOR, PARTITION = "broker", "coordinator", "partition"
 
 
-class StoryKind(Enum):
+class TraceKind(Enum):
     """Where an event was observed."""
 
     REQUEST = "request"
@@ -23,7 +23,7 @@ class StoryKind(Enum):
     """Something that an actor did or found, or that the lab did to it."""
 
 
-class StoryFate(Enum):
+class TraceDelivery(Enum):
     """The fate of a message."""
 
     ARRIVED = "arrived"
@@ -32,19 +32,19 @@ class StoryFate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class StoryEvent:
+class TraceEvent:
     """One event. ``source`` and ``target`` are lanes; for a note both are the same."""
 
-    kind: StoryKind
+    kind: TraceKind
     source: str
     target: str
     text: str
-    fate: StoryFate = StoryFate.ARRIVED
+    fate: TraceDelivery = TraceDelivery.ARRIVED
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class StoryEntry:
+class TraceBatch:
     """A batch in the partition at the end; ``fate`` in the words of ``oncelog consume --show-transactions``."""
 
     offset: int
@@ -66,7 +66,7 @@ class Promise:
 
 
 @dataclass(slots=True)
-class Story:
+class Trace:
     """One run of a flow."""
 
     name: str
@@ -75,8 +75,8 @@ class Story:
     broker: str
     topic: str
     lanes: Sequence[str]
-    events: list[StoryEvent]
-    log: list[StoryEntry]
+    events: list[TraceEvent]
+    log: list[TraceBatch]
     promises: list[Promise]
     left_out: Mapping[str, int]
     """The number of requests not shown, by API."""
@@ -86,14 +86,14 @@ class Story:
         return all(promise.held for promise in self.promises)
 
 
-def as_json(story: Story) -> dict[str, object]:
-    """The story for ``--json``."""
+def as_json(trace: Trace) -> dict[str, object]:
+    """The trace for ``--json``."""
     return {
-        "flow": story.name,
-        "title": story.title,
-        "broker": story.broker,
-        "topic": story.topic,
-        "held": story.held,
+        "flow": trace.name,
+        "title": trace.title,
+        "broker": trace.broker,
+        "topic": trace.topic,
+        "held": trace.held,
         "events": [
             {
                 "kind": event.kind.value,
@@ -103,7 +103,7 @@ def as_json(story: Story) -> dict[str, object]:
                 "fate": event.fate.value,
                 **event.fields,
             }
-            for event in story.events
+            for event in trace.events
         ],
         "log": [
             {
@@ -116,35 +116,35 @@ def as_json(story: Story) -> dict[str, object]:
                 "values": list(entry.values),
                 "coordinator_epoch": entry.coordinator_epoch,
             }
-            for entry in story.log
+            for entry in trace.log
         ],
-        "promises": [{"text": promise.text, "held": promise.held} for promise in story.promises],
-        "left_out": dict(story.left_out),
+        "promises": [{"text": promise.text, "held": promise.held} for promise in trace.promises],
+        "left_out": dict(trace.left_out),
     }
 
 
-_ARROWS = {StoryFate.ARRIVED: "->", StoryFate.LOST: "-x", StoryFate.REFUSED: "->"}
+_ARROWS = {TraceDelivery.ARRIVED: "->", TraceDelivery.LOST: "-x", TraceDelivery.REFUSED: "->"}
 
 
-def as_lines(story: Story) -> list[str]:
-    """The story for a terminal."""
-    lines = [story.title, f"  on {story.broker}, topic {story.topic}", ""]
+def as_lines(trace: Trace) -> list[str]:
+    """The trace for a terminal."""
+    lines = [trace.title, f"  on {trace.broker}, topic {trace.topic}", ""]
     ways = [
         event.source if event.source == event.target else f"{event.source} {_ARROWS[event.fate]} {event.target}"
-        for event in story.events
+        for event in trace.events
     ]
     width = max(map(len, ways), default=0)
-    for number, (way, event) in enumerate(zip(ways, story.events, strict=True), 1):
-        lost = " (lost)" if event.fate is StoryFate.LOST else ""
-        seen = " (read in the log)" if event.kind is StoryKind.LOG else ""
+    for number, (way, event) in enumerate(zip(ways, trace.events, strict=True), 1):
+        lost = " (lost)" if event.fate is TraceDelivery.LOST else ""
+        seen = " (read in the log)" if event.kind is TraceKind.LOG else ""
         lines.append(f"  {number:2}  {way:<{width}}  {event.text}{lost}{seen}")
     lines += ["", "  the partition at the end:"]
-    lines += [f"    {line}" for line in log_lines(story.log)]
-    lines += ["", *(f"  {'holds' if promise.held else 'DOES NOT HOLD'}: {promise.text}" for promise in story.promises)]
+    lines += [f"    {line}" for line in log_lines(trace.log)]
+    lines += ["", *(f"  {'holds' if promise.held else 'DOES NOT HOLD'}: {promise.text}" for promise in trace.promises)]
     return lines
 
 
-def log_lines(log: Sequence[StoryEntry]) -> list[str]:
+def log_lines(log: Sequence[TraceBatch]) -> list[str]:
     """One line for each batch."""
     lines = []
     for entry in log:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 
-from oncelog.conformance.raw.home import name_at_home
+from oncelog.conformance.raw.single_node import name_on_node
 from oncelog.conformance.raw.transactional_producer import find_coordinator
-from oncelog.conformance.raw.wire import GROUP, TRANSACTION, Connection
+from oncelog.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
 
 
-class Bench:
+class Fixture:
     """The connection and names of one check."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: RawConnection, name: str) -> None:
         self.connection = connection
         self.name = name
         """The name for a topic, a transactional id or a group, or a prefix for several."""
@@ -30,18 +30,18 @@ class Bench:
         """A group coordinated by the node of this connection, because each node lists only its own."""
         name, world = f"{self.name}-group", self.connection.world
         if world is not None:
-            name = name_at_home(self.connection, world, name, GROUP)
+            name = name_on_node(self.connection, world, name, GROUP)
         find_coordinator(self.connection, name, GROUP)
         return name
 
-    def at_home(self, transactional_id: str) -> str:
+    def on_this_node(self, transactional_id: str) -> str:
         """The name, or one that begins with it, whose coordinator is the node of this connection."""
         world = self.connection.world
         return (
-            transactional_id if world is None else name_at_home(self.connection, world, transactional_id, TRANSACTION)
+            transactional_id if world is None else name_on_node(self.connection, world, transactional_id, TRANSACTION)
         )
 
-    def second(self) -> Connection:
+    def second(self) -> RawConnection:
         """Another connection, for requests that wait for each other."""
         return self._closing.enter_context(self.connection.another())
 

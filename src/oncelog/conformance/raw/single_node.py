@@ -1,9 +1,9 @@
 """Gives raw clients access to a cluster: one node that leads and coordinates everything they use, without TLS or login.
 
 Called by ``oncelog conformance`` and ``oncelog lab``. A raw client has one socket and follows no leader. So topics are
-created with all replicas on one node, the home, and names are chosen whose coordinator is the home. A fault proxy
-without faults is in front of it, which encrypts and logs in if the client's settings say so. In that case it accepts
-only clients with the secret of ``World.login``, so that nobody else on this machine can use that login meanwhile.
+created with all replicas on one node, and names are chosen whose coordinator is that node. A fault proxy without faults
+is in front of it, which encrypts and logs in if the client's settings say so. In that case it accepts only clients with
+the secret of ``World.login``, so that nobody else on this machine can use that login meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.releases import is_too_old, too_old
-from oncelog.conformance.raw.wire import Connection, ConnectionClosed, World
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, World
 from oncelog.errors import OncelogError
 from oncelog.faults.proxy import FaultProxy
 from oncelog.protocol.codec_errors import ProtocolError
@@ -26,7 +26,7 @@ _WITH_FEATURES = 3
 
 
 @contextlib.contextmanager
-def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
+def single_node(config: AdminConfig) -> Iterator[tuple[str, World]]:
     """The plain address of the node with the lowest id, inside the block, and what is known about the cluster.
 
     :raises OncelogError: no broker could be reached, the login was refused, or the broker is too old.
@@ -47,7 +47,7 @@ def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
 
 
 def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
-    with Connection(address, login=login) as connection:
+    with RawConnection(address, login=login) as connection:
         versions = connection.ask(ApiVersionsRequest(), 0).api_keys
         offered = {entry.api_key: (entry.min_version, entry.max_version) for entry in versions}
         world = World(0, 1, offered, login, _features(connection, offered))
@@ -55,14 +55,14 @@ def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
         oldest = world.offered.get(MetadataRequest.API_KEY, (0, 0))[0]
         version = max(oldest, connection.best(MetadataRequest.API_KEY, 1))
         brokers = connection.ask(MetadataRequest(topics=[]), version).brokers
-    home = min(brokers, key=lambda broker: broker.node_id, default=None)
-    if home is None:
+    node = min(brokers, key=lambda broker: broker.node_id, default=None)
+    if node is None:
         raise OncelogError(f"{address} tells of no broker")
-    world.node_id, world.nodes = home.node_id, len(brokers)
-    return f"{home.host}:{home.port}", world
+    world.node_id, world.nodes = node.node_id, len(brokers)
+    return f"{node.host}:{node.port}", world
 
 
-def _features(connection: Connection, offered: Mapping[int, tuple[int, int]]) -> Mapping[str, int]:
+def _features(connection: RawConnection, offered: Mapping[int, tuple[int, int]]) -> Mapping[str, int]:
     if offered.get(ApiVersionsRequest.API_KEY, (0, 0))[1] < _WITH_FEATURES:
         return {}
     request = ApiVersionsRequest(client_software_name="oncelog", client_software_version="conformance")
@@ -70,8 +70,8 @@ def _features(connection: Connection, offered: Mapping[int, tuple[int, int]]) ->
     return {feature.name: feature.max_version_level for feature in found}
 
 
-def name_at_home(connection: Connection, world: World, name: str, kind: int) -> str:
-    """The first of ``name``, ``name-2``, ``name-3``, ... whose coordinator is the home node."""
+def name_on_node(connection: RawConnection, world: World, name: str, kind: int) -> str:
+    """The first of ``name``, ``name-2``, ``name-3``, ... whose coordinator is ``world.node_id``."""
     if world.nodes == 1:
         return name
     number = 1
@@ -82,7 +82,7 @@ def name_at_home(connection: Connection, world: World, name: str, kind: int) -> 
         number += 1
 
 
-def _coordinator(connection: Connection, name: str, kind: int) -> int:
+def _coordinator(connection: RawConnection, name: str, kind: int) -> int:
     request = FindCoordinatorRequest(key=name, key_type=kind)
     node: int = connection.ask_until(request, 2, lambda answer: answer.error_code == 0).node_id
     return node

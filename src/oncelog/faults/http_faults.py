@@ -19,7 +19,7 @@ from oncelog.server.server import Server
 T = TypeVar("T")
 
 
-class ServedFaults:
+class HttpFaults:
     """The faults of one ``serve``; implements :class:`oncelog.faults.embedded.Home`.
 
     :param address: the control's address, on this machine only.

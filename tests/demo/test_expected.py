@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oncelog.demo.expected import ExpectedTopics, windows
 from oncelog.demo.flights import Flight
-from oncelog.demo.truth import Truth, windows
 
 
 def test_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list[Flight]) -> None:
@@ -35,18 +35,18 @@ def test_window_of_cancelled_flights_only_has_no_delay(flights: list[Flight]) ->
 
 
 def test_flight_is_joined_with_what_the_tables_know(flights: list[Flight]) -> None:
-    truth = Truth(flights[:1000])
-    enriched = truth.enriched(truth.flights[1])
+    expected = ExpectedTopics(flights[:1000])
+    enriched = expected.enriched(expected.flights[1])
     assert enriched["airline"] == "United Air Lines Inc."
     assert enriched["plane"]["manufacturer"] == "BOEING"
     assert enriched["weather"]["temp"] == 39.02
-    unknown = truth.enriched(truth.flights[1]._replace(tailnum=None, time_hour="2099-01-01T00:00:00Z"))
+    unknown = expected.enriched(expected.flights[1]._replace(tailnum=None, time_hour="2099-01-01T00:00:00Z"))
     assert unknown["plane"] is unknown["weather"] is None
 
 
 def test_order_holds_the_flights_of_each_plane_as_sent(flights: list[Flight]) -> None:
     flights = flights[:3000]
-    order = Truth(flights).order()
+    order = ExpectedTopics(flights).order()
     place = {flight.id: number for number, flight in enumerate(flights)}
     assert sum(map(len, order.values())) == sum(flight.tailnum is not None for flight in flights)
     for numbers in order.values():

@@ -23,7 +23,7 @@ class _Held:
         self.next_offset = next_offset
 
 
-class HeldRecords:
+class BufferedRecords:
     """How far each partition's records have been handed out."""
 
     def __init__(self, subscription: Subscription) -> None:
@@ -93,4 +93,4 @@ class HeldRecords:
         return found
 
 
-__all__ = ["HeldRecords"]
+__all__ = ["BufferedRecords"]

@@ -28,7 +28,7 @@ LARGEST_TOKEN: Final = 16 * 1024
 _SIZE_BYTES: Final = 4
 
 
-class Entrance:
+class ProxyLogin:
     """The login that one proxy requires from its clients."""
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Entrance:
             "sasl.password": self._password,
         }
 
-    def visitor(self) -> Visitor:
+    def visitor(self) -> ProxySession:
         """A new connection."""
-        return Visitor(PlainLogin({USER: self._password}))
+        return ProxySession(PlainLogin({USER: self._password}))
 
 
-class Visitor:
+class ProxySession:
     """One connection's login.
 
     ``refused`` is set if the connection must be closed after the last answer.

@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 _HOUR_MS = 3_600_000
 
 
-class Truth:
+class ExpectedTopics:
     """The expected records of ``flights-enriched`` and ``delays-by-hour``."""
 
     def __init__(self, flights: Iterable[Flight]) -> None:

@@ -19,7 +19,7 @@ NameOf = Callable[[bytes], str]
 """Returns a topic's name for its id, empty if it was never seen."""
 
 
-class Reader(NamedTuple):
+class TargetReader(NamedTuple):
     """How to read what one API's request concerns; None for what it never contains."""
 
     topics: Callable[[Any, NameOf], Topics] | None = None
@@ -27,7 +27,7 @@ class Reader(NamedTuple):
     groups: Callable[[Any], Iterable[str]] | None = None
 
 
-class Subject(NamedTuple):
+class RequestTarget(NamedTuple):
     """What one request concerns."""
 
     topics: tuple[tuple[str, int | None], ...]
@@ -115,33 +115,33 @@ def _coordinator_keys(kind: int) -> Callable[[Any], Iterable[str]]:
     return read
 
 
-READERS: Final[Mapping[int, Reader]] = {
-    ApiKey.PRODUCE: Reader(_produce, _one_transactional_id),
-    ApiKey.FETCH: Reader(_fetch),
-    ApiKey.LIST_OFFSETS: Reader(_partitions("partition_index")),
-    ApiKey.METADATA: Reader(_names),
-    ApiKey.OFFSET_COMMIT: Reader(_offset_commit, groups=_one_group),
-    ApiKey.OFFSET_FETCH: Reader(
+READERS: Final[Mapping[int, TargetReader]] = {
+    ApiKey.PRODUCE: TargetReader(_produce, _one_transactional_id),
+    ApiKey.FETCH: TargetReader(_fetch),
+    ApiKey.LIST_OFFSETS: TargetReader(_partitions("partition_index")),
+    ApiKey.METADATA: TargetReader(_names),
+    ApiKey.OFFSET_COMMIT: TargetReader(_offset_commit, groups=_one_group),
+    ApiKey.OFFSET_FETCH: TargetReader(
         _offset_fetch, groups=lambda request: [request.group_id, *(group.group_id for group in request.groups)]
     ),
-    ApiKey.FIND_COORDINATOR: Reader(transactional_ids=_coordinator_keys(1), groups=_coordinator_keys(0)),
-    ApiKey.JOIN_GROUP: Reader(groups=_one_group),
-    ApiKey.HEARTBEAT: Reader(groups=_one_group),
-    ApiKey.LEAVE_GROUP: Reader(groups=_one_group),
-    ApiKey.SYNC_GROUP: Reader(groups=_one_group),
-    ApiKey.DESCRIBE_GROUPS: Reader(groups=lambda request: request.groups),
-    ApiKey.DELETE_GROUPS: Reader(groups=lambda request: request.groups_names),
-    ApiKey.CREATE_TOPICS: Reader(_names),
-    ApiKey.DELETE_TOPICS: Reader(_deleted),
-    ApiKey.DELETE_RECORDS: Reader(_partitions("partition_index")),
-    ApiKey.INIT_PRODUCER_ID: Reader(transactional_ids=_one_transactional_id),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: Reader(_partitions("partition", "topic")),
-    ApiKey.ADD_PARTITIONS_TO_TXN: Reader(_add_partitions, _added_transactional_ids),
-    ApiKey.ADD_OFFSETS_TO_TXN: Reader(transactional_ids=_one_transactional_id, groups=_one_group),
-    ApiKey.END_TXN: Reader(transactional_ids=_one_transactional_id),
-    ApiKey.TXN_OFFSET_COMMIT: Reader(_partitions("partition_index"), _one_transactional_id, _one_group),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: Reader(groups=_one_group),
-    ApiKey.OFFSET_DELETE: Reader(_partitions("partition_index"), groups=_one_group),
+    ApiKey.FIND_COORDINATOR: TargetReader(transactional_ids=_coordinator_keys(1), groups=_coordinator_keys(0)),
+    ApiKey.JOIN_GROUP: TargetReader(groups=_one_group),
+    ApiKey.HEARTBEAT: TargetReader(groups=_one_group),
+    ApiKey.LEAVE_GROUP: TargetReader(groups=_one_group),
+    ApiKey.SYNC_GROUP: TargetReader(groups=_one_group),
+    ApiKey.DESCRIBE_GROUPS: TargetReader(groups=lambda request: request.groups),
+    ApiKey.DELETE_GROUPS: TargetReader(groups=lambda request: request.groups_names),
+    ApiKey.CREATE_TOPICS: TargetReader(_names),
+    ApiKey.DELETE_TOPICS: TargetReader(_deleted),
+    ApiKey.DELETE_RECORDS: TargetReader(_partitions("partition_index")),
+    ApiKey.INIT_PRODUCER_ID: TargetReader(transactional_ids=_one_transactional_id),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: TargetReader(_partitions("partition", "topic")),
+    ApiKey.ADD_PARTITIONS_TO_TXN: TargetReader(_add_partitions, _added_transactional_ids),
+    ApiKey.ADD_OFFSETS_TO_TXN: TargetReader(transactional_ids=_one_transactional_id, groups=_one_group),
+    ApiKey.END_TXN: TargetReader(transactional_ids=_one_transactional_id),
+    ApiKey.TXN_OFFSET_COMMIT: TargetReader(_partitions("partition_index"), _one_transactional_id, _one_group),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: TargetReader(groups=_one_group),
+    ApiKey.OFFSET_DELETE: TargetReader(_partitions("partition_index"), groups=_one_group),
 }
 """APIs whose requests name something; requests of all others concern only their client."""
 
@@ -156,9 +156,9 @@ def decoded(frame: bytes | memoryview, header: RequestHeader, body: int) -> Any:
         return None
 
 
-def subject_of(api_key: int, request: Message, name_of: NameOf) -> Subject:
-    reader = READERS.get(api_key, Reader())
-    return Subject(
+def target_of(api_key: int, request: Message, name_of: NameOf) -> RequestTarget:
+    reader = READERS.get(api_key, TargetReader())
+    return RequestTarget(
         tuple(reader.topics(request, name_of)) if reader.topics else (),
         tuple(name for name in reader.transactional_ids(request) if name) if reader.transactional_ids else (),
         tuple(name for name in reader.groups(request) if name) if reader.groups else (),

@@ -19,16 +19,16 @@ from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResource
 from oncelog.client.core.client_errors import UnknownTopicOrPartitionError
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import Batch
+from oncelog.conformance.raw.batches import RawBatch
 from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
-from oncelog.conformance.raw.home import door_to, name_at_home
-from oncelog.conformance.raw.wire import TRANSACTION, Connection, World
+from oncelog.conformance.raw.single_node import name_on_node, single_node
+from oncelog.conformance.raw.wire import TRANSACTION, RawConnection, World
 from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.faults.proxy import FaultProxy
 from oncelog.lab.recorder import Recorder
-from oncelog.lab.story import BROKER, COORDINATOR, PARTITION, Promise, StoryEntry, StoryEvent, StoryKind
+from oncelog.lab.trace import BROKER, COORDINATOR, PARTITION, Promise, TraceBatch, TraceEvent, TraceKind
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class LabError(OncelogError):
     """A flow cannot be run here."""
 
 
-class Stage:
-    """The stage of one flow.
+class Testbed:
+    """The testbed of one flow.
 
     :param proxy: the proxy that actors connect to.
     :param aside: the address for the lab's own requests.
@@ -70,7 +70,9 @@ class Stage:
         own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
         self.topic = own + _TOPIC
         self._prefix = own
-        watcher = Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S, world=self._spoken, login=world.login)
+        watcher = RawConnection(
+            self._aside, client_id="lab", timeout_s=_PATIENCE_S, world=self._spoken, login=world.login
+        )
         self._watcher = self._closing.enter_context(watcher)
         asking = Admin(bootstrap_servers=self._aside, client_id="lab", **_keywords(world.login))
         self._admin = self._closing.enter_context(asking)
@@ -90,7 +92,7 @@ class Stage:
         return self._inside
 
     def open(self) -> None:
-        """Create the topic, on the home node."""
+        """Create the topic, on the one node."""
         self._closing.callback(self._delete_topic)  # first, because an interruption here may leave it behind
         self._admin.create_topics(
             [
@@ -120,7 +122,7 @@ class Stage:
     # --- actors
 
     def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
-        """An oncelog producer as users have it; closed with the stage."""
+        """An oncelog producer as users have it; closed with the testbed."""
         if transactional_id is not None:
             settings["transactional_id"] = self.transactional_id(transactional_id)
         settings |= _keywords(self.proxy.client_properties)
@@ -137,9 +139,9 @@ class Stage:
                 raise
 
     def transactional_id(self, name: str) -> str:
-        """The transactional id for the flow: the first one whose coordinator is the home node."""
+        """The transactional id for the flow: the first one whose coordinator is the one node."""
         if name not in self._ids:
-            self._ids[name] = name_at_home(self._watcher, self._world, self._prefix + name, TRANSACTION)
+            self._ids[name] = name_on_node(self._watcher, self._world, self._prefix + name, TRANSACTION)
             self._warm_up(self._ids[name])
         return self._ids[name]
 
@@ -147,11 +149,11 @@ class Stage:
         login = _keywords(self.proxy.client_properties)
         return self._closing.enter_context(Admin(bootstrap_servers=self.servers, client_id=actor, **login))
 
-    def _connection(self, actor: str) -> Connection:
+    def _connection(self, actor: str) -> RawConnection:
         login = self.proxy.client_properties
-        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, world=self._spoken, login=login)
+        return RawConnection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, world=self._spoken, login=login)
 
-    def raw(self, actor: str) -> Connection:
+    def raw(self, actor: str) -> RawConnection:
         """A raw client, which also does things that a correct client would not do."""
         return self._closing.enter_context(self._connection(actor))
 
@@ -172,7 +174,7 @@ class Stage:
     # --- events that are not on the wire
 
     def note(self, actor: str, text: str) -> None:
-        self.recorder.add(StoryEvent(StoryKind.NOTE, actor, actor, text))
+        self.recorder.add(TraceEvent(TraceKind.NOTE, actor, actor, text))
 
     def promise(self, text: str, held: bool) -> None:
         self.promises.append(Promise(text, held))
@@ -194,7 +196,7 @@ class Stage:
     def look(self, transactional_id: str | None = None) -> None:
         """Add the markers and the coordinator's decisions since the last look."""
         batches = self._batches()
-        news: list[tuple[int, int, StoryEvent]] = []
+        news: list[tuple[int, int, TraceEvent]] = []
         partition = self.lane(PARTITION)
         for batch in batches:
             if batch.base_offset < self._seen or not batch.is_control:
@@ -206,7 +208,7 @@ class Stage:
                 (
                     batch.max_timestamp,
                     1,
-                    StoryEvent(StoryKind.LOG, self.lane(COORDINATOR), partition, text, fields=fields),
+                    TraceEvent(TraceKind.LOG, self.lane(COORDINATOR), partition, text, fields=fields),
                 )
             )
         self._seen = batches[-1].last_offset + 1 if batches else 0
@@ -215,7 +217,7 @@ class Stage:
         for _, _, event in sorted(news, key=lambda item: item[:2]):
             self.recorder.add(event)
 
-    def _decisions(self, transactional_id: str) -> list[tuple[int, int, StoryEvent]]:
+    def _decisions(self, transactional_id: str) -> list[tuple[int, int, TraceEvent]]:
         """Prepare and Complete records of ``__transaction_state``; none if it may not be read."""
         lane = self.lane(COORDINATOR)
         try:
@@ -229,19 +231,19 @@ class Stage:
                 continue
             self._reported.add((transactional_id, offset))
             rank = 0 if state.startswith("Prepare") else 2
-            events.append((timestamp, rank, StoryEvent(StoryKind.LOG, lane, lane, state, fields={"state": state})))
+            events.append((timestamp, rank, TraceEvent(TraceKind.LOG, lane, lane, state, fields={"state": state})))
         return events
 
-    def _batches(self) -> list[Batch]:
+    def _batches(self) -> list[RawBatch]:
         """The whole partition."""
-        batches: list[Batch] = []
+        batches: list[RawBatch] = []
         offset = 0
         while found := self._watcher.fetch(self.topic, offset).batches:
             batches += found
             offset = found[-1].last_offset + 1
         return batches
 
-    def log(self) -> list[StoryEntry]:
+    def log(self) -> list[TraceBatch]:
         """The partition with the fate of each batch."""
         batches = self._batches()
         return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
@@ -252,7 +254,7 @@ class Stage:
         return found[name].value if name in found else None
 
 
-def _entry(batch: Batch, later: Sequence[Batch]) -> StoryEntry:
+def _entry(batch: RawBatch, later: Sequence[RawBatch]) -> TraceBatch:
     coordinator_epoch = None
     values: tuple[str, ...] = ()
     if batch.is_control:
@@ -265,7 +267,7 @@ def _entry(batch: Batch, later: Sequence[Batch]) -> StoryEntry:
         else:
             ends = (other.marker()[0] for other in later if other.is_control and other.pid == batch.pid)
             fate = {"commit": "committed", "abort": "aborted", "": "open"}[next(ends, "")]
-    return StoryEntry(
+    return TraceBatch(
         batch.base_offset, batch.last_offset, fate, batch.pid, batch.epoch, batch.sequence, values, coordinator_epoch
     )
 
@@ -295,8 +297,8 @@ async def _history(servers: str, login: Mapping[str, str], transactional_id: str
 @contextlib.contextmanager
 def set_up(
     actors: Sequence[str], *, apart: bool, cluster: AdminConfig | None, settings: dict[str, object]
-) -> Iterator[Stage]:
-    """A stage for one flow.
+) -> Iterator[Testbed]:
+    """A testbed for one flow.
 
     :param apart: show coordinator and partition as two lanes, not as one broker.
     :param cluster: how to reach a cluster; None for an embedded broker.
@@ -310,9 +312,9 @@ def set_up(
             broker = closing.enter_context(Broker(settings=settings))
             inside = broker.faults
             cluster = AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers})
-        address, world = closing.enter_context(door_to(cluster))
+        address, world = closing.enter_context(single_node(cluster))
         proxy = closing.enter_context(FaultProxy(address, upstream=world.login or None, passage=recorder))
-        stage = Stage(proxy, address, world, recorder, inside)
-        closing.callback(stage.close)
-        stage.open()
-        yield stage
+        testbed = Testbed(proxy, address, world, recorder, inside)
+        closing.callback(testbed.close)
+        testbed.open()
+        yield testbed

@@ -15,7 +15,7 @@ _SHOWN = 1000
 """Most characters of offsets in a message, which names two plans."""
 
 
-def described(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
+def plan_description(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
     """The plan of a batch in a message.
 
     :param offsets: where it ends in each source, one line per source, as Spark wrote it; empty if that is not known.
@@ -66,4 +66,4 @@ def time_of(at_ms: int) -> str:
         return f"{at_ms} ms"
 
 
-__all__ = ["bare_offsets", "described", "offsets_by_source", "time_of"]
+__all__ = ["bare_offsets", "offsets_by_source", "plan_description", "time_of"]

@@ -27,7 +27,7 @@ _LATEST = -1
 
 
 @dataclass(frozen=True, slots=True)
-class RivalProof:
+class SparkSinkProof:
     """What Spark's own sink left in its topic; ``missing`` says why it did not run."""
 
     topic: str = ""
@@ -39,7 +39,7 @@ class RivalProof:
     missing: str = ""
 
 
-class Rival:
+class SparkSinkCrashes:
     """One run of Spark's own sink.
 
     :param source: topic with ``flights`` flights, and the copy's name.
@@ -54,12 +54,12 @@ class Rival:
         self._partitions = [TopicPartition(sink, number) for number in range(partitions)]
         self._checkpoint = folder / "checkpoints" / "sparks-own-sink"
 
-    def run(self, kills: int, say: Callable[[str], None]) -> RivalProof:
+    def run(self, kills: int, say: Callable[[str], None]) -> SparkSinkProof:
         """Kill it that often, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
         try:
             spark_connector_jars()
         except DownloadFailed as error:
-            return RivalProof(missing=str(error).partition("\n")[0])
+            return SparkSinkProof(missing=str(error).partition("\n")[0])
         done = 0
         with Admin(bootstrap_servers=self._servers) as admin:
             admin.create_topics([NewTopic(self._sink, len(self._partitions), topic_configs={"retention.ms": "-1"})])
@@ -107,7 +107,7 @@ class Rival:
     def _stored(self, admin: Admin) -> int:
         return sum(found.offset for found in admin.list_offsets(dict.fromkeys(self._partitions, _LATEST)).values())
 
-    def _count(self, kills: int) -> RivalProof:
+    def _count(self, kills: int) -> SparkSinkProof:
         numbers: set[int] = set()
         delivered = 0
         for record in read_topic(self._servers, self._sink):
@@ -115,6 +115,6 @@ class Rival:
             if number is not None:
                 delivered += 1
                 numbers.add(number)
-        return RivalProof(
+        return SparkSinkProof(
             self._sink, kills, self._flights, delivered, delivered - len(numbers), self._flights - len(numbers)
         )

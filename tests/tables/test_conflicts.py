@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql.types import StructType
@@ -11,8 +12,9 @@ from pyspark.sql.types import StructType
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
 from oncelog.spark.tables.options import TableFormat
+from oncelog.spark.tables.sink import open_store
 from oncelog.spark.tables.store import Commit, Conflict, Sighting, TableStore, TaskWriter, WrittenPart
-from tests.tables.worlds import Query, World, parts
+from tests.tables.worlds import SCHEMA, Query, Row, World, arrow, parts
 
 AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
 
@@ -122,3 +124,27 @@ def test_delta_table_that_is_compacted_meanwhile_has_each_row_once(world: World,
     observe = once_at(step, lambda: DeltaTable(world.options.table).optimize.compact())
     query.run(1, [(1, "b")], observe=observe)
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
+
+
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
+def test_queries_with_other_columns_do_not_disturb_rows_on_their_way(world: World, query: Query) -> None:
+    """Tasks of both have copied their rows before either commits."""
+    other = Query(world.folder / "other", world.options, query_id="another")
+    ids = pa.table({"id": range(10_000, 100_000)})
+
+    def other_writes() -> None:
+        other.run(0, [], schema=StructType([SCHEMA["id"]]), made=lambda: by_task(other, ids))
+
+    many: list[Row] = [(number, f"{number:>200}") for number in range(1, 5000)]
+    query.run(1, [], made=lambda: by_task(query, arrow(many)), observe=once_at(BatchStep.PRODUCED, other_writes))
+    found = world.read()
+    assert found[: len(many) + 1] == [(0, "a"), *many]
+    assert [row[0] for row in found[len(many) + 1 :]] == list(range(10_000, 100_000))
+    assert open_store(world.options).leftovers(0) == []
+
+
+def by_task(query: Query, rows: pa.Table) -> list[WrittenPart]:
+    """What a task makes of so many rows that it writes them itself."""
+    written = list(query.store.task_writer()(iter(rows.to_batches(max_chunksize=1000))))
+    assert all(part.inline is None for part in written)
+    return written

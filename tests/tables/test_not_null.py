@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,7 +162,7 @@ class TestCopiedRows:
         def made() -> list[WrittenPart]:
             found = list(store.task_writer()(iter(short)))
             with psycopg.connect(query.options.url) as connection:
-                connection.execute(f"TRUNCATE {store._staged}".encode())
+                connection.execute(f"TRUNCATE {pickle.loads(found[0].written or b'')}".encode())
             return found
 
         with pytest.raises(OncelogError, match=r"Of 2000 rows on their way to .*, 0 are there: PostgreSQL has crashed"):

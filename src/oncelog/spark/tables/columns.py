@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 """How arrays, maps and structs become JSON: without these, Spark cuts microseconds and leaves out nulls."""
 
+MAX_COPIES = 500
+"""Tasks that copy into PostgreSQL: each makes a table, and one transaction locks all of them, of 6,400 by default."""
 _NESTED = (ArrayType, MapType, StructType)
 _FLOATING = (FloatType, DoubleType)
 """No keys: whether 0.0 is -0.0, and NaN is NaN, differs between the formats."""
@@ -193,6 +195,8 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
     if options.partition_by:
         columns = [col(escaped(name)) for name in options.partition_by]
         rows = rows.repartition(*columns).sortWithinPartitions(*columns)
+    if options.format is TableFormat.POSTGRESQL:
+        rows = rows.coalesce(MAX_COPIES)
     return rows
 
 

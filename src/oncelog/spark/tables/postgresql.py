@@ -1,25 +1,24 @@
 """A table of PostgreSQL: rows and identity in one transaction; large batches are copied by the tasks before it.
 
-The driver copies what is small. Tasks with more rows COPY them into a table beside the destination, each attempt of a
-task under a number of its own, and the transaction moves those that the reports name. A lock on the sink's name is held
+The driver copies what is small. Tasks with more rows COPY them, each attempt into a table of its own beside the
+destination, and the transaction moves what the reports name, and drops those tables. A lock on the sink's name is held
 from the look that counts to the commit; a connection that died after COMMIT was sent is waited for with that lock.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oncelog.errors import ConfigError, InvariantError
+from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
-from oncelog.spark.tables.postgresql_copy import ATTEMPT, ENCODING, CopyWriter, copy_rows
+from oncelog.spark.tables.postgresql_copy import ENCODING, ON_THEIR_WAY, STAGED, CopyWriter, copy_rows
 from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -43,14 +42,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 BATCHES = "oncelog_batches"
-STAGED = "oncelog_staged_"
-AT = "oncelog_at"
-_OLD = f"{AT} < now() - %s * interval '1 hour'"
 _HAS_RIGHT = (
     "SELECT has_table_privilege(%s::oid, %s) OR (%s <> 'DELETE' AND "
     "has_any_column_privilege(%s::oid, replace(%s, 'DELETE', 'SELECT')))"
 )
-_ON_THEIR_WAY = "oncelog: rows on their way to "
+_MADE_S = f"substring(c.relname FROM '^{STAGED}([0-9]+)_')::bigint"
 _CREATE = """CREATE TABLE IF NOT EXISTS {} (
     sink text NOT NULL, table_name text NOT NULL, table_id text NOT NULL, query_id text NOT NULL,
     batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL, planned_at_ms bigint NOT NULL,
@@ -69,8 +65,6 @@ class PostgresTable:
         self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
         self._batches = f"{self._schema}{quoted(BATCHES)}"
         self._batches_in_values = _in_values(self._batches)
-        digest = hashlib.sha256(options.table.encode()).hexdigest()[:16]
-        self._staged = f"{self._schema}{quoted(STAGED + digest)}"
         self._wanted: Sequence[tuple[str, str]] = ()
 
     @property
@@ -95,14 +89,12 @@ class PostgresTable:
             else:
                 for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
-            if not self._options.driver_writes:
-                self._make_staged(connection, wanted)
             return str(oid or _oid(connection, self._name))
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes:
             return InlineWriter()
-        return CopyWriter(self._options.url, self._staged, self._columns)
+        return CopyWriter(self._options.url, self._schema, self._name, tuple(self._wanted))
 
     def compare(self, schema: StructType) -> None:
         with self._connected() as connection:
@@ -129,8 +121,7 @@ class PostgresTable:
             if not _one(connection, _HAS_RIGHT, (number, right, right, number, right))
         ]
         creates = any(number is None for _, number, _ in tables)
-        staged = not self._options.driver_writes and _oid(connection, self._staged) is None
-        if creates or staged:
+        if creates or not self._options.driver_writes:
             schema = parts_of(self._options.table)[0] if self._schema else None
             may = _one(connection, "SELECT has_schema_privilege(coalesce(%s, current_schema()), 'CREATE')", (schema,))
             if not may:
@@ -139,43 +130,28 @@ class PostgresTable:
         return found
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Rows that were copied and never moved, and tables for rows on their way to a table that is gone."""
+        """Tables of rows that were copied and never moved, on their way to this table or to one that is gone."""
         with self._connected() as connection:
-            found = []
-            if _oid(connection, self._staged) is not None:
-                rows = _one(
-                    connection, f"SELECT count(*) FROM {_in_values(self._staged)} WHERE {_OLD}", (older_than_h,)
-                )
-                size = _one(connection, "SELECT pg_total_relation_size(to_regclass(%s))", (self._staged,))
-                found += [Leftover(self._staged, int(size), int(rows))] if rows else []
-            for name, size in self._abandoned(connection):
-                rows = _one(connection, f"SELECT count(*) FROM {_in_values(name)} WHERE NOT ({_OLD})", (older_than_h,))
-                found += [] if rows else [Leftover(name, size, 0)]
-            return found
-
-    def _abandoned(self, connection: psycopg.Connection) -> list[tuple[str, int]]:
-        """Tables of rows on their way, with their size, whose destination is not there any more."""
-        rows = _execute(
-            connection,
-            "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), obj_description(c.oid, 'pg_class'), "
-            "pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = coalesce(%s, current_schema()) AND c.relkind = 'r' AND starts_with(c.relname, %s)",
-            (parts_of(self._options.table)[0] if self._schema else None, STAGED),
-        ).fetchall()
-        return [
-            (str(name), int(size))
-            for name, comment, size in rows
-            if str(comment).startswith(_ON_THEIR_WAY)
-            and _oid(connection, str(comment).removeprefix(_ON_THEIR_WAY)) is None
-        ]
+            found = _execute(
+                connection,
+                "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), obj_description(c.oid, 'pg_class'), "
+                "pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                "WHERE n.nspname = coalesce(%s, current_schema()) AND c.relkind = 'r' "
+                f"AND {_MADE_S} < extract(epoch FROM now()) - %s * 3600 ORDER BY c.relname",
+                (parts_of(self._options.table)[0] if self._schema else None, older_than_h),
+            ).fetchall()
+            own = _oid(connection, self._name)
+            return [
+                Leftover(str(name), int(size), int(_one(connection, f"SELECT count(*) FROM {_in_values(name)}", ())))
+                for name, comment, size in found
+                if str(comment).startswith(ON_THEIR_WAY)
+                and _oid(connection, str(comment).removeprefix(ON_THEIR_WAY)) in (None, own)
+            ]
 
     def remove(self, found: Iterable[Leftover], older_than_h: int) -> None:
         with self._connected() as connection:
             for one in found:
-                if one.what == self._staged:
-                    _execute(connection, f"DELETE FROM {_in_values(self._staged)} WHERE {_OLD}", (older_than_h,))
-                else:
-                    _execute(connection, f"DROP TABLE IF EXISTS {one.what}")
+                _execute(connection, f"DROP TABLE IF EXISTS {one.what}")
 
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
@@ -233,26 +209,12 @@ class PostgresTable:
             columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._options.key))})")
         return ", ".join(columns)
 
-    def _make_staged(self, connection: psycopg.Connection, wanted: Sequence[tuple[str, str]]) -> None:
-        """The table that tasks copy to; made again if the columns of the rows have changed."""
-        columns = [*wanted, (ATTEMPT, "bigint"), (AT, "timestamp with time zone")]
-        oid = _oid(connection, self._staged)
-        if oid is not None:
-            if _columns(connection, oid) == columns:
-                return
-            _execute(connection, f"DROP TABLE {self._staged}")
-        text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
-        _execute(connection, f"CREATE UNLOGGED TABLE {self._staged} ({text} DEFAULT now())")
-        comment = (_ON_THEIR_WAY + self._name).replace("'", "''")
-        _execute(connection, f"COMMENT ON TABLE {self._staged} IS '{comment}'")
-
     def _move(self, connection: psycopg.Connection, commit: Commit) -> None:
-        """Put the rows of all parts into the table: copied there, or from the table that tasks have copied to."""
+        """Put the rows of all parts into the table: copied there, or from the tables that tasks have made."""
         upserts = commit.mode is Mode.UPSERT
         names = ", ".join(map(quoted, self._columns))
         inline = inline_rows(commit.parts)
-        staged = [int(pickle.loads(part.written)) for part in commit.parts if part.written is not None]
-        attempts = ", ".join(map(str, staged))
+        staged = {str(pickle.loads(part.written)): part.rows for part in commit.parts if part.written is not None}
         if inline and upserts:
             check_keys(inline, self._options)
         if inline and not upserts:
@@ -263,16 +225,13 @@ class PostgresTable:
                 f"CREATE TEMPORARY TABLE oncelog_inline ON COMMIT DROP AS SELECT {names} FROM {self._name} LIMIT 0",
             )
             copy_rows(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
-        sources = []
-        if staged:
-            expected = sum(part.rows for part in commit.parts if part.written is not None)
-            self._check_staged(connection, attempts, expected, upserts)
-            sources.append(f"SELECT {names} FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
-        if inline and upserts:
-            sources.append(f"SELECT {names} FROM pg_temp.oncelog_inline")
+        for source, rows in staged.items() if upserts else ():
+            self._check_keys(connection, source, rows)
+        sources = [*staged, *(["pg_temp.oncelog_inline"] if inline and upserts else [])]
         if not sources:
             return
-        text = f"INSERT INTO {self._name} ({names}) {' UNION ALL '.join(sources)}"
+        text = f"INSERT INTO {self._name} ({names}) "
+        text += " UNION ALL ".join(f"SELECT {names} FROM {source}" for source in sources)
         text += on_conflict(self._options.key, self._columns) if upserts else ""
         try:
             moved = _execute(connection, text).rowcount
@@ -281,26 +240,28 @@ class PostgresTable:
                 f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and which of "
                 "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
             ) from error
-        expected = sum(part.rows for part in commit.parts if upserts or part.written is not None)
-        if moved != expected and (not upserts or set(self._columns) != set(self._options.key)):
-            raise InvariantError(f"{expected} rows were copied for {self._options}, and {moved} are there")
-        if staged:
-            _execute(connection, f"DELETE FROM {self._staged} WHERE {ATTEMPT} IN ({attempts})")
+        if not upserts:
+            self._check_there(sum(staged.values()), moved)
+        for source in staged:
+            _execute(connection, f"DROP TABLE {source}")
 
-    def _check_staged(self, connection: psycopg.Connection, attempts: str, expected: int, upserts: bool) -> None:
-        """Raises TableRefused if not all rows that tasks have copied are there, or KeyRefused for keys that
-        :func:`check_keys` would refuse. The table is unlogged: a server that crashed has emptied it."""
-        of_batch = f"FROM {_in_values(self._staged)} WHERE {ATTEMPT} IN ({attempts})"
-        there = _one(connection, f"SELECT count(*) {of_batch}", ())
+    def _check_keys(self, connection: psycopg.Connection, staged: str, expected: int) -> None:
+        """Raises KeyRefused for keys that :func:`check_keys` would refuse."""
+        keys = ", ".join(f"count({quoted(name)})" for name in self._options.key)
+        ((there, *given),) = _execute(connection, f"SELECT count(*), {keys} FROM {staged}").fetchall()
+        self._check_there(expected, there)
+        for name, count in zip(self._options.key, given, strict=True):
+            if count < there:
+                raise KeyRefused(null_key(name, self._options))
+
+    def _check_there(self, expected: int, there: int) -> None:
+        """Raises TableRefused if not all rows that tasks have copied are there."""
         if there != expected:
             raise TableRefused(
                 f"Of {expected} rows on their way to {self._options}, {there} are there: PostgreSQL has crashed, or "
-                f"somebody has changed {self._staged}; nothing was committed, and a new start computes the batch again"
+                f"somebody has changed the tables {STAGED}...; nothing was committed, and a new start computes the "
+                "batch again"
             )
-        for name in self._options.key if upserts else ():
-            column = _in_values(quoted(name))
-            if _one(connection, f"SELECT 1 {of_batch} AND {column} IS NULL LIMIT 1", ()):
-                raise KeyRefused(null_key(name, self._options))
 
     def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
         names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")

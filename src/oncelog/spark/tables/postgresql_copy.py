@@ -1,5 +1,8 @@
 """COPY into PostgreSQL, by tasks and by the driver: Arrow batches as CSV, in which an empty field is NULL, and an empty
 text is in quotes.
+
+Each attempt of a task makes a table of its own for its rows, in the transaction that copies them: nobody waits for
+anybody, whatever the columns of other queries are, and what was moved is dropped rather than deleted row by row.
 """
 
 from __future__ import annotations
@@ -18,18 +21,26 @@ if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
-ATTEMPT = "oncelog_attempt"
+STAGED = "oncelog_staged_"
+"""The names of tables for rows on their way begin so; then follows when they were made, in seconds since 1970."""
+ON_THEIR_WAY = "oncelog: rows on their way to "
 ENCODING = "UTF8"
 """Of rows that are copied and of names; the server converts to the database's own, which is the default otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyWriter:
-    """In a task: copies the rows under a number of this attempt; a few rows are left to the driver."""
+    """In a task: copies the rows into a table for this attempt; a few rows are left to the driver.
+
+    :param schema: where that table is made, with a dot behind it; empty: where the connection makes tables.
+    :param table: where the rows are to go.
+    :param columns: names and types.
+    """
 
     url: str
+    schema: str
     table: str
-    columns: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
         import psycopg
@@ -37,17 +48,26 @@ class CopyWriter:
         many = yield from leave_few(batches)
         if many is None:
             return
-        attempt = uuid.uuid4().int >> 65
-        names = ", ".join([*map(quoted, self.columns), ATTEMPT])
         rows = size = 0
-        text = f"COPY {self.table} ({names}) FROM STDIN (FORMAT csv)".encode()
-        with psycopg.connect(self.url, client_encoding=ENCODING) as connection, connection.cursor().copy(text) as copy:
-            for batch in many:
-                data = csv_of(batch, attempt)
-                copy.write(data)
-                rows += batch.num_rows
-                size += len(data)
-        yield WrittenPart(rows, size, written=pickle.dumps(attempt))
+        with psycopg.connect(self.url, client_encoding=ENCODING) as connection:
+            staged = self._make(connection)
+            with connection.cursor().copy(f"COPY {staged} FROM STDIN (FORMAT csv, FREEZE)".encode()) as copy:
+                for batch in many:
+                    data = csv_of(batch)
+                    copy.write(data)
+                    rows += batch.num_rows
+                    size += len(data)
+        yield WrittenPart(rows, size, written=pickle.dumps(staged))
+
+    def _make(self, connection: psycopg.Connection) -> str:
+        """The name of a new table. It is unlogged: a crash of the server empties it, and the commit counts."""
+        ((made_s,),) = connection.execute("SELECT extract(epoch FROM now())::bigint").fetchall()
+        staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid.uuid4().hex[:16]}')}"
+        columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in self.columns)
+        connection.execute(f"CREATE UNLOGGED TABLE {staged} ({columns})".encode())
+        comment = (ON_THEIR_WAY + self.table).replace("'", "''")
+        connection.execute(f"COMMENT ON TABLE {staged} IS '{comment}'".encode())
+        return staged
 
 
 def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:
@@ -56,8 +76,8 @@ def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.Re
             copy.write(csv_of(batch))
 
 
-def csv_of(batch: pa.RecordBatch, *numbers: int) -> bytes:
-    """The rows; each with ``numbers`` behind its columns."""
+def csv_of(batch: pa.RecordBatch) -> bytes:
+    """The rows. Texts are in quotes, so that an empty one is not NULL."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv
@@ -73,8 +93,7 @@ def csv_of(batch: pa.RecordBatch, *numbers: int) -> bytes:
         elif pa.types.is_decimal(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             column = pc.cast(column, pa.string())
         columns.append(column)
-    columns += [pa.array([number] * batch.num_rows, pa.int64()) for number in numbers]
     table = pa.Table.from_arrays(columns, names=[str(number) for number in range(len(columns))])
     sink = pa.BufferOutputStream()
-    csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="all_valid"))
+    csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
     return bytes(sink.getvalue())

@@ -54,6 +54,8 @@ try:
     from pyiceberg.table.snapshots import ancestors_of
     from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
+
+    from oncelog.spark.tables.iceberg_upsert import upsert
 except ImportError as missing:
     raise ConfigError("An iceberg sink needs pyiceberg: pip install 'oncelog[iceberg]'") from missing
 
@@ -219,10 +221,11 @@ class IcebergTable:
         rows = inline_rows(commit.parts)
         transaction = table.transaction()
         try:
-            files = self._staged(transaction, table, commit, rows, properties)
-            with transaction.update_snapshot(snapshot_properties=properties).fast_append() as append:
-                for file in files:
-                    append.append_data_file(file)
+            if commit.mode is Mode.UPSERT and rows:
+                check_keys(rows, self._options)
+                upsert(transaction, table, self._source(table, rows), self._options.key, properties)
+            else:
+                self._append(transaction, table, commit, rows, properties)
         except OSError as error:
             raise self._refused(error) from error
         except OverflowError as error:
@@ -241,30 +244,30 @@ class IcebergTable:
         except _FAILURES as error:
             raise Conflict(f"Whether {self._options} has the commit is not known ({error})") from error
 
-    def _staged(
+    def _append(
         self,
         transaction: Transaction,
         table: Table,
         commit: Commit,
         rows: Sequence[pa.RecordBatch],
         properties: dict[str, str],
-    ) -> list[DataFile]:
-        """Put what is not an append into the transaction; returns the files to append."""
-        source = _rows(rows) if rows else None
-        if commit.mode is Mode.UPSERT:
-            if source is not None:
-                check_keys(rows, self._options)
-                transaction.upsert(source, list(self._options.key), snapshot_properties=properties)
-            return []
+    ) -> None:
         if commit.mode is Mode.COMPLETE and table.current_snapshot() is not None:
             from pyiceberg.expressions import AlwaysTrue
 
             transaction.delete(AlwaysTrue(), snapshot_properties=properties)
         found = [file for part in commit.parts if part.written is not None for file in pickle.loads(part.written)]
-        if source is not None:
-            _check_nulls(source, table.metadata, str(self._options))
+        if rows:
+            source = self._source(table, rows)
             found += _dataframe_to_data_files(table_metadata=table.metadata, df=source, io=table.io)
-        return found
+        with transaction.update_snapshot(snapshot_properties=properties).fast_append() as append:
+            for file in found:
+                append.append_data_file(file)
+
+    def _source(self, table: Table, rows: Sequence[pa.RecordBatch]) -> pa.Table:
+        source = _rows(rows)
+        _check_nulls(source, table.metadata, str(self._options))
+        return source
 
     def _catalog(self) -> Catalog:
         if self._opened is None:

@@ -1,0 +1,108 @@
+"""Replaces the rows of an Iceberg table that have the keys of a batch: files are rewritten, in one snapshot.
+
+Called by :mod:`oncelog.spark.tables.iceberg`. pyiceberg's own upsert makes an expression for each row, which it binds,
+projects and evaluates for each file: its time grows with the square of the rows. Here a filter of a few terms chooses
+the files, and a join of the key columns finds the rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import AlwaysTrue, And, GreaterThanOrEqual, In, LessThanOrEqual, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.io.pyarrow import ArrowScan, _dataframe_to_data_files
+
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import FileScanTask, Table, Transaction
+
+MAX_VALUES = 100
+"""Of a column of the key: with more of them, files are chosen by the least and the greatest. pyiceberg looks at no more
+than 200 when it compares values with a file's statistics."""
+
+
+def upsert(
+    transaction: Transaction, table: Table, source: pa.Table, key: Sequence[str], properties: Mapping[str, str]
+) -> None:
+    """Put the rows into the transaction's table in place of those with the same keys; others are added.
+
+    A replaced row keeps the columns that the batch does not have. A file without such a row stays as it is.
+
+    :param source: no two rows have one key, and no key is NULL.
+    :param properties: of the snapshot.
+    """
+    chosen = may_match(source, key)
+    replaced: list[pa.Table] = []
+    new = pa.array([True] * source.num_rows)
+    with transaction.update_snapshot(snapshot_properties=dict(properties)).overwrite() as overwrite:
+        overwrite.delete_by_predicate(chosen)
+        for task in table.scan(row_filter=chosen).plan_files():
+            if not _matches(_read(table, task, key), source, key).num_rows:
+                continue
+            rows = _read(table, task, table.schema().column_names)
+            found = _matches(rows, source, key)
+            replaced.append(_replaced(rows, source, found))
+            new = pc.and_(new, _without(source.num_rows, found["source"]))
+            kept = rows.filter(_without(rows.num_rows, found["row"]))
+            overwrite.delete_data_file(task.file)
+            for file in _files(table, kept):
+                overwrite.append_data_file(file)
+        added = pa.concat_tables([*replaced, source.filter(new)], promote_options="permissive")
+        for file in _files(table, added):
+            overwrite.append_data_file(file)
+
+
+def may_match(source: pa.Table, key: Sequence[str]) -> BooleanExpression:
+    """A filter that lets through each file with one of the keys; its size does not grow with the rows."""
+    return functools.reduce(And, [_may_match(source.column(name), name) for name in key])
+
+
+def _may_match(column: pa.ChunkedArray, name: str) -> BooleanExpression:
+    term, values = Reference(name), pc.unique(column)
+    if len(values) <= MAX_VALUES:
+        return In(term=term, values={literal(value) for value in values.to_pylist()})
+    limits = pc.min_max(values).as_py()
+    least = GreaterThanOrEqual(term=term, value=literal(limits["min"]))
+    return And(least, LessThanOrEqual(term=term, value=literal(limits["max"])))
+
+
+def _read(table: Table, task: FileScanTask, columns: Sequence[str]) -> pa.Table:
+    """All rows of a file that are not deleted."""
+    schema = table.schema().select(*columns)
+    return ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table([task])
+
+
+def _matches(rows: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Where the same keys are: their numbers among the ``row`` and the ``source``."""
+    names = [f"key{number}" for number in range(len(key))]
+    found = [rows.column(name) for name in key]
+    wanted = [source.column(name).cast(column.type) for name, column in zip(key, found, strict=True)]
+    left = pa.table([*found, pa.array(range(rows.num_rows), pa.int64())], [*names, "row"])
+    right = pa.table([*wanted, pa.array(range(source.num_rows), pa.int64())], [*names, "source"])
+    return left.join(right, names, join_type="inner").select(["row", "source"])
+
+
+def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
+    """The rows of the source that take the place of others, with the columns that only those have."""
+    taken = source.take(found["source"])
+    for name in rows.column_names:
+        if name not in source.column_names:
+            taken = taken.append_column(name, rows.column(name).take(found["row"]))
+    return taken
+
+
+def _without(count: int, numbers: pa.ChunkedArray) -> pa.Array:
+    """A mask of so many rows that leaves these numbers out."""
+    return pc.invert(pc.is_in(pa.array(range(count), pa.int64()), value_set=numbers.combine_chunks()))
+
+
+def _files(table: Table, rows: pa.Table) -> Sequence[DataFile]:
+    if not rows.num_rows:
+        return []
+    return list(_dataframe_to_data_files(table_metadata=table.metadata, df=rows, io=table.io))

@@ -15,7 +15,7 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.runner import CheckOutcome, run
 from oncelog.lab import flows
-from oncelog.lab.testbed import LabError
+from oncelog.lab.flow_context import LabError
 from oncelog.protocol.api_keys import ApiKey
 from tests.client.reading import values
 from tests.conformance.test_command import open_on

@@ -16,9 +16,9 @@ from playwright.sync_api import Browser
 import oncelog
 from oncelog.client.core.config import AdminConfig
 from oncelog.lab.diagram import PHONE, WIDE, draw
+from oncelog.lab.flow_context import FlowContext, LabError
 from oncelog.lab.flows import FLOWS, run
 from oncelog.lab.page import render
-from oncelog.lab.testbed import LabError, Testbed
 from oncelog.lab.trace import Promise, Trace, TraceBatch, TraceDelivery, TraceEvent, TraceKind, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
@@ -89,7 +89,7 @@ def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path
 
 def test_a_broker_that_has_no_setting_for_verification_is_not_said_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
     """Apache Kafka before 3.6."""
-    monkeypatch.setattr(Testbed, "setting_of_broker", lambda *_: None)
+    monkeypatch.setattr(FlowContext, "setting_of_broker", lambda *_: None)
     assert run(FLOWS["hanging"]).held
 
 

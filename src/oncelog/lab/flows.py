@@ -9,7 +9,7 @@ from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.expect import NotOffered
 from oncelog.lab import sequences, transactions
-from oncelog.lab.testbed import VERIFICATION, LabError, Testbed, set_up
+from oncelog.lab.flow_context import VERIFICATION, FlowContext, LabError, set_up
 from oncelog.lab.trace import BROKER, Trace
 
 
@@ -26,7 +26,7 @@ class Flow:
     title: str
     lesson: str
     lanes: Sequence[str]
-    play: Callable[[Testbed], None]
+    play: Callable[[FlowContext], None]
     settings: Mapping[str, object]
 
     @property
@@ -43,7 +43,7 @@ def _flow(
     title: str,
     lesson: str,
     lanes: Sequence[str],
-    play: Callable[[Testbed], None],
+    play: Callable[[FlowContext], None],
     settings: Mapping[str, object] = _NO_DELAY,
 ) -> Flow:
     return Flow(name, title, lesson, lanes, play, settings)
@@ -151,18 +151,18 @@ def run(flow: Flow, cluster: AdminConfig | None = None) -> Trace:
 
 def _run(flow: Flow, cluster: AdminConfig | None) -> Trace:
     apart = BROKER not in flow.lanes
-    with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as testbed:
-        flow.play(testbed)
+    with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as context:
+        flow.play(context)
         where = "an embedded broker" if cluster is None else ",".join(cluster.bootstrap_servers)
         return Trace(
             flow.name,
             flow.title,
             flow.lesson,
             where,
-            testbed.topic,
+            context.topic,
             flow.lanes,
-            list(testbed.recorder.events),
-            testbed.log(),
-            testbed.promises,
-            dict(testbed.recorder.left_out),
+            list(context.recorder.events),
+            context.log(),
+            context.promises,
+            dict(context.recorder.left_out),
         )

@@ -1,6 +1,6 @@
 """What happened in a flow, as data: events in order, the log at the end, and the promises that were checked.
 
-Pure. Filled by the recorder (from frames) and by the testbed (from logs); shown as text, JSON and drawing.
+Pure. Filled by the recorder (from frames) and by the context (from logs); shown as text, JSON and drawing.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
 def _carry_out(flows: list[Flow], cluster: ConnectionOptions, *, skip_impossible: bool) -> list[Trace]:
     """The traces, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
+    from oncelog.lab.flow_context import LabError
     from oncelog.lab.flows import run
-    from oncelog.lab.testbed import LabError
     from oncelog.lab.trace import as_lines
 
     there = _cluster(cluster)

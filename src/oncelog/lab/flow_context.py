@@ -44,8 +44,8 @@ class LabError(OncelogError):
     """A flow cannot be run here."""
 
 
-class Testbed:
-    """The testbed of one flow.
+class FlowContext:
+    """What one flow runs in.
 
     :param proxy: the proxy that actors connect to.
     :param aside: the address for the lab's own requests.
@@ -122,7 +122,7 @@ class Testbed:
     # --- actors
 
     def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
-        """An oncelog producer as users have it; closed with the testbed."""
+        """An oncelog producer as users have it; closed with the context."""
         if transactional_id is not None:
             settings["transactional_id"] = self.transactional_id(transactional_id)
         settings |= _keywords(self.proxy.client_properties)
@@ -297,8 +297,8 @@ async def _history(servers: str, login: Mapping[str, str], transactional_id: str
 @contextlib.contextmanager
 def set_up(
     actors: Sequence[str], *, apart: bool, cluster: AdminConfig | None, settings: dict[str, object]
-) -> Iterator[Testbed]:
-    """A testbed for one flow.
+) -> Iterator[FlowContext]:
+    """What one flow runs in, inside the block.
 
     :param apart: show coordinator and partition as two lanes, not as one broker.
     :param cluster: how to reach a cluster; None for an embedded broker.
@@ -314,7 +314,7 @@ def set_up(
             cluster = AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers})
         address, world = closing.enter_context(single_node(cluster))
         proxy = closing.enter_context(FaultProxy(address, upstream=world.login or None, passage=recorder))
-        testbed = Testbed(proxy, address, world, recorder, inside)
-        closing.callback(testbed.close)
-        testbed.open()
-        yield testbed
+        context = FlowContext(proxy, address, world, recorder, inside)
+        closing.callback(context.close)
+        context.open()
+        yield context

@@ -24,7 +24,7 @@ from tests.schema_registry.test_several import stored
 from tests.spark.kafka_records import committed, create_topic
 from tests.support.children import ends_with_us, of_family
 
-pytestmark = [pytest.mark.timeout(3600), pytest.mark.spark, pytest.mark.crash]
+pytestmark = [pytest.mark.timeout(3600), pytest.mark.spark, pytest.mark.crash, pytest.mark.soak]
 
 ROOT = Path(__file__).parents[2]
 ORDERS = 8
@@ -159,9 +159,8 @@ def check_rows(found: Sequence[dict[str, Any]], rounds: int) -> None:
 @pytest.mark.parametrize(
     ("broker", "steps"),
     [
-        pytest.param("oncelog", (6,), id="oncelog"),
-        pytest.param("oncelog", range(1, 9), id="oncelog-every", marks=pytest.mark.soak),
-        pytest.param("kafka", range(1, 9), id="kafka-every", marks=[pytest.mark.kafka, pytest.mark.soak]),
+        pytest.param("oncelog", range(1, 9), id="oncelog-every"),
+        pytest.param("kafka", range(1, 9), id="kafka-every", marks=pytest.mark.kafka),
     ],
     indirect=["broker"],
 )

@@ -75,6 +75,7 @@ def test_example_runs_as_it_stands_and_prints_what_the_page_shows(tmp_path: Path
 
 
 @pytest.mark.kafka
+@pytest.mark.soak
 @pytest.mark.spark
 def test_example_on_apache_kafka_writes_each_large_order_once_and_the_broken_record_with_its_batch(
     kafka_and_registry: tuple[str, str], tmp_path: Path, warm_java: dict[str, str]

@@ -147,6 +147,7 @@ def test_python_file_runs_all_its_pipelines_on_the_broker_inside(cold_pipeline: 
     assert sorted(path.name for path in (cold_pipeline.folder / "oncelog-checkpoints").iterdir()) == ["copy", "counts"]
 
 
+@pytest.mark.soak
 def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: PipelineCommand, tmp_path: Path) -> None:
     import signal
     import subprocess
@@ -188,6 +189,7 @@ def test_pipeline_that_fails_says_why_in_one_sentence(
     assert_refused(oncelog_broker, unique_name, pipeline, value, sql, said)
 
 
+@pytest.mark.soak
 def test_nothing_that_spark_prints_comes_before_the_sentence(
     oncelog_broker: RunningBroker, unique_name: str, cold_pipeline: PipelineCommand
 ) -> None:

@@ -121,6 +121,7 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
     ]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_version_that_is_named_stays_when_there_is_a_newer_one(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
@@ -257,6 +258,7 @@ topic = "{topic}-out"
 """
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
@@ -275,6 +277,7 @@ def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
     assert committed(address, f"{unique_name}-out") == []
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_id_about_which_the_registry_changes_its_mind_is_in_one_of_both_topics(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand

@@ -88,7 +88,7 @@ def write(servers: str) -> None:
     reader.close()
 
 
-@pytest.fixture(scope="module", params=["stopped", "killed"])
+@pytest.fixture(scope="module", params=[pytest.param("stopped", marks=pytest.mark.soak), "killed"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     node = ServeProcess(tmp_path_factory.mktemp("broker"), {"group.initial.rebalance.delay.ms": "0"})
     try:

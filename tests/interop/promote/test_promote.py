@@ -131,7 +131,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-@pytest.fixture(scope="module", params=["stopped", "killed"])
+@pytest.fixture(scope="module", params=[pytest.param("stopped", marks=pytest.mark.soak), "killed"])
 def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Before]:
     node = ServeProcess(tmp_path_factory.mktemp("broker"), SETTINGS)
     try:

@@ -167,6 +167,7 @@ def job(
     return found
 
 
+@KAFKA_IN_SOAK
 def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do(job: Job) -> None:
     """Yesterday's checkpoint: batch 1 covers other offsets now, and was taken for "already written" before."""
     job.send()
@@ -185,7 +186,7 @@ def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do
     assert job.numbers() == list(range(30))
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak  # the decision's unit tests have each case of it
 def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
     job.send()
     job.run()
@@ -266,7 +267,7 @@ def test_running_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> N
     query.stop()
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak  # the decision's unit tests have each case of it
 def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_ways_out(job: Job) -> None:
     """The driver died between EndTxn and the commit log, also of the first batch, and the marker is gone."""
     job.send()
@@ -328,7 +329,7 @@ def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_agai
     assert job.numbers()[-30:] == list(range(10, 40))
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak  # the decision's unit tests have each case of it
 def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
     job.send()
     job.run()

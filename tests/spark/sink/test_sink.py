@@ -300,7 +300,7 @@ class Totals(StatefulProcessor):
         """Nothing is held."""
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak
 def test_state_of_transform_with_state_and_output_agree_over_a_restart(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

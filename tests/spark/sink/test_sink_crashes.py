@@ -26,19 +26,19 @@ from tests.support.spark_faults import PausePoint
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
 
-def steps(fixture: str, decisive: BatchStep, other: BatchStep, *, kafka: bool) -> Any:
-    """The decisive step on our broker and, if ``kafka``, on Apache Kafka.
+def steps(fixture: str, decisive: BatchStep, other: BatchStep) -> Any:
+    """The decisive step on our broker.
 
-    The rest is part of ``make soak``: ``test_commit.py`` has all of it on both, without a driver.
+    The rest is part of ``make soak``: ``test_commit.py`` has all of it on both brokers, without a driver.
     """
     on_kafka, soak = pytest.mark.kafka, pytest.mark.soak
-    cases = [("oncelog", decisive, ()), ("kafka", decisive, (on_kafka,) if kafka else (on_kafka, soak))]
+    cases = [("oncelog", decisive, ()), ("kafka", decisive, (on_kafka, soak))]
     cases += [("oncelog", other, (soak,)), ("kafka", other, (on_kafka, soak))]
     rows = [pytest.param(broker, step, marks=marks) for broker, step, marks in cases]
     return pytest.mark.parametrize((fixture, "step"), rows, indirect=[fixture])
 
 
-@steps("broker", BatchStep.MARKER_ADDED, BatchStep.STARTED, kafka=False)
+@steps("broker", BatchStep.MARKER_ADDED, BatchStep.STARTED)
 def test_zombie_commit_and_its_successor_write_the_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:
@@ -144,7 +144,7 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
             yield kafka
 
 
-@steps("own_broker", BatchStep.MARKER_ADDED, BatchStep.FENCED, kafka=True)
+@steps("own_broker", BatchStep.MARKER_ADDED, BatchStep.FENCED)
 def test_broker_killed_inside_the_commit_and_started_again(
     spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: BatchStep
 ) -> None:

@@ -45,7 +45,7 @@ SECONDS = {
     "spark/sink/test_connect.py": 77,
     "console/test_bad_input.py": 68,
     "release/test_packages.py": 80,
-    "docs/test_adding.py": 56,
+    "docs/test_adding.py": 15,
     "crash/test_disk_faults.py": 61,
     "conformance/test_time_outs.py": 26,
     "spark/source/test_source.py": 53,

@@ -87,7 +87,13 @@ def run(tree: Path, command: str) -> None:
         assert ended.returncode == 0, f"{command}:\n{ended.stdout[-4000:]}\n{ended.stderr[-4000:]}"
 
 
-@pytest.mark.parametrize("walk", WALKS, ids=[walk.title for walk in WALKS])
+SHORT = ("An API", "A command")
+"""Run by ``make test``; the others generate reference pages and run whole suites, for ten seconds each."""
+
+
+@pytest.mark.parametrize(
+    "walk", [pytest.param(w, id=w.title, marks=() if w.title in SHORT else pytest.mark.soak) for w in WALKS]
+)
 def test_a_walk_leads_where_it_says(walk: Walk, tree: Path) -> None:
     assert {kind for kind, _ in walk.steps} == {"change", "commands"}
     for kind, text in walk.steps:

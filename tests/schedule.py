@@ -15,8 +15,8 @@ OWN = (SPARK, SPARK, BROWSER)
 """The files that the first workers prefer."""
 
 SECONDS = {
-    "demo/test_demo.py": 280,
-    "spark_versions/test_spark_versions.py": 110,
+    "demo/test_demo.py": 190,
+    "spark_versions/test_spark_versions.py": 80,
     "spark/declarative/test_declarative.py": 160,
     "spark_versions/test_spark_version_crashes.py": 75,
     "pipeline/test_registered_formats.py": 110,

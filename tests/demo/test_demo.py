@@ -137,6 +137,7 @@ def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: ApacheK
 
 
 @pytest.mark.kafka
+@pytest.mark.soak
 def test_demo_runs_on_a_spark_cluster_and_apache_kafka_unchanged(
     tmp_path: Path,
     spark_cluster: SparkCluster,

@@ -113,7 +113,7 @@ def test_for_each_batch_by_the_executors_copies_each_record_once(
     check_stream(environment, program, copy, "2")
 
 
-@case("restored checkpoint is refused")
+@case("restored checkpoint is refused", short=False)
 def test_checkpoint_that_is_older_than_the_log_is_refused(program: Program, copy: Copy) -> None:
     copy.add(40)
     program.said(copy.task("0"))

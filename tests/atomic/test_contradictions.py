@@ -146,6 +146,25 @@ def test_the_second_relay_shuts_out_the_first(shop: Shop) -> None:
     assert shop.sent() == [b"a", b"b"]
 
 
+def test_a_relay_that_dies_before_its_first_position_and_again_before_its_first_batch_sends_it(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Died(Exception):
+        pass
+
+    async def die(*_: object) -> None:
+        raise Died
+
+    shop.write("a")
+    for _ in range(2):
+        with shop.started() as relay, monkeypatch.context() as patch:
+            patch.setattr(relay._core, "_in_transaction", die)
+            with pytest.raises(Died):
+                relay.round()
+    shop.relay()
+    assert shop.sent() == [b"a"]
+
+
 @pytest.mark.parametrize(
     ("settings", "more", "words"),
     [

@@ -252,3 +252,38 @@ def test_outbox_and_inbox_on_apache_kafka(apache_kafka: RunningBroker, tmp_path:
             with inbox.transaction() as block:
                 found += [record.value for record in block.records]
     assert found == [b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize("driver", ["asyncpg", "psycopg", "psycopg-autocommit"])
+def test_a_relay_that_stands_still_with_a_lock_does_not_stop_the_next_one(
+    address: str, driver: str, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was stopped (SIGSTOP), or has lost its network, in a transaction of the relay's row."""
+    monkeypatch.setattr("oncelog.atomic.databases.STANDS_STILL_S", 1)
+    servers = oncelog_broker.bootstrap_servers
+
+    async def relays(database: Any, producer: Any, admin: Any) -> aio.Relay:
+        relay = aio.Relay(database, producer, admin)
+        await relay.start()
+        return relay
+
+    async def main() -> None:
+        async with connected(driver, address) as first, connected(driver, address) as second:
+            outbox = aio.Outbox(first)
+            await outbox.start()
+            async with outbox.transaction() as transaction:
+                await transaction.send(unique_name, b"x")
+            async with (
+                Producer[Any, Any](bootstrap_servers=servers, transactional_id=unique_name) as one,
+                Producer[Any, Any](bootstrap_servers=servers, transactional_id=unique_name) as another,
+                Admin(bootstrap_servers=servers) as admin,
+            ):
+                stopped = await relays(first, one, admin)
+                holds = stopped._holding()
+                await holds.__aenter__()
+                assert await (await relays(second, another, admin)).round() == 1
+                with pytest.raises((psycopg.Error, asyncpg.PostgresConnectionError, asyncpg.InterfaceError)):
+                    await holds.__aexit__(None, None, None)
+
+    asyncio.run(main())
+    assert values(servers, unique_name) == [b"x"]

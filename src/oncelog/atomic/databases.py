@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Value = str | int | bytes | None
 Row = tuple[Any, ...]
 
+STANDS_STILL_S = 30
+"""After so long a program in a brief transaction counts as one that stands still: stopped, or without network."""
 _PLACE = re.compile(r"\?")
 
 
@@ -41,9 +43,11 @@ class Database(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    async def begin(self) -> None:
+    async def begin(self, *, brief: bool = False) -> None:
         """Begin a transaction that writes.
 
+        :param brief: only this package uses it, so it is never idle for long. PostgreSQL ends one that is for
+            :data:`STANDS_STILL_S`: the next instance waits for its locks.
         :raises AtomicError: one is open, or the connection's mode does not let us begin one.
         """
 
@@ -69,6 +73,7 @@ class Database(Protocol):
         """Execute a statement for each row."""
 
 
+_BRIEF = "SET LOCAL idle_in_transaction_session_timeout = '{}s'"
 _OPEN = "a transaction is open on the connection already: commit it, or roll it back, first"
 _ENDED = "the block has ended the database's transaction itself: leave COMMIT and ROLLBACK to transaction()"
 _FAILED = "nothing was committed: a statement in the block had failed, and the block went on"
@@ -84,7 +89,7 @@ class Sqlite:
             raise AtomicError("a sqlite3 connection with autocommit=False always has a transaction open: leave it out")
         self._connection = connection
 
-    async def begin(self) -> None:
+    async def begin(self, *, brief: bool = False) -> None:
         self._check_idle()
         self._connection.execute("BEGIN IMMEDIATE")
 
@@ -127,9 +132,11 @@ class Psycopg:
         self._idle = TransactionStatus.IDLE
         self._rows = tuple_row
 
-    async def begin(self) -> None:
+    async def begin(self, *, brief: bool = False) -> None:
         self._check_idle()
         await self._execute("BEGIN" if self._connection.autocommit else "SELECT 1")  # psycopg itself begins before that
+        if brief:
+            await self._execute(_BRIEF.format(STANDS_STILL_S))
 
     async def commit(self) -> None:
         if self._connection.info.transaction_status == self._idle:
@@ -172,9 +179,11 @@ class Asyncpg:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    async def begin(self) -> None:
+    async def begin(self, *, brief: bool = False) -> None:
         self._check_idle()
         await self._connection.execute("BEGIN")
+        if brief:
+            await self._connection.execute(_BRIEF.format(STANDS_STILL_S))
 
     async def commit(self) -> None:
         if not self._connection.is_in_transaction():

@@ -115,11 +115,13 @@ class OutboxRelay:
             sent = self._on_mismatch is OnMismatch.SKIP
             if sent and self._note.topic:
                 await self._in_transaction(())
+        elif self._note.topic and position is None:  # an instance has died before it could
+            await self._store_first()
         rows = await self._database.look(_OF_BATCH, self._note.batch)
         self._batch = _Batch(sorted(rows), sent)
 
     async def _take_over(self) -> None:
-        await self._database.begin()
+        await self._database.begin(brief=True)
         try:
             await self._database.fetch(_FIRST, self._name, uuid4().hex)
             found = await self._database.fetch(_TAKE_OVER, self._me, self._name)
@@ -189,13 +191,16 @@ class OutboxRelay:
         async with self._holding():
             await self._database.fetch(_BEGIN, topic)
         self._note = replace(self._note, topic=topic)
-        await self._producer.partitions_for(topic)  # it may have to be created
+        await self._store_first()
+
+    async def _store_first(self) -> None:
+        await self._producer.partitions_for(self._note.topic)  # it may have to be created
         await self._in_transaction(())
 
     @asynccontextmanager
     async def _holding(self) -> AsyncIterator[None]:
         """A transaction of the database under the lock of the relay's row, while that is ours and as we know it."""
-        await self._database.begin()
+        await self._database.begin(brief=True)
         try:
             if not await self._database.fetch(_HELD, self._me, self._note.batch):
                 raise Superseded(

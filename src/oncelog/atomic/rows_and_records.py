@@ -47,7 +47,7 @@ class TwoPhase:
 
     async def _settle(self) -> None:
         """Ask the database what became of the last transaction; waits for a COMMIT of it that is still under way."""
-        await self.database.begin()
+        await self.database.begin(brief=True)
         try:
             await self.database.fetch(_FIRST, self._name)
             ((token,),) = await self.database.fetch(_TAKE_OVER, self._me, self._name)

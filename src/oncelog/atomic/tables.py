@@ -63,7 +63,7 @@ def definition(table: str, dialect: Dialect) -> str:
 
 async def ensure(database: Database, *tables: str) -> None:
     """Create the tables that do not exist; a program without the right to create tables may use those that do."""
-    await database.begin()
+    await database.begin(brief=True)
     try:
         missing = [table for table in tables if not await database.fetch(_KNOWN[database.dialect], table)]
         if missing and database.dialect is Dialect.POSTGRESQL:

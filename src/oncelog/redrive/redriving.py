@@ -7,6 +7,7 @@ fences the first, and ends its open transaction, before it looks where the group
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -14,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.aio.offset_lookups import FoundOffset
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST, LATEST
@@ -23,6 +26,9 @@ from oncelog.types import TopicPartition
 
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _POLL_MS = 500
+_RETENTION = "offsets.retention.minutes"
+_RETENTION_MINUTES = 10_080
+"""Apache Kafka's default, if the broker's value may not be read."""
 
 
 def group_of(topic: str, name: str) -> str:
@@ -45,6 +51,7 @@ class Redrive:
     :param consumer: reads committed records, without a group.
     :param producer: transactional, with the group's name as its id; None: nothing is written.
     :param limit: letters that are sent or parked at most.
+    :param first_run: the caller knows that no redrive of the group has run before.
     """
 
     def __init__(
@@ -58,6 +65,7 @@ class Redrive:
         *,
         transaction_size: int,
         limit: int | None = None,
+        first_run: bool = False,
     ) -> None:
         self._admin = admin
         self._consumer = consumer
@@ -67,6 +75,11 @@ class Redrive:
         self._plan = plan
         self._size = transaction_size
         self._limit = limit
+        self._first_run = first_run
+        self._stored: dict[TopicPartition, int] = {}
+        """Of all partitions: they are stored together, so they expire together."""
+        self._keeps = False
+        """Whether positions are in the group that nothing has stored again since the start."""
         self._ends: Mapping[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
         self._partitions: dict[str, int] = {}
@@ -77,7 +90,8 @@ class Redrive:
     async def open(self) -> None:
         """Find where the group is, and where the letters end. The producer has started before.
 
-        :raises RedriveError: the group was begun with another selection of letters.
+        :raises RedriveError: the group was begun with another selection of letters, or it has no positions, and it is
+            not known whether they have expired.
         """
         names = await self._admin.partitions(self._topic)
         stable = self._producer is not None  # a dry run does not wait for the transaction of a run that was killed
@@ -90,6 +104,7 @@ class Redrive:
             )
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
         ends = await self._admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+        await self._check_first_run(committed, firsts, ends)
         starts = {name: max(committed[name].offset if name in committed else 0, firsts[name].offset) for name in names}
         self.deleted = sum(max(0, firsts[name].offset - read.offset) for name, read in committed.items())
         for name, read in committed.items():
@@ -99,11 +114,34 @@ class Redrive:
                     f"{read.offset}: the topic was created again, or records of it were lost; delete the group, or "
                     "give this redrive a --name of its own, to begin with the letters that are there now"
                 )
+        self._stored, self._keeps = starts, bool(committed)
         self._ends = {name: ends[name].offset for name in names if starts[name] < ends[name].offset}
         self._positions = {name: starts[name] for name in self._ends}
         self._consumer.assign(list(self._ends))
         for name, position in self._positions.items():
             self._consumer.seek(name, position)
+
+    async def _check_first_run(
+        self,
+        committed: Mapping[TopicPartition, OffsetAndMetadata],
+        firsts: Mapping[TopicPartition, FoundOffset],
+        ends: Mapping[TopicPartition, FoundOffset],
+    ) -> None:
+        """Without positions, letters that are older than positions are kept may have been sent by an earlier run."""
+        if committed and self._first_run:
+            raise RedriveError(f"Group {self._group} has positions, so this is no first run: leave --first-run out")
+        with_letters = [name for name in ends if firsts[name].offset < ends[name].offset]
+        if committed or self._first_run or not with_letters:
+            return
+        minutes = await _offsets_retention_minutes(self._admin)
+        before_ms = time.time_ns() // 1_000_000 - minutes * 54_000  # nine tenths: clocks differ
+        oldest = await self._admin.list_offsets(dict.fromkeys(with_letters, 0), read_committed=True)
+        if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):
+            raise RedriveError(
+                f"Group {self._group} has no positions, and letters of {self._topic} are older than positions are kept "
+                f"({_RETENTION} = {minutes}): if an earlier redrive of this name has sent them, they would be sent "
+                "again; if there was none, say --first-run"
+            )
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
@@ -122,6 +160,9 @@ class Redrive:
         """
         records = await self._next()
         if not records:
+            if self._keeps and self._producer is not None:  # positions expire if nobody stores them again
+                with _fencing_told(self._group):
+                    await self._carry_out(self._producer, [], {})
             return None
         decided, positions = self._decide(records)
         await self._check_targets(decided)
@@ -170,19 +211,24 @@ class Redrive:
             if one.letter is None:
                 continue
             topic, partition = one.letter.topic, one.letter.partition
+            if topic == self._topic:
+                raise RedriveError(
+                    f"Dead letter {_place(one.record)} would be sent to its own topic, {topic}, and again by each run: "
+                    "say with --to where it goes, or leave it out with --where or --error"
+                )
             if topic not in self._partitions:
                 self._partitions[topic] = len(await self._admin.partitions(topic))
             if partition is not None and partition >= self._partitions[topic]:
-                place = f"{one.record.topic}-{one.record.partition}:{one.record.offset}"
                 raise RedriveError(
-                    f"Dead letter {place} was in partition {partition} of {topic}, which has "
+                    f"Dead letter {_place(one.record)} was in partition {partition} of {topic}, which has "
                     f"{self._partitions[topic]} now: --to {topic} leaves the partition to the key"
                 )
 
     async def _carry_out(
         self, producer: Producer[Any, Any], decided: list[Decided], positions: dict[TopicPartition, int]
     ) -> None:
-        offsets = {name: OffsetAndMetadata(offset, self._plan.selection) for name, offset in positions.items()}
+        self._stored |= positions
+        offsets = {name: OffsetAndMetadata(offset, self._plan.selection) for name, offset in self._stored.items()}
         async with producer.transaction():
             sent = [
                 await producer.send(one.topic, one.value, one.key, one.partition, None, one.headers)
@@ -191,6 +237,7 @@ class Redrive:
             ]
             await producer.send_offsets_to_transaction(offsets, self._group)
             await asyncio.gather(*sent)
+        self._keeps = False
 
 
 @asynccontextmanager
@@ -204,6 +251,7 @@ async def opened(
     *,
     transaction_size: int,
     limit: int | None = None,
+    first_run: bool = False,
 ) -> AsyncIterator[Redrive]:
     """A redrive that stands where its group is.
 
@@ -219,9 +267,36 @@ async def opened(
         if writing is not None:
             producer = await stack.enter_async_context(Producer[Any, Any](config=writing))
         consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=read))
-        redrive = Redrive(admin, consumer, producer, topic, group, plan, transaction_size=transaction_size, limit=limit)
+        redrive = Redrive(
+            admin,
+            consumer,
+            producer,
+            topic,
+            group,
+            plan,
+            transaction_size=transaction_size,
+            limit=limit,
+            first_run=first_run,
+        )
         await redrive.open()
         yield redrive
+
+
+def _place(record: ConsumerRecord[bytes, bytes]) -> str:
+    return f"{record.topic}-{record.partition}:{record.offset}"
+
+
+async def _offsets_retention_minutes(admin: Admin) -> int:
+    nodes = (await admin.describe_cluster()).nodes
+    broker = ConfigResource(ConfigResourceType.BROKER, str(nodes[0].node_id))
+    try:
+        found = await admin.describe_configs([broker], names=[_RETENTION])
+    except KafkaError as error:
+        if error.error is not Error.CLUSTER_AUTHORIZATION_FAILED:
+            raise
+        return _RETENTION_MINUTES
+    entry = found[broker].get(_RETENTION)
+    return int(entry.value) if entry is not None and entry.value else _RETENTION_MINUTES
 
 
 @contextmanager

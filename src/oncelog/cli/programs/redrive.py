@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     "--transaction-size", type=click.IntRange(min=1), default=500, show_default=True, metavar="N",
     help="Letters in one transaction.",
 )  # fmt: skip
+@click.option(
+    "--first-run", is_flag=True,
+    help="No redrive of this name has run before; asked for if letters are older than positions are kept.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would become of each letter, and write nothing.")
 @cluster_options
 def command(
@@ -68,6 +72,7 @@ def command(
     parking: str | None,
     transform: str | None,
     transaction_size: int,
+    first_run: bool,
     dry_run: bool,
 ) -> None:
     """Send the dead letters of TOPIC back to where they came from, each once.
@@ -97,7 +102,7 @@ def command(
         raise ConfigError(f"--name takes 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
     function = None if transform is None else transform_named(transform)
     plan = Plan(to, _headers(where), error, max_attempts, parking or "", function)
-    asyncio.run(_run(cluster, topic, name, plan, transaction_size, limit, dry_run=dry_run))
+    asyncio.run(_run(cluster, topic, name, plan, transaction_size, limit, first_run=first_run, dry_run=dry_run))
 
 
 def _headers(given: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
@@ -118,6 +123,7 @@ async def _run(
     transaction_size: int,
     limit: int | None,
     *,
+    first_run: bool,
     dry_run: bool,
 ) -> None:
     from oncelog.client.aio import Admin
@@ -132,7 +138,17 @@ async def _run(
     writing = None if dry_run else ProducerConfig.from_properties({**for_producer, "transactional.id": group})
     async with (
         Admin(config=cluster.admin_settings()) as admin,
-        opened(admin, reading, writing, topic, group, plan, transaction_size=transaction_size, limit=limit) as redrive,
+        opened(
+            admin,
+            reading,
+            writing,
+            topic,
+            group,
+            plan,
+            transaction_size=transaction_size,
+            limit=limit,
+            first_run=first_run,
+        ) as redrive,
     ):
         await _rounds(redrive, as_json=cluster.as_json, dry_run=dry_run)
 

@@ -19,7 +19,7 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 5_000
 """How many letters one form sends back: a visitor waits for the answer."""
 SHOWN = 200
 TRANSACTION_SIZE = 500
-FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking")
+FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking", "first_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class _Asked:
     name: str
     limit: int
     plan: Plan
+    first_run: bool
 
     def opened(self, visit: Visit, admin: Admin, *, dry_run: bool) -> AbstractAsyncContextManager[Redrive]:
         group = group_of(self.topic, self.name)
@@ -37,7 +38,15 @@ class _Asked:
         reading = ConsumerConfig(**settings)
         writing = None if dry_run else ProducerConfig(**settings, transactional_id=group)
         return opened(
-            admin, reading, writing, self.topic, group, self.plan, transaction_size=TRANSACTION_SIZE, limit=self.limit
+            admin,
+            reading,
+            writing,
+            self.topic,
+            group,
+            self.plan,
+            transaction_size=TRANSACTION_SIZE,
+            limit=self.limit,
+            first_run=self.first_run,
         )
 
 
@@ -104,7 +113,8 @@ def _asked(given: Mapping[str, str]) -> _Asked:
     where = ((header, value.encode()),) if header else ()
     attempts = _number(given["max_attempts"], "attempts", None, 1_000_000)
     limit = _number(given["limit"], "letters", DEFAULT_LIMIT, MAX_LIMIT) or DEFAULT_LIMIT
-    return _Asked(topic, name, limit, Plan(to, where, given["error"] or None, attempts, parking))
+    plan = Plan(to, where, given["error"] or None, attempts, parking)
+    return _Asked(topic, name, limit, plan, first_run=given["first_run"] == "1")
 
 
 def _number(text: str, what: str, default: int | None, high: int) -> int | None:

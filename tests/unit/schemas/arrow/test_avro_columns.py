@@ -286,10 +286,11 @@ def test_schema_without_columns_is_refused(reader: Any, why: str) -> None:
         AvroTypes(codec_of(reader).parsed).column()
 
 
-def test_union_of_a_thousand_types_is_read(engine: Any) -> None:
-    branches = [{"type": "record", "name": f"R{i}", "fields": [{"name": "x", "type": "int"}]} for i in range(1000)]
-    (found,) = read(engine, branches, branches, codec_of("int").encode(999) + b"\2").to_pylist()
-    assert [name for name, value in found.items() if value is not None] == ["member999"]
+def test_union_of_many_types_is_read(engine: Any) -> None:
+    """More than the codes that a union of Arrow's has."""
+    branches = [{"type": "record", "name": f"R{i}", "fields": [{"name": "x", "type": "int"}]} for i in range(200)]
+    (found,) = read(engine, branches, branches, codec_of("int").encode(199) + b"\2").to_pylist()
+    assert [name for name, value in found.items() if value is not None] == ["member199"]
 
 
 def test_float_is_read_as_it_was_written(engine: Any) -> None:

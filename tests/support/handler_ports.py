@@ -31,6 +31,8 @@ class HandlerPorts:
         self.security_log = SecurityLog()
         self.throttle = None
         self.cluster = None
+        self.closed: list[str] = []
+        """Why connections were closed."""
         for name, port in ports.items():
             setattr(self, name, port)
 
@@ -38,13 +40,19 @@ class HandlerPorts:
     def now_ms(self) -> int:
         return self._now_ms
 
-    def ask(self, request: Message, version: int) -> Any:
-        """The answer; both are encoded and decoded in that version."""
+    def begin(self, request: Message, version: int) -> Any:
+        """What the handler returns at once: an answer, or a Deferred of one. The request is encoded and decoded."""
         key = ApiKey(request.API_KEY)
-        channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1, session=Session())
+        channel: Any = SimpleNamespace(
+            client_host="127.0.0.1", connection_id=1, session=Session(), close=self.closed.append
+        )
         context = RequestContext(channel, 0, key, version, 1, "c", self.now_ms)
         ports: Any = self
-        result = handler_for(key)(ports, context, type(request).decode(request.encode(version), version))
+        return handler_for(key)(ports, context, type(request).decode(request.encode(version), version))
+
+    def ask(self, request: Message, version: int) -> Any:
+        """The answer; both are encoded and decoded in that version."""
+        result = self.begin(request, version)
         self.tasks.finish()
         answer: Any = result.value if isinstance(result, Deferred) else result
         return type(answer).decode(answer.encode(version), version)

@@ -58,17 +58,24 @@ class LayerPorts(Protocol):
     def node(self) -> SimulatedNode: ...
 
 
-class TopicPorts(LayerPorts, AccessPorts, Protocol):
-    """Topics: what creates, changes, deletes and describes them."""
+class WorkPorts(AccessPorts, Protocol):
+    """Work that gives way to other requests, what is known of topics, and memory for long answers."""
 
     @property
     def tasks(self) -> Tasks: ...
 
     @property
-    def topics(self) -> Topics: ...
+    def metadata(self) -> MetadataStore: ...
 
     @property
     def answer_memory(self) -> AnswerMemory: ...
+
+
+class TopicPorts(LayerPorts, WorkPorts, Protocol):
+    """Topics: what creates, changes, deletes and describes them."""
+
+    @property
+    def topics(self) -> Topics: ...
 
     @property
     def throttle(self) -> Throttle | None: ...
@@ -83,20 +90,11 @@ class ConfigPorts(ConfigChangePorts, Protocol):
     def answer_memory(self) -> AnswerMemory: ...
 
 
-class PartitionPorts(AccessPorts, Protocol):
+class PartitionPorts(WorkPorts, Protocol):
     """Partitions and their logs."""
 
     @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
     def logs(self) -> LogManager: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
@@ -142,14 +140,8 @@ class ProducePorts(AccessPorts, Protocol):
     def appends(self) -> AppendPipeline: ...
 
 
-class GroupPorts(AccessPorts, Protocol):
+class GroupPorts(WorkPorts, Protocol):
     """Groups and their committed offsets."""
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
 
     @property
     def groups(self) -> GroupCoordinator: ...
@@ -157,27 +149,15 @@ class GroupPorts(AccessPorts, Protocol):
     @property
     def commit_order(self) -> CommitOrder: ...
 
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
 
-
-class TransactionPorts(AccessPorts, Protocol):
+class TransactionPorts(WorkPorts, Protocol):
     """Transactions."""
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
 
     @property
     def groups(self) -> GroupCoordinator: ...
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]: ...
 
@@ -212,14 +192,8 @@ class QuotaPorts(Protocol):
     def quotas_changed(self) -> None: ...
 
 
-class ClusterPorts(AccessPorts, Protocol):
+class ClusterPorts(WorkPorts, Protocol):
     """Nodes and the cluster as a whole."""
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
 
     @property
     def cluster(self) -> Cluster | None: ...
@@ -235,6 +209,3 @@ class ClusterPorts(AccessPorts, Protocol):
 
     @property
     def node(self) -> SimulatedNode: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...

@@ -1,21 +1,17 @@
 """Python environments with each supported PySpark, and with low and usual libraries; kept on this machine.
 
-Each is made once, with uv if there is one, else with pip, from what a package index has. ``oncelog`` itself is not in
-them: programs find the tree that is tested by ``PYTHONPATH``.
+``oncelog`` itself is not in them: programs find the tree that is tested by ``PYTHONPATH``.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from oncelog.spark.maven import Module, jars
+from tests.support.python_environments import python_with
 
 ROOT = Path(__file__).parents[2]
 OURS = ("click>=8.1", "crc32c>=2.7", "cramjam>=2.9", "rich>=13.7", "psutil>=6", "setuptools<80")
@@ -51,27 +47,9 @@ class Environment:
 
     def python(self) -> str:
         """Its interpreter; the environment is made if it is not there."""
-        digest = hashlib.sha256(" ".join((sys.version, *self.requirements)).encode()).hexdigest()[:12]
-        folder = cache() / f"{self.name}-{digest}"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (folder / "made").exists():
-                shutil.rmtree(folder, ignore_errors=True)
-                self._make(folder)
-                (folder / "made").touch()
-        return str(folder / "bin" / "python")
+        return python_with(self.requirements, cache(), self.name, self._unpack)
 
-    def _make(self, folder: Path) -> None:
-        sys.stderr.write(f"making an environment with PySpark {self.pyspark} in {folder}\n")
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-        python = str(folder / "bin" / "python")
-        if uv := shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent)):
-            command = [uv, "pip", "install", "--quiet", "--python", python]
-        else:
-            command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-        made = subprocess.run([*command, *self.requirements], capture_output=True, text=True, check=False)
-        assert made.returncode == 0, f"PySpark {self.pyspark} cannot be installed: is there a network?\n{made.stderr}"
+    def _unpack(self, folder: Path) -> None:
         packed = self._home(folder) / "python" / "lib" / "pyspark.zip"
         packed.unlink()  # else each worker compiles it again
         packed.mkdir()

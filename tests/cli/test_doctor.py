@@ -246,7 +246,7 @@ def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "names of streaming")]
+    ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "one more source in a query")]
 )
 def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, version: str, lacks: str) -> None:
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)

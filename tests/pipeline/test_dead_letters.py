@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -118,42 +116,78 @@ def check_redrive(pipeline: PipelineCommand, file: Path, address: str, topic: st
     assert {headers_of(record)[ATTEMPTS_HEADER] for record in dead} == {"1"}
 
 
+MORE = """
+[sinks.late]
+topic = "{topic}-late"
+key = "carrier"
+sql = "select carrier, delay from source where delay > 10"
+
+[sinks.all]
+topic = "{topic}-all"
+key = "carrier"
+sql = "select carrier, delay from source"
+"""
+
+
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_pipeline_that_gets_dead_letters_goes_on_under_another_name_as_the_refusal_says(
+def test_pipeline_gets_dead_letters_and_one_more_sink_and_goes_on(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers
-    for name in (unique_name, f"{unique_name}-late", f"{unique_name}-dead"):
-        create_topic(address, name, 1)
-    after = DEAD_LETTER.format(topic=unique_name)
-    before = after.replace('malformed = "dead-letter"', 'malformed = "null"').replace("dead_letter = ", "# ")
+    for name in ("", "-late", "-dead", "-all"):
+        create_topic(address, f"{unique_name}{name}", 1)
+    letters = DEAD_LETTER.format(topic=unique_name)
+    before = letters.replace('malformed = "dead-letter"\n', "").replace("dead_letter = ", "# ")
     produce(address, unique_name, [b'{"carrier": "AA", "delay": 20}', b"bad"])
     options = ("--once", "--bootstrap-server", address)
-    assert pipeline.run(str(pipeline.write("late.toml", before)), *options).returncode == 0
-    produce(address, unique_name, [b'{"carrier": "UA", "delay": 30}', b"worse"])
-    told = pipeline.refused(str(pipeline.write("late.toml", after)), *options)
-    assert "pipeline late failed: Spark does not continue the checkpoint of a query that read 1 times with" in told
-    doctor = [
-        sys.executable,
-        "-m",
-        "oncelog",
-        "pipeline",
-        "doctor",
-        "oncelog-checkpoints/late",
-        "-b",
-        address,
-        "--json",
-    ]
-    shown = subprocess.run(doctor, cwd=pipeline.folder, capture_output=True, text=True, check=True)
-    (found,) = json.loads(shown.stdout)
-    assert not found["next"]["repeats"]
-    start = f"[source]\noptions = {{ startingOffsets = '{found['planned']['offsets']}' }}"
-    file = pipeline.write("later.toml", after.replace("[source]", start))
-    ended = pipeline.run(str(file), *options)
-    assert ended.returncode == 0, ended.stderr
-    late = committed(address, f"{unique_name}-late")
-    assert [record.key for record in late] == [b"AA", b"UA"]
-    assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"worse"]
+    told = pipeline.refused(str(pipeline.write("late.toml", before)), *options)
+    assert "is not JSON of the schema" in told
+    more = letters[: letters.index("[query]")] + MORE.format(topic=unique_name)
+    told = pipeline.refused(str(pipeline.write("late.toml", more)), *options)
+    assert "its last run planned a batch and did not end it, and the batch has the reads source__source, whose" in told
+    runs: list[tuple[str, list[bytes | None]]] = [(letters, []), (more, [b'{"carrier": "UA", "delay": 30}', b"worse"])]
+    for file, values in runs:
+        produce(address, unique_name, values)
+        ended = pipeline.run(str(pipeline.write("late.toml", file)), *options)
+        assert ended.returncode == 0, ended.stderr
+    found = {
+        name: [(one.key, one.value) for one in committed(address, f"{unique_name}-{name}")]
+        for name in ("late", "all", "dead")
+    }
+    assert [key for key, _ in found["late"]] == [b"AA", b"UA"]
+    assert [key for key, _ in found["all"]] == [b"UA"]
+    assert [value for _, value in found["dead"]] == [b"bad", b"worse"]
+
+
+TWICE = """
+[source]
+topic = "{topic}"
+
+[query]
+sql = "select key, value from source union all select key, cast('again' as binary) from source"
+
+[sink]
+topic = "{topic}-out"
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_query_that_reads_a_source_twice_runs_without_names(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    for name in ("", "-out"):
+        create_topic(address, f"{unique_name}{name}", 1)
+    file = pipeline.write("twice.toml", TWICE.format(topic=unique_name))
+    for value in (b"one", b"two"):
+        produce(address, unique_name, [value])
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+    written = sorted(record.value or b"" for record in committed(address, f"{unique_name}-out"))
+    assert written == [b"again", b"again", b"one", b"two"]
+    lines = (pipeline.folder / "oncelog-checkpoints" / "twice" / "offsets" / "1").read_text().splitlines()
+    assert [line.startswith("{") for line in lines[2:]] == [True, True]
 
 
 SEVERAL = """

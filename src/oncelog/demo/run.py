@@ -21,12 +21,13 @@ from oncelog.demo.expected import ExpectedTopics
 from oncelog.demo.flights import read_flights
 from oncelog.demo.history import Span, transaction_history
 from oncelog.demo.observed_source import CommitStep, Journal
-from oncelog.demo.pipelines import WATERMARK_DAYS, delays_by_hour, flights_enriched
+from oncelog.demo.pipelines import WATERMARK_DAYS
 from oncelog.demo.processes import BrokerProcess, Child, kill_process
 from oncelog.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
 from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, ReplayEvent
 from oncelog.demo.spark_sink_crashes import SparkSinkCrashes, SparkSinkProof
 from oncelog.errors import ConfigError, KafkaError, OncelogError
+from oncelog.spark.pipeline.definition import TOPICS
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink.checkpoint import marker_group
 from oncelog.spark.sink.engine import BatchStep
@@ -377,10 +378,7 @@ class Demo:
             outcome.skips += skipped(steps)
         paths = {one.batch: one.path for one in self._progress if one.pipeline == ENRICHED}
         outcome.by_executors = sum(path == "executors" for path in paths.values())
-        sinks = {one.name: self._topic(one.topics[0]) for one in (flights_enriched, delays_by_hour)}
-        ids = {
-            marker_group(f"{one.pipeline}-", one.query_id, sinks[one.pipeline]): one.pipeline for one in self._progress
-        }
+        ids = {marker_group(f"{one.pipeline}-", one.query_id, "", TOPICS): one.pipeline for one in self._progress}
         ids[self._replay_id] = FLIGHTS
         for span in transaction_history(outcome.servers, ids):
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)

@@ -226,6 +226,11 @@ class SinkOptions:
     micro_batch: int | None
     sink_name: str
 
+    @property
+    def destination(self) -> str:
+        """The topic that tells the sink's marker from others; none if it has a name, so that its topic may change."""
+        return "" if self.sink_name else self.topic
+
 
 def option_texts(options: Mapping[str, OptionValue], of: str) -> dict[str, str]:
     """Options as Spark's ``option`` passes them on: numbers as text, True as ``true``.

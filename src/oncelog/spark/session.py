@@ -123,7 +123,8 @@ def for_each_batch(
     automatically; over Spark Connect give the option ``checkpointLocation`` here too, which is checked; there the
     driver writes every batch.
 
-    :param name: tells several sinks of one query with the same topic apart; it must stay the same over restarts.
+    :param name: tells several sinks of one query apart, instead of their topics: a sink with a name may get another
+        topic later. It must stay the same over restarts.
     :param on_written: called with how each batch was written.
     :param observe: called at each step, in the process that takes it; picklable.
     """
@@ -135,7 +136,7 @@ def for_each_batch(
     if is_remote():
         check_connect()
     parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
-    identity = (parsed.transactional_id_prefix, parsed.topic)
+    identity = (parsed.transactional_id_prefix, "" if name else parsed.topic)
     started_in = StartSession()
     made_ms = now_ms()
 

@@ -7,7 +7,7 @@
 | below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
 | below 4.1 | functions on Arrow arrays | nothing: records with schemas are refused |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
-| below 4.2 | names of streaming sources | their order in the query |
+| below 4.3 | names by which a query takes one more source (4.2 refuses it) | their order in the query |
 
 Called on the driver and in Spark's workers. A worker compares its versions with the driver's before it does anything.
 """
@@ -100,7 +100,7 @@ _BEGINS = (
     ((4, 1), "declarative pipelines"),
     ((4, 1), "records with schemas"),
     ((4, 2), "limits in the first batch of a streaming read"),
-    ((4, 2), "names of streaming sources"),
+    ((4, 3), "one more source in a query"),
 )
 
 
@@ -113,6 +113,10 @@ HAS_DATA_SOURCES = release(PYSPARK) >= (4, 0)
 HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
 HAS_ARROW_FUNCTIONS = release(PYSPARK) >= (4, 1)
 HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
+HAS_SOURCE_NAMES = release(PYSPARK) >= (4, 3)
+
+SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+"""Spark's setting for sources with names: while it is true, each must have one; while it is false, none."""
 
 NO_DATA_SOURCES = (
     'PySpark {} has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka") '

@@ -224,6 +224,13 @@ def test_batch_write_with_an_id_takes_the_way_out_that_its_refusal_names() -> No
     assert parse_sink_options(named, streaming=False).on_missing_marker is OnMissingMarker.SKIP
 
 
+def test_a_sink_goes_by_its_name_or_else_by_its_topic() -> None:
+    of_a_query = SINK | {"checkpointLocation": "/c", "microBatch": "3"}
+    named = parse_sink_options(of_a_query | {"sinkName": "late"}, streaming=False)
+    assert (named.topic, named.destination, named.sink_name) == (SINK["topic"], "", "late")
+    assert parse_sink_options(of_a_query, streaming=False).destination == SINK["topic"]
+
+
 @pytest.mark.parametrize(
     ("options", "streaming", "says"),
     [

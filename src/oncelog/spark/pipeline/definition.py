@@ -34,6 +34,8 @@ TABLES_FIRST, TOPICS_FIRST = "tables-first", "topics-first"
 ORDERS = (TABLES_FIRST, TOPICS_FIRST)
 ONLY = "source"
 """Name of a pipeline's only source, and of its view in SQL."""
+TOPICS = "topics"
+"""The name of the sink that writes all topics of a pipeline, whichever they are: its marker does not depend on them."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -92,18 +94,23 @@ class Source:
         """The options as Spark takes them."""
         return option_texts(self.options, "a pipeline's source")
 
-    def reader_options(self, bootstrap_servers: str) -> dict[str, str]:
-        """The options of ``spark.readStream.format("oncelog")``."""
-        given = {"kafka.bootstrap.servers": bootstrap_servers, "startingOffsets": "earliest"}
-        if any(
-            name.lower().startswith("startingoffsets") or name.lower() == "startingtimestamp" for name in self.options
-        ):
-            del given["startingOffsets"]
+    def reader_options(self, bootstrap_servers: str, starting: str = "") -> dict[str, str]:
+        """The options of ``spark.readStream.format("oncelog")``.
+
+        :param starting: where to start instead of where the options say, as ``startingOffsets`` has it.
+        """
+        given = {"kafka.bootstrap.servers": bootstrap_servers, "startingOffsets": starting or "earliest"}
+        texts = self.texts()
+        if begins := [name for name in texts if name.lower().startswith(("startingoffsets", "startingtimestamp"))]:
+            if starting:
+                texts = {name: text for name, text in texts.items() if name not in begins}
+            else:
+                del given["startingOffsets"]
         if self.topic:
             given["subscribe"] = self.topic
         if self.dead_letter:
             given["includeHeaders"] = "true"
-        return given | self.texts()
+        return given | texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +345,8 @@ def pipeline(
         def late(flights: DataFrame) -> DataFrame:
             return flights.where("dep_delay > 60")
 
-    The function is called once, on the driver, with a streaming DataFrame; ``rows.sparkSession`` is the session.
+    The function is called when the query starts, once for each sink, on the driver, with a streaming DataFrame;
+    ``rows.sparkSession`` is the session.
     With several sources (a mapping) it is called with one argument for each, by name, and with several sinks it returns
     a mapping from their names to rows.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -34,6 +34,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
 from oncelog.spark.options import includes_headers
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
@@ -51,15 +52,34 @@ SINK = "_oncelog_sink"
 """The column that says for which sink a row is, if a pipeline has several and one is a table."""
 
 
-def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas: Schemas) -> DataFrame:
+def rows_of(
+    spark: SparkSession,
+    one: Pipeline,
+    bootstrap_servers: str,
+    schemas: Schemas,
+    starts: Mapping[SourceRead, str] | None = None,
+) -> DataFrame:
     """What a pipeline writes: the records for topics, the rows of its only table, or with several sinks one column for
     each (:func:`rows_for`). Raises PipelineError, OncelogError, or Spark's own errors.
+
+    :param starts: give each read its name; those in it begin at these ``startingOffsets``. Spark allows a name only
+        once, so the transform is called for each sink. None: no names.
     """
-    read = {name: _read(spark, name, source, bootstrap_servers, schemas) for name, source in one.sources.items()}
-    good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
-    found = _transformed(one, good)
+    if starts is None:
+        read = _sources(spark, one, bootstrap_servers, schemas)
+        found = _found(one, read)
+        letters = {name: read[name] for name in one.sources if one.sources[name].dead_letter}
+    else:
+        named = partial(_read, spark, bootstrap_servers=bootstrap_servers, schemas=schemas, starts=starts)
+        found = {
+            sink: _found(one, {name: named(SourceRead(name, sink), source) for name, source in one.sources.items()})[
+                sink
+            ]
+            for sink in one.sinks
+        }
+        letters = {name: named(SourceRead(name), source) for name, source in one.sources.items() if source.dead_letter}
     records = [_records(found[name], sink, one, schemas) for name, sink in one.topic_sinks.items()]
-    records += [_dead_letters(rows, one.sources[name]) for name, rows in read.items() if one.sources[name].dead_letter]
+    records += [_dead_letters(rows, one.sources[name]) for name, rows in letters.items()]
     tables = {name: found[name] for name in one.table_sinks}
     if not records and len(tables) == 1:
         return tables[next(iter(tables))]
@@ -77,9 +97,19 @@ def table_schemas(
     spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas: Schemas
 ) -> dict[str, StructType]:
     """The columns of the rows for each table; nothing is read. Raises as :func:`rows_of`."""
-    read = {name: _read(spark, name, source, bootstrap_servers, schemas) for name, source in one.sources.items()}
-    found = _transformed(one, {name: _good(rows, one.sources[name]) for name, rows in read.items()})
+    found = _found(one, _sources(spark, one, bootstrap_servers, schemas))
     return {name: found[name].schema for name in one.table_sinks}
+
+
+def _sources(spark: SparkSession, one: Pipeline, bootstrap_servers: str, schemas: Schemas) -> dict[str, DataFrame]:
+    return {
+        name: _read(spark, SourceRead(name), source, bootstrap_servers, schemas) for name, source in one.sources.items()
+    }
+
+
+def _found(one: Pipeline, read: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+    """The rows of each sink."""
+    return _transformed(one, {name: _good(rows, one.sources[name]) for name, rows in read.items()})
 
 
 def rows_for(rows: DataFrame, number: int) -> DataFrame:
@@ -107,17 +137,25 @@ def _takes_one(one: Pipeline) -> bool:
     return list(one.sources) == [ONLY]
 
 
-def _read(spark: SparkSession, name: str, source: Source, bootstrap_servers: str, schemas: Schemas) -> DataFrame:
+def _read(
+    spark: SparkSession,
+    read: SourceRead,
+    source: Source,
+    bootstrap_servers: str,
+    schemas: Schemas,
+    starts: Mapping[SourceRead, str] | None = None,
+) -> DataFrame:
     """The source's columns, and with a schema the column ``payload``: null for tombstones and for malformed values; for
     the latter another column says why.
     """
-    options = source.reader_options(bootstrap_servers)
+    options = source.reader_options(bootstrap_servers, "" if starts is None else starts.get(read, ""))
     if HAS_DATA_SOURCES:
-        rows = spark.readStream.format("oncelog").options(**options).load()
+        reader = spark.readStream.format("oncelog").options(**options)
+        rows = (reader if starts is None else reader.name(read.name)).load()
     else:
         rows = _read_by_sparks_own_source(spark, options)
     if source.is_registered:
-        return _decoded(rows, name, source, schemas)
+        return _decoded(rows, read.source, source, schemas)
     return _parsed(rows, source) if source.schema else rows
 
 

@@ -27,8 +27,9 @@ from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import KafkaError
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
-from oncelog.spark.options import SourceOptions, parse_sink_options, parse_source_options
-from oncelog.spark.pipeline.definition import Pipeline, PipelineError
+from oncelog.spark.options import EARLIEST, SourceOptions, parse_sink_options, parse_source_options
+from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
+from oncelog.spark.pipeline.reads import KnownReads, SourceRead, begins_of, known_reads, starting_offsets
 from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
@@ -36,7 +37,9 @@ from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
+from oncelog.spark.source.reader import subscribed_partitions
 from oncelog.spark.tables.sink import open_store
+from oncelog.spark.versions import HAS_SOURCE_NAMES, PYSPARK, SOURCE_NAMES, condition_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +62,8 @@ _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
 _WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
+_NOT_NAMED = ("DUPLICATE_SOURCE_NAMES", "UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT")
+"""Why Spark refuses names: one read is in the query twice, or the transform has a read of its own."""
 _SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
@@ -159,15 +164,61 @@ def _check_source(name: str, source: SourceOptions) -> None:
 
 def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
+    known = known_reads(Checkpoint.open(_checkpoint(one, settings)))
+    starts = _starts(one, known, settings)
     try:
-        return _writer(spark, one, settings).start()
+        return _start(spark, one, settings, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
 
 
-def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
+def _start(
+    spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None, is_known: bool
+) -> StreamingQuery:
+    """Start it, without names if Spark refuses them and the checkpoint does not have them.
+
+    :param starts: as in :func:`rows_of`.
+    """
+    if HAS_SOURCE_NAMES:
+        spark.conf.set(SOURCE_NAMES, str(starts is not None).lower())
+    try:
+        return _writer(spark, one, settings, starts).start()
+    except PySparkException as error:
+        if starts is None or not condition_of(error).endswith(_NOT_NAMED):
+            raise
+        if is_known:
+            raise PipelineError(
+                f"pipeline {one.name}: a sink reads the same source twice, or the transform reads a stream of its own, "
+                "for which Spark has no names, and the checkpoint began with names: take the change back, or give the "
+                "pipeline another name"
+            ) from error
+    return _start(spark, one, settings, None, is_known)
+
+
+def _starts(one: Pipeline, known: KnownReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
+    """Where reads start that the checkpoint does not know; None if reads have no names here."""
+    if known is not None and known.have_names and not HAS_SOURCE_NAMES:
+        raise PipelineError(
+            f"pipeline {one.name}: its checkpoint names the reads ({', '.join(known.begins)}), which PySpark 4.3 and "
+            f"later continue, and this is {PYSPARK}: run it there"
+        )
+    if not HAS_SOURCE_NAMES or (known is not None and not known.have_names):
+        return None
+    found = {}
+    for read, begin in begins_of(one, known).items():
+        parsed = parse_source_options(
+            one.sources[read.source].reader_options(settings.bootstrap_servers), streaming=True
+        )
+        with contextlib.closing(KafkaCluster.connect(client_config(parsed.client), parsed.cluster)) as cluster:
+            found[read] = starting_offsets(begin, subscribed_partitions(cluster, parsed), EARLIEST)
+    return found
+
+
+def _writer(
+    spark: SparkSession, one: Pipeline, settings: RunSettings, starts: Mapping[SourceRead, str] | None
+) -> DataStreamWriter:
     schemas = find_schemas(one, settings.registry, spark.sparkContext)
-    records = rows_of(spark, one, settings.bootstrap_servers, schemas)
+    records = rows_of(spark, one, settings.bootstrap_servers, schemas, starts)
     keep(schemas, Checkpoint.open(_checkpoint(one, settings)), settings.report)
     options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
@@ -184,10 +235,10 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
         if one.table_sinks:
             write = several_sinks(one, options, note, observe or ignore)
         else:
-            write = for_each_batch(options, on_written=note, observe=observe or ignore)
+            write = for_each_batch(options, name=TOPICS, on_written=note, observe=observe or ignore)
         writer = writer.foreachBatch(_begun(schemas, write))
     else:
-        writer = writer.format(settings.sink_format).options(**options)
+        writer = writer.format(settings.sink_format).options(**options, sinkName=TOPICS)
     trigger = settings.trigger or one.trigger
     if settings.once:
         writer = writer.trigger(availableNow=True)

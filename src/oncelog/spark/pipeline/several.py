@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.spark.executors.write import Written
-from oncelog.spark.pipeline.definition import ONLY, TABLES_FIRST, Pipeline
+from oncelog.spark.pipeline.definition import ONLY, TABLES_FIRST, TOPICS, Pipeline
 from oncelog.spark.pipeline.rows import rows_for
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.engine import Observer
@@ -44,7 +44,11 @@ def several_sinks(
     if not one.writes_topics and len(tables) == 1:
         parts = [_Part(tables[0], None)]
     else:
-        topics = [for_each_batch(topic_options, on_written=done.append, observe=observe)] if one.writes_topics else []
+        topics = (
+            [for_each_batch(topic_options, name=TOPICS, on_written=done.append, observe=observe)]
+            if one.writes_topics
+            else []
+        )
         parts = [_Part(write, number) for number, write in enumerate([*topics, *tables])]
         if topics and one.order == TABLES_FIRST:
             parts = [*parts[1:], parts[0]]

@@ -75,7 +75,7 @@ def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: Open
     for checkpoint in checkpoints_of(flow, number, open_checkpoint):
         memories = checkpoint.memories()
         # Whatever the prefix was, the records are in the same topic
-        end = marker_group("", checkpoint.query_id(), options.topic, options.sink_name) if memories else ""
+        end = marker_group("", checkpoint.query_id(), options.destination, options.sink_name) if memories else ""
         found = [memory.group for memory in memories if memory.group.endswith(end)]
         if found:
             return Earlier(checkpoint, found[0])

@@ -189,7 +189,7 @@ def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:
     :param checkpoint: of its query; found by the options if None.
     """
     checkpoint = checkpoint_at(options.checkpoint_location) if checkpoint is None else checkpoint
-    return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.topic, options.sink_name)
+    return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.destination, options.sink_name)
 
 
 def _nothing(memory: Memory) -> None:

@@ -1,0 +1,158 @@
+"""The reads of a pipeline's query, and where one begins that its checkpoint does not know yet.
+
+Each sink reads the sources of a pipeline for itself, and so do the dead letters of a source. Where Spark tells reads
+apart by names instead of their order (:data:`oncelog.spark.versions.HAS_SOURCE_NAMES`), a query may get one more: it
+begins where the other reads of its source are, so a sink that comes later gets what comes from then on.
+
+Pure but for :func:`known_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
+:mod:`oncelog.spark.pipeline.rows`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from oncelog.spark.pipeline.definition import Pipeline, PipelineError
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.plan_description import offsets_by_source
+from oncelog.spark.source.planned_offsets import Place
+from oncelog.types import TopicPartition
+
+Offsets = Mapping[TopicPartition, int]
+_DEAD_LETTERS = "dead_letters"
+_STRANGE = re.compile("[^A-Za-z0-9]")
+
+
+class SourceRead(NamedTuple):
+    """One read of a source: for a sink, or for its dead letters (None)."""
+
+    source: str
+    sink: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in Spark, of letters, digits and ``_``: no other read has it."""
+        return f"{_spelt(self.source)}__{_DEAD_LETTERS if self.sink is None else _spelt(self.sink)}"
+
+
+def _spelt(name: str) -> str:
+    """``orders-eu`` as ``orders_2d_eu``: what follows one ``_`` is a code, so ``__`` and ``dead_letters`` are none."""
+    return _STRANGE.sub(lambda found: f"_{ord(found[0]):x}_", name)
+
+
+def reads_of(one: Pipeline) -> list[SourceRead]:
+    """All that its query may have; a transform may leave some of them out."""
+    sinks = [SourceRead(source, sink) for sink in one.sinks for source in one.sources]
+    return sinks + [SourceRead(name) for name, source in one.sources.items() if source.dead_letter]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownReads:
+    """What a checkpoint says about the reads of its query.
+
+    :param begins: where each begins in the next batch, by its name, or its number if it has none; empty if that is not
+        known.
+    :param repeats: whether the next batch is one that was planned before and has not ended.
+    """
+
+    begins: Mapping[str, Offsets]
+    repeats: bool
+
+    @property
+    def have_names(self) -> bool:
+        return not any(name.isdecimal() for name in self.begins)
+
+
+def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
+    """None if no batch was planned yet. Raises CheckpointError."""
+    numbers = checkpoint.batches("offsets")
+    last = checkpoint.planned(numbers[-1]) if numbers else None
+    if last is None:
+        return None
+    ends = offsets_by_source(last.offsets)
+    if checkpoint.ended(last.batch_id):
+        return KnownReads({name: _place(line).offsets for name, line in ends.items()}, False)
+    before = checkpoint.planned(last.batch_id - 1)
+    earlier = {} if before is None else offsets_by_source(before.offsets)
+    begins = {
+        name: _place(earlier[name]).offsets if name in earlier else _place(line).start for name, line in ends.items()
+    }
+    return KnownReads(begins, True)
+
+
+def _place(line: str) -> Place:
+    """The offsets in a source's line; none if it is not ours, or the source had nothing (``-``)."""
+    try:
+        return Place.of(json.loads(line))
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return Place({})
+
+
+def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offsets]:
+    """Where reads begin that the checkpoint does not know; none for what begins as its source says.
+
+    :raises PipelineError: it cannot be told without leaving a record out or reading one twice.
+    """
+    if known is None:
+        return {}
+    wanted = {read.name: read for read in reads_of(one)}
+    gone = [name for name in known.begins if name not in wanted]
+    if gone and known.repeats:
+        raise PipelineError(
+            f"pipeline {one.name}: its last run planned a batch and did not end it, and the batch has the reads "
+            f"{', '.join(gone)}, whose source or sink is no longer there under that name: take the change back, run "
+            "the pipeline once, and change it then"
+        )
+    return {
+        read: begin
+        for name, read in wanted.items()
+        if name not in known.begins and (begin := _begin(one, read, known, gone))
+    }
+
+
+def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[str]) -> Offsets:
+    prefix = f"{_spelt(read.source)}__"
+    siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin}
+    if not siblings:
+        missing = [name for name in gone if not any(name.startswith(f"{_spelt(source)}__") for source in one.sources)]
+        if missing:
+            raise PipelineError(
+                f"pipeline {one.name}: its checkpoint has the reads {', '.join(missing)} and none of a source "
+                f"{read.source!r}, which would be read from its start: give the source its old name, or the pipeline "
+                "another one"
+            )
+        return {}
+    renamed = [name for name in siblings if name in gone]
+    if renamed and len({tuple(sorted(begin.items())) for begin in siblings.values()}) > 1:
+        raise PipelineError(
+            f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink is no longer there "
+            f"under that name, and the sinks are not equally far, so it cannot be told where {read.name} continues: "
+            "give the sink its old name, or run the pipeline without the new one first"
+        )
+    return _lowest(siblings.values())
+
+
+def _lowest(all_begins: Iterable[Offsets]) -> dict[TopicPartition, int]:
+    found: dict[TopicPartition, int] = {}
+    for begins in all_begins:
+        for partition, offset in begins.items():
+            found[partition] = min(offset, found.get(partition, offset))
+    return found
+
+
+def starting_offsets(begin: Offsets, partitions: Iterable[TopicPartition], otherwise: int) -> str:
+    """The option ``startingOffsets`` for exactly these partitions.
+
+    :param otherwise: where a partition starts that the checkpoint does not know: -2, the earliest.
+    """
+    by_topic: dict[str, dict[str, int]] = {}
+    for partition in partitions:
+        by_topic.setdefault(partition.topic, {})[str(partition.partition)] = begin.get(partition, otherwise)
+    return json.dumps(by_topic)
+
+
+__all__ = ["KnownReads", "Offsets", "SourceRead", "begins_of", "known_reads", "reads_of", "starting_offsets"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import oncelog
 from tests.conftest import RunningBroker
 from tests.spark_versions.environments import OURS, ROOT, Environment
 from tests.spark_versions.test_spark_versions import Copy, numbers_in
@@ -52,6 +53,17 @@ def make_packages(folder: Path) -> None:
     install(*OURS[:3], target=folder / "packages")
     with tarfile.open(folder / "packages.tar.gz", "w:gz", compresslevel=1) as file:
         file.add(with_oncelog(folder / "packages"), ".")
+
+
+def make_other_packages(folder: Path) -> None:
+    """``other.tar.gz``: the same with another version of oncelog."""
+    other = shutil.copytree(folder / "packages", folder / "other")
+    module = other / "oncelog" / "__init__.py"
+    text, count = re.subn(r'(?m)^__version__ = ".*"$', '__version__ = "0.0.7"', module.read_text())
+    assert count == 1
+    module.write_text(text)
+    with tarfile.open(folder / "other.tar.gz", "w:gz", compresslevel=1) as file:
+        file.add(other, ".")
 
 
 def make_environment(environment: Environment, folder: Path) -> None:
@@ -117,6 +129,11 @@ def test_workers_receive_oncelog_in_an_archive(
         assert refused.returncode != 0
         assert "No module named 'oncelog'" in refused.stderr
         by_packages = ("--archives=packages.tar.gz#packages", "--conf=spark.executorEnv.PYTHONPATH=packages")
+        make_other_packages(tmp_path)
+        other = platform.submit("--archives=other.tar.gz#packages", by_packages[1], path="packages")
+        assert other.returncode != 0
+        assert f"has oncelog 0.0.7 and the driver {oncelog.__version__}: install oncelog" in other.stderr
+        assert numbers_in(copy.address, copy.sink) == []
         assert platform.said(*by_packages, path="packages") == [cluster.master, "executors", 1000]
         make_environment(environment, tmp_path)
         python = {"PYSPARK_PYTHON": "environment/bin/python", "PYSPARK_DRIVER_PYTHON": "environment/bin/python"}

@@ -165,6 +165,8 @@ def test_file_system_that_pyarrow_does_not_know_is_refused(location: str) -> Non
 
 
 def test_object_stores_are_reached_under_hadoops_names() -> None:
+    assert Checkpoint.open("gs://bucket/a/")._root == "bucket/a"
+    assert Checkpoint.open("abfss://files@account.dfs.core.windows.net/a")._root == "files/a"
     assert Checkpoint.open("s3a://key:word@bucket/a/b/?region=eu-west-1")._root == "bucket/a/b"
 
 

@@ -35,6 +35,10 @@ class ParquetFolder:
     """The folder at a path."""
 
     def __init__(self, path: Path) -> None:
+        if not hasattr(pq.ParquetWriter, "add_key_value_metadata"):
+            raise ExportError(
+                f"an export to Parquet needs pyarrow 16 or later, and this is {pa.__version__}: upgrade it"
+            )
         self._path = path
         self._next = 0
         self._columns: pa.Schema | None = None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from oncelog.records._pure import record_size
+from oncelog.records.arrow_bounds import is_view
 from oncelog.records.batch import (
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
@@ -453,7 +454,7 @@ def _binary(array: pa.Array) -> pa.Array:
         return array.view(binary)
     if pa.types.is_dictionary(kind):
         return _binary(array.dictionary_decode())
-    if pa.types.is_null(kind) or kind in (pa.binary_view(), pa.string_view()) or pa.types.is_fixed_size_binary(kind):
+    if pa.types.is_null(kind) or is_view(kind) or pa.types.is_fixed_size_binary(kind):
         return array.cast(pa.binary())
     raise ValueError(f"keys and values must be binary or string, not {kind}")
 

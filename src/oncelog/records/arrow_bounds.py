@@ -15,6 +15,11 @@ _MAX_HEADER_OVERHEAD_BYTES = 10
 _NO_ROWS: npt.NDArray[np.int32] = np.zeros(1, np.int32)
 
 
+def is_view(kind: pa.DataType) -> bool:
+    """Whether rows are views of shared bytes; pyarrow before 16 does not know such types, nor the functions to ask."""
+    return str(kind) in ("binary_view", "string_view")
+
+
 def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
     """An upper bound on the bytes of each row of a binary or string column; None if its layout gives none."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -26,7 +31,7 @@ def longest_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
     if pa.types.is_dictionary(kind):
         words = [longest_bytes(chunk.dictionary) for chunk in chunks]
         return None if None in words else max((word or 0 for word in words), default=0)
-    if pa.types.is_binary_view(kind) or pa.types.is_string_view(kind):
+    if is_view(kind):
         return max(map(_longest_view_bytes, chunks), default=0)
     wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
     if not (wide or pa.types.is_binary(kind) or pa.types.is_string(kind)):
@@ -64,4 +69,4 @@ def longest_headers_bytes(column: pa.Array | pa.ChunkedArray) -> int | None:
     return longest
 
 
-__all__ = ["longest_bytes", "longest_headers_bytes"]
+__all__ = ["is_view", "longest_bytes", "longest_headers_bytes"]

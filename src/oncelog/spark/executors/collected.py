@@ -122,7 +122,7 @@ def collect_rows(
     if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or _largest(table) > share.row_bytes):
         return None
     encoder = TaskEncoder(encoding, seed=batch_id or 0, now_ms=now_ms())
-    batches = list(encoder.encode(table.drop_columns(["row"]).to_batches()))
+    batches = list(encoder.encode(table.select([name for name in table.column_names if name != "row"]).to_batches()))
     size_bytes = sum(len(batch.data) for batch in batches)
     size = Size(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
     return Collected(DriverCarrier(batches, encoder.rows, len(batches)), size)

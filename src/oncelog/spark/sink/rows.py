@@ -167,7 +167,7 @@ class TaskEncoder:
     def _encode_waiting(self) -> list[PartitionBatch]:
         waiting, self._waiting = self._waiting, []
         self._waiting_rows = self._waiting_bytes = 0
-        rows = waiting[0] if len(waiting) == 1 else pa.concat_batches(waiting)
+        rows = waiting[0] if len(waiting) == 1 else _joined(waiting)
         self.rows += rows.num_rows
         columns = self._encoding.columns
         key = _column(rows, columns.key)
@@ -268,6 +268,12 @@ def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None
         raise BadRow(
             f"A row has {largest} bytes of key and value, more than kafka.max.request.size ({most_bytes}) allows"
         )
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows in one batch; ``pyarrow.concat_batches`` came with pyarrow 19."""
+    columns = [pa.concat_arrays([batch.column(n) for batch in batches]) for n in range(batches[0].num_columns)]
+    return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
 
 
 def _column(rows: pa.RecordBatch, position: int | None) -> pa.Array | None:

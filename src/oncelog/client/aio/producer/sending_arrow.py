@@ -26,7 +26,7 @@ from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, 
 from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.connection.metadata import TopicPicture
 from oncelog.records.arrow import EncodedBatch, bytes_of, check_headers, encode_from_arrow, partitions_of_keys
-from oncelog.records.arrow_bounds import longest_bytes, longest_headers_bytes
+from oncelog.records.arrow_bounds import is_view, longest_bytes, longest_headers_bytes
 from oncelog.records.batch import HEADER_SIZE_BYTES
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ PIECE_ROWS = 65_536
 PIECE_BYTES = 64 << 20
 """Maximum bytes of a piece that are copied because they lie in several chunks; a piece of one row may exceed it."""
 
-_SHARING = (pa.types.is_dictionary, pa.types.is_binary_view, pa.types.is_string_view)
 _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
 
 
@@ -189,7 +188,7 @@ def _pieces(table: pa.Table) -> Iterator[pa.Table]:
 def _to_copy_bytes(piece: pa.Table) -> int:
     """Bytes of the columns that lie in several chunks, not counting buffers that chunks share."""
     columns = (column for column in piece.columns if column.num_chunks > 1)
-    return sum(column.nbytes for column in columns if not any(shares(column.type) for shares in _SHARING))
+    return sum(column.nbytes for column in columns if not (pa.types.is_dictionary(column.type) or is_view(column.type)))
 
 
 def _columns(table: pa.Table) -> Mapping[str, Any]:

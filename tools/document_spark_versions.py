@@ -48,6 +48,9 @@ TAIL = """
 - **Spark Connect** begins with PySpark 4.0 for this sink: on 3.5 there are no data sources, and `write` and
   `for_each_batch` refuse a session of Spark Connect by name.
 - **Declarative pipelines** (`spark-pipelines`) begin with PySpark 4.1.
+- **One more sink** in a pipeline, or its first dead letters, continue its checkpoint from PySpark 4.3 on
+  ([how](../how-to/pipelines.md#when-a-pipeline-changes)).
+- **An export to Parquet** needs pyarrow 16.
 - Python 3.9 and 3.10 are not taken: oncelog needs 3.11.
 """
 

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter
 
+from oncelog.spark.session import for_each_batch
 from tests.conftest import RunningBroker
 from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import Seen, committed, create_topic, eventually, produce
@@ -99,8 +100,19 @@ class Here:
 class Job:
     """A query with its topics and its checkpoint, run as often as needed."""
 
-    def __init__(self, spark: SparkSession, broker: RunningBroker, name: str, folder: Path, batches: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        broker: RunningBroker,
+        name: str,
+        folder: Path,
+        batches: int,
+        *,
+        collected: bool = False,
+    ) -> None:
+        """:param collected: by ``for_each_batch``, whose batches the driver collects, all but the first of a run."""
         self._spark = spark
+        self._collected = collected
         self.address = broker.bootstrap_servers
         self.sink = f"{name}-out"
         self._source = f"{name}-in"
@@ -129,6 +141,7 @@ class Job:
             "checkpoint": str(self._folder / "checkpoint"),
             "rows": ROWS,
             "options": options,
+            "collected": self._collected,
         }
         driver = Driver(task, self._folder / "driver.log")
         try:
@@ -149,18 +162,20 @@ class Job:
 
     def complete(self) -> None:
         """Run to the end, then check the result."""
-        run_to_the_end(self._writer("oncelog").start)
+        writer = self._stream().foreachBatch(for_each_batch(self._sink)) if self._collected else self._writer("oncelog")
+        run_to_the_end(writer.start)
         self.check(self.batches)
 
+    @property
+    def _sink(self) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self.address, "topic": self.sink}
+
+    def _stream(self) -> DataStreamWriter:
+        stream = source_of(self._spark, self.address, self._source, ROWS).writeStream
+        return stream.option("checkpointLocation", str(self._folder / "checkpoint")).trigger(availableNow=True)
+
     def _writer(self, data_source: str) -> DataStreamWriter:
-        stream = source_of(self._spark, self.address, self._source, ROWS)
-        return (
-            stream.writeStream.format(data_source)
-            .option("kafka.bootstrap.servers", self.address)
-            .option("topic", self.sink)
-            .option("checkpointLocation", str(self._folder / "checkpoint"))
-            .trigger(availableNow=True)
-        )
+        return self._stream().format(data_source).options(**self._sink)
 
     def seen(self) -> list[Seen]:
         return committed(self.address, self.sink)

@@ -51,6 +51,25 @@ def test_driver_killed_at_steps_of_the_commit(
     job.complete()
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=KAFKA)], indirect=True)
+def test_driver_killed_at_each_step_of_a_batch_that_it_collects(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """Run n writes batch n, which it shuffles as its first, and is killed at step n of batch n + 1, which it collects.
+
+    Up to the reading of the marker, the pause holds the thread that fences, while the rows are computed.
+    """
+    job = Job(spark, broker, unique_name, tmp_path, len(BatchStep) + 1, collected=True)
+    with PausePoint() as point:
+        for number, step in enumerate(BatchStep):
+            with job.run(point.options(step, number + 1)) as driver:
+                paused = wait_paused(point, driver)
+                driver.kill(paused.pid)
+            job.check(number + (2 if step is BatchStep.COMMITTED else 1))
+    job.complete()
+
+
 @KAFKA_IN_SOAK
 def test_driver_killed_while_end_txn_is_under_way(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path

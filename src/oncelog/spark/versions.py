@@ -219,6 +219,14 @@ def batch_of_query(query: Any) -> int | None:
     return None if current < 0 else current
 
 
+def only_commits() -> bool:
+    """Whether Spark started this process to commit batches of streams.
+
+    There it makes the writer of a batch again, from the same options as the one whose tasks have run.
+    """
+    return "pyspark.sql.worker.python_streaming_sink_runner" in sys.modules
+
+
 def condition_of(error: Any) -> str:
     """The name of the error's kind."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()

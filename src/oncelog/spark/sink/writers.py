@@ -1,8 +1,9 @@
 """The writers of ``format("oncelog")``: tasks encode, the driver commits.
 
-PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in a fresh worker beside the
-driver, which knows only the options and the tasks' messages. A task never contacts the broker, so running it twice
-has no effect. The steps inside ``commit()`` are in :mod:`oncelog.spark.sink.engine`.
+PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in another worker beside the
+driver, which knows only the options and the tasks' messages: for a stream it makes the writer there again. A task never
+contacts the broker, so running it twice has no effect. The steps inside ``commit()`` are in
+:mod:`oncelog.spark.sink.engine`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from oncelog.spark.sink.planning import (
 )
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
-from oncelog.spark.versions import SameInTasks, stream_arrow_writer
+from oncelog.spark.versions import SameInTasks, only_commits, stream_arrow_writer
 from oncelog.spark.worker_garbage import pass_over_imports
 
 
@@ -140,12 +141,15 @@ class _Writer:
 class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
     """Micro-batches of a query in Append or Complete mode. Spark makes a new one for each batch."""
 
-    def __init__(self, tasks: TaskSide, options: SinkOptions, observe: Observer) -> None:
+    def __init__(self, tasks: TaskSide | None, options: SinkOptions, observe: Observer) -> None:
+        """:param tasks: None for a writer that only commits."""
         self._tasks = tasks
         self._options = options
         self._observe = observe
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        if self._tasks is None:
+            raise InvariantError("PySpark gave a task the writer that was made to commit")
         return self._tasks.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
@@ -158,6 +162,7 @@ class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
                 f"checkpointLocation {options.checkpoint_location} is not that of this query"
             )
         commit_outputs(outputs, options, batchId, self._observe)
+        pass_over_imports()
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Does nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
@@ -185,11 +190,15 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
     """The writer of a query's next batch; on the driver, before its rows are computed.
 
-    Raises OncelogError for what would be refused later, so that no task runs in vain.
+    Raises OncelogError for what would be refused later, so that no task runs in vain. Where the rows are computed
+    already, nothing is asked again.
     """
+    if only_commits():
+        return StreamWriter(None, options, observe)
     checkpoint_at(options.checkpoint_location).query_id()
     writer = StreamWriter(TaskSide(encoding_for(schema, options), options, of_query=True), options, observe)
     begin_micro_batch(options)
+    pass_over_imports()
     return writer
 
 

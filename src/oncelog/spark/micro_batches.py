@@ -26,6 +26,43 @@ class RunningQuery(NamedTuple):
     checkpoint: str
 
 
+class _Found(NamedTuple):
+    """A run of a query, found by its rows' session: Spark makes one for each run."""
+
+    query: Any
+    session: Any
+    running: RunningQuery
+
+
+class FoundQueries:
+    """The runs that were found, by query and named checkpoint; kept by the process.
+
+    Each question to the JVM is answered by another process: to find a query takes 21 of them, to check a known one 5.
+    """
+
+    MAX_QUERIES = 100
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], _Found] = {}
+
+    def known(self, rows: DataFrame, batch_id: int, named: str) -> RunningQuery | None:
+        """The query of this thread, if it was found before, runs this batch, and ``rows`` are in its session."""
+        found = self._found.get((str(rows.sparkSession.sparkContext.getLocalProperty(QUERY_ID)), named))
+        session: Any = rows.sparkSession._jsparkSession
+        if found is None or not found.session.equals(session) or not found.query.isActive():
+            return None
+        return found.running if batch_of_query(found.query) == batch_id else None
+
+    def keep(self, query_id: str, named: str, found: _Found) -> None:
+        self._found.pop((query_id, named), None)
+        self._found[query_id, named] = found
+        if len(self._found) > self.MAX_QUERIES:
+            del self._found[next(iter(self._found))]
+
+    def close(self) -> None:
+        self._found.clear()
+
+
 Sink: TypeAlias = tuple[str, ...]
 """The run of a query, and what tells its sinks apart."""
 
@@ -94,6 +131,10 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
 
     :param named: the checkpoint named in the options, empty if there is none.
     """
+    queries = this_process().part(FoundQueries)
+    known = queries.known(rows, batch_id, named)
+    if known is not None:
+        return known
     found = {str(query.id()): query for query in _queries_of(rows, batch_id)}
     running = {query_id: batch_of_query(query) for query_id, query in found.items()}
     chosen = [query_id for query_id, number in running.items() if number == batch_id]
@@ -115,7 +156,10 @@ def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:
             "join, the left rows decide), and each query threads of its own"
         )
     query_id, query = chosen[0], found[chosen[0]]
-    return RunningQuery(str(query.runId()), _checkpoint_of(query_id, str(query.resolvedCheckpointRoot()), named))
+    checkpoint = _checkpoint_of(query_id, str(query.resolvedCheckpointRoot()), named)
+    one = RunningQuery(str(query.runId()), checkpoint)
+    queries.keep(query_id, named, _Found(query, session_of_query(query), one))
+    return one
 
 
 def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:

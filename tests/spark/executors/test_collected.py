@@ -37,7 +37,8 @@ def collected(rows: DataFrame, share: Share = LARGE, partitions: int = 3) -> Col
     positions = positions_of(rows.columns)
     schema = rows.select([f"`{rows.columns[number]}`" for number in positions.values()]).toDF(*positions).schema
     columns = SinkColumns.of(schema, "t")
-    return collect_rows(rows, positions, Encoding(columns, "t", {"t": partitions}, "none", 16384), share, 5)
+    encoding = Encoding(columns, "t", {"t": partitions}, "none", 16384)
+    return collect_rows(rows, positions, lambda: encoding, share, 5)
 
 
 def records_of(found: Collected | None) -> list[tuple[int, bytes | None, bytes | None]]:

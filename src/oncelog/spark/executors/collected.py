@@ -8,8 +8,8 @@ a run is shuffled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -105,13 +105,18 @@ class Collected(NamedTuple):
 
 
 def collect_rows(
-    rows: DataFrame, positions: Mapping[str, int], encoding: Encoding, share: Share, batch_id: int | None
+    rows: DataFrame,
+    positions: Mapping[str, int],
+    encoding: Callable[[], Encoding],
+    share: Share,
+    batch_id: int | None,
 ) -> Collected | None:
     """Run the job that returns ``rows``; None if a task has more than its share.
 
     Raises Repeated if a stage before it ran again, and BadRow for a row that cannot become a record.
 
     :param positions: of the columns to write, whose names are all different.
+    :param encoding: called when the rows are there.
     """
     context = rows.sparkSession.sparkContext
     with tagged(context) as tag:
@@ -121,7 +126,7 @@ def collect_rows(
     numbers = np.asarray(table.column("row"))
     if len(numbers) and ((numbers & _ROW_MASK).max() >= share.rows or _largest(table) > share.row_bytes):
         return None
-    encoder = TaskEncoder(encoding, seed=batch_id or 0, now_ms=now_ms())
+    encoder = TaskEncoder(encoding(), seed=batch_id or 0, now_ms=now_ms())
     batches = list(encoder.encode(table.select([name for name in table.column_names if name != "row"]).to_batches()))
     size_bytes = sum(len(batch.data) for batch in batches)
     size = Size(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
@@ -136,10 +141,38 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> Dat
     columns = []
     for name, number in positions.items():
         column = quoted_name(rows.columns[number])
-        bounded = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
-        columns.append(f"{bounded} as {name}")
-    numbered = rows.selectExpr(*columns, "monotonically_increasing_id() as row")
-    return numbered.where(f"(row & {_ROW_MASK}) <= {share.rows}")
+        expression = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
+        columns.append(f"{expression} as {name}")
+    columns.append("monotonically_increasing_id() as row")
+    numbered: Any = rows._jdf.selectExpr(this_process().part(JavaTexts).of(rows, tuple(columns)))
+    bounded: DataFrame = type(rows)(numbered.filter(f"(row & {_ROW_MASK}) <= {share.rows}"), rows.sparkSession)
+    return bounded
+
+
+class JavaTexts:
+    """The JVM's lists of the last expressions, the same for each batch of a sink; kept by the process.
+
+    To make one takes a question to the JVM, which is another process, for each text in it.
+    """
+
+    MAX_LISTS = 100
+
+    def __init__(self) -> None:
+        self._gateway: Any = None
+        self._lists: dict[tuple[str, ...], Any] = {}
+
+    def of(self, rows: Any, texts: tuple[str, ...]) -> Any:
+        """The list in the JVM of ``rows``, a DataFrame."""
+        gateway = rows.sparkSession.sparkContext._gateway
+        if gateway is not self._gateway or len(self._lists) > self.MAX_LISTS:
+            self._gateway, self._lists = gateway, {}
+        found = self._lists.get(texts)
+        if found is None:
+            found = self._lists[texts] = rows._jseq(texts)
+        return found
+
+    def close(self) -> None:
+        self._gateway, self._lists = None, {}
 
 
 def _largest(table: pa.Table) -> int:

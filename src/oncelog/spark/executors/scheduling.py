@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from oncelog.errors import ConfigError
+from oncelog.spark.process import this_process
 
 if TYPE_CHECKING:
     from pyspark import SparkContext, SparkJobInfo, SparkStageInfo
@@ -151,13 +152,45 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     dropped a job's end from them.
     """
     deadline = time.monotonic() + PATIENCE_S
-    jobs = _jobs(context, tag)
-    if sum(len(job.stageIds) for job in jobs) == 1:
+    if this_process().part(Trackers).of(context).single_stage(tag):
         return False
+    jobs = _jobs(context, tag)
     while any(job.status == "RUNNING" for job in jobs) and time.monotonic() <= deadline:
         time.sleep(0.02)
         jobs = _jobs(context, tag)
     return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))
+
+
+class Tracker:
+    """Spark's records of jobs, asked as little as possible: each question goes to another process."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self.context = context
+        java: Any = context._jsc
+        self._by_tag, self._by_job = java.sc().statusTracker(), java.statusTracker()
+
+    def single_stage(self, tag: str) -> bool:
+        """Whether Spark's records have one job with this tag, and it one stage."""
+        jobs = self._by_tag.getJobIdsForTag(tag)
+        if len(jobs) != 1:
+            return False
+        job = self._by_job.getJobInfo(jobs[0])
+        return job is not None and len(job.stageIds()) == 1
+
+
+class Trackers:
+    """The tracker of the running context; kept by the process."""
+
+    def __init__(self) -> None:
+        self._kept: Tracker | None = None
+
+    def of(self, context: SparkContext) -> Tracker:
+        if self._kept is None or self._kept.context is not context:
+            self._kept = Tracker(context)
+        return self._kept
+
+    def close(self) -> None:
+        self._kept = None
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:

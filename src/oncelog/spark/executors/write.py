@@ -31,7 +31,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
 from oncelog.spark.sink.planning import Planned, encoding_for, group_of, write_engine
-from oncelog.spark.sink.rows import positions_of
+from oncelog.spark.sink.rows import SinkColumns, positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.spark.versions import to_arrow
 
@@ -127,13 +127,14 @@ def _write_small(
 ) -> tuple[Planned, Written | None]:
     """Write a batch that is expected to be small, in one job; None if it is not, with nothing written.
 
-    Its rows are computed while a thread plans it, fences, and reads the marker. Nothing is added to the transaction
-    before both are done, so its timeout has not begun. The end waits for the thread: a late fence would stop the next
-    writer.
+    Its rows are computed while one thread plans it, fences, and reads the marker, and another asks for the partitions.
+    Nothing is added to the transaction before all are done, so its timeout has not begun. The end waits for the
+    threads: a late fence would stop the next writer.
     """
     began = time.monotonic()
     positions = positions_of(rows.columns)
     schema = StructType([StructField(name, rows.schema[number].dataType) for name, number in positions.items()])
+    SinkColumns.of(schema, options.topic)  # before the job
 
     def planned_and_begun() -> tuple[Planned, WriteEngine[TopicTransaction]]:
         planned = plan()
@@ -141,10 +142,10 @@ def _write_small(
         engine.begin()
         return planned, engine
 
-    with ThreadPoolExecutor(1, thread_name_prefix="oncelog-begin") as pool:
-        begun = pool.submit(planned_and_begun)
+    with ThreadPoolExecutor(2, thread_name_prefix="oncelog-begin") as pool:
+        begun, encoding = pool.submit(planned_and_begun), pool.submit(encoding_for, schema, options)
         try:
-            collected = collect_rows(rows, positions, encoding_for(schema, options), share, options.micro_batch)
+            collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch)
         except Repeated:
             return begun.result()[0], None
     planned, engine = begun.result()

@@ -21,7 +21,7 @@ from oncelog.spark.sink.planning import Planned
 PATIENCE_S = 60
 SCHEMA = StructType([StructField("value", StringType())])
 ROWS = cast(DataFrame, SimpleNamespace(columns=["value"], schema=SCHEMA))
-OPTIONS = cast(SinkOptions, SimpleNamespace(micro_batch=3, writers=None))
+OPTIONS = cast(SinkOptions, SimpleNamespace(micro_batch=3, writers=None, topic="t"))
 PLANNED = Planned(None, "group", lambda memory: None)
 
 

@@ -327,3 +327,11 @@ def test_files_that_pages_name_exist(page: str) -> None:
         and not ("/" not in name and name in beside)
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("page", MAP)
+def test_members_that_pages_name_exist(page: str) -> None:
+    """``Class.member`` of the map, also in the middle of other code."""
+    code = re.findall(r"`([^`\n]+)`", (ROOT / page).read_text())
+    named = {found for text in code for found in re.findall(r"\b([A-Z]\w+)\.(?!md\b)([a-z]\w+)", text)}
+    assert sorted(f"{owner}.{member}" for owner, member in named if not {owner, member} <= all_names()) == []

@@ -104,12 +104,12 @@ def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
     """A part of it is being checked by then, and the rest waits for its turn."""
-    wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, partitions=400)
+    wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, partitions=100)
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
 
     def act(nodes: Nodes) -> int:
         core = nodes.server.broker
-        core.topics.create("t", 400, {}, 0)
+        core.topics.create("t", 100, {}, 0)
         core.receive(RecordingChannel(), 0, memoryview(wide)[4:], nodes.server.now_ms())
         return len(core.tasks)
 
@@ -117,7 +117,7 @@ def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tm
         assert broker.on_loop(act)
         broker.stop()
         broker.start()
-        assert [log_end(broker, index) for index in range(400)] == [1] * 400
+        assert [log_end(broker, index) for index in range(100)] == [1] * 100
 
 
 def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(

@@ -50,7 +50,7 @@ _READING_CHANNEL = 2
 
 
 class TopicRefused(OncelogError):
-    """The topic is not as a registry needs it."""
+    """The topic does not have the form that a registry needs."""
 
 
 class SchemasRecord(NamedTuple):
@@ -62,7 +62,7 @@ class SchemasRecord(NamedTuple):
 
 
 class SchemasRead(NamedTuple):
-    """What a read found, and where the next one begins."""
+    """The records of one read, and where the next read begins."""
 
     entries: list[SchemasRecord]
     position: int

@@ -43,7 +43,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 def submitted(body: bytes, *, normalize: bool) -> Submitted:
     """The schema in the body of a request.
 
-    :raises Refused: it has none, or something else is not as it must be.
+    :raises Refused: it has none, or another part of the body is wrong.
     """
     found = json_object(body)
     schema, kind = found.get("schema"), found.get("schemaType") or AVRO

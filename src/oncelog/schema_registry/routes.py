@@ -56,7 +56,7 @@ class RestRequest:
         return self._query.get(name, default)
 
     def part(self, listed: list[Any]) -> list[Any]:
-        """Of a list, what ``offset`` and ``limit`` ask for."""
+        """The part of a list that ``offset`` and ``limit`` ask for."""
         offset, limit = self._number("offset", 0), self._number("limit", -1)
         return listed[offset:] if limit < 0 else listed[offset : offset + limit]
 
@@ -165,7 +165,7 @@ def _is_lookup(call: RestRequest) -> bool:
 
 
 def _route(registry: Registry, call: RestRequest) -> Question | _Change:
-    """What is asked for.
+    """The route of the request.
 
     :raises Refused: there is no such address, or not with this method.
     """
@@ -254,7 +254,7 @@ def _versions(registry: Registry, call: RestRequest, subject: str, rest: tuple[s
 
 
 def _question(registry: Registry, call: RestRequest, question: Callable[[], Any]) -> Question:
-    """A question that takes long only if a schema must be parsed for it."""
+    """A query that takes long only if a schema has to be parsed."""
     return partial(registry.ask, question) if call.text("format") else _simple(registry, question)
 
 

@@ -21,7 +21,7 @@ LONGEST_SUBJECT = 512
 
 
 class SchemaDecision(NamedTuple):
-    """Records to write, none if everything is as asked for, and the answer."""
+    """The records to write (none if nothing changes), and the answer."""
 
     writes: list[Write]
     answer: Any
@@ -38,7 +38,7 @@ def check_subject(subject: str) -> None:
 
 
 def register(state: RegistryState, checks: Checks, subject: str, submitted: Submitted) -> SchemaDecision:
-    """A new version of a subject, or the one that is there already."""
+    """A new version of a subject, or the one that it already has."""
     check_subject(subject)
     content, parsed = checks.content(state, subject, submitted)
     live = state.versions(subject)
@@ -151,7 +151,7 @@ def _deletion(
 
 
 def set_config(state: RegistryState, subject: str | None, asked: dict[str, Any]) -> SchemaDecision:
-    """Change a subject's compatibility level or what holds for all others."""
+    """Change the compatibility level of a subject, or of all others."""
     if subject is not None:
         check_subject(subject)
     unknown = sorted(name for name, value in asked.items() if value is not None and name not in _SETTINGS)
@@ -177,7 +177,7 @@ _SETTINGS = ("compatibility", "normalize")
 
 
 def delete_config(state: RegistryState, subject: str | None) -> SchemaDecision:
-    """Return to what holds for all, or to the default; the answer is what was."""
+    """Return to the level of all subjects, or to the default; the answer is the level before."""
     before = state.configs.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)
@@ -207,7 +207,7 @@ def set_mode(state: RegistryState, subject: str | None, mode: object, *, force: 
 
 
 def delete_mode(state: RegistryState, subject: str | None) -> SchemaDecision:
-    """Return to the mode that holds for all, or to the default; the answer is what was."""
+    """Return to the mode of all subjects, or to the default; the answer is the mode before."""
     before = state.modes.get(subject)
     if before is None and subject is not None:
         raise rest_errors.subject_not_found(subject)

@@ -26,7 +26,7 @@ KNOWN = (SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, NOOP)
 
 
 class DamagedRecord(OncelogError):
-    """A record of ``_schemas`` that is no JSON, or lacks what its kind has."""
+    """A record of ``_schemas`` that is not JSON, or lacks a field of its kind."""
 
 
 MAX_NUMBER = 2**31 - 1

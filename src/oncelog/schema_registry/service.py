@@ -155,7 +155,7 @@ class Registry:
         self._admin = self._log = None
 
     async def _start_over(self) -> None:
-        """The topic was deleted: forget what it said."""
+        """The topic was deleted: forget its contents."""
         async with self._read:
             self.state, self._position, self._writes = RegistryState(), 0, False
             self._aborted.clear()
@@ -164,7 +164,7 @@ class Registry:
             self._read.notify_all()
 
     async def _read_on(self, wait_ms: int) -> bool:
-        """Take in what comes next; returns whether the position has moved."""
+        """Apply the next records; returns whether the position has moved."""
         log_ = await self._connected()
         found = await log_.read(self._position, wait_ms=wait_ms)
         moved = found.position > self._position
@@ -208,7 +208,7 @@ class Registry:
             raise rest_errors.store_failed(self._problem)
 
     async def ask(self, question: Callable[[], T]) -> T:
-        """Answer something that may take long, in another thread."""
+        """Answer in another thread, because it may take long."""
         await self.ready()
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
 

@@ -27,7 +27,7 @@ STOPPING = b'{"error_code":50005,"message":"This registry stops; whether the req
 
 
 def check_listening(settings: RegistrySettings, address: Address) -> None:
-    """:raises ConfigError: others could reach the registry, and it would ask them for nothing, or its URL is none."""
+    """:raises ConfigError: others could reach the registry, and it would require no login, or its URL is not valid."""
     if settings.url is not None:
         _check_url(settings.url)
     if (settings.certificate is None) != (settings.key is None):

@@ -47,7 +47,7 @@ class VersionReference(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What an id stands for. ``extra`` is the JSON of metadata and rules, which are kept and not looked at."""
+    """The schema of an id. ``extra`` is the JSON of metadata and rules, which are kept and not looked at."""
 
     schema_type: str
     schema: str
@@ -55,7 +55,7 @@ class Content(NamedTuple):
     extra: str = ""
 
     def shown(self) -> Value:
-        """As answers and records show it."""
+        """The form in answers and records."""
         found: Value = {}
         if self.schema_type != AVRO:
             found["schemaType"] = self.schema_type
@@ -84,7 +84,7 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class RegistryState:
-    """Everything that the registry answers from."""
+    """All that the registry's answers are made from."""
 
     subjects: dict[str, dict[int, Version]] = field(default_factory=dict)
     """Each subject's versions in ascending order, soft-deleted ones included."""
@@ -116,7 +116,7 @@ class RegistryState:
         return everywhere if everywhere == "READONLY_OVERRIDE" else self.modes.get(subject, everywhere)
 
     def setting(self, subject: str, name: str) -> Any:
-        """Another setting of a subject's configuration, its own or that of all."""
+        """Another setting of a subject's configuration: its own, or else that of all subjects."""
         own = self.configs.get(subject, {}).get(name)
         return own if own is not None else self.configs.get(None, {}).get(name)
 

@@ -25,7 +25,7 @@ UNFIT = (
 
 
 class _NotingReads(io.BytesIO):
-    """Notes whether more was asked for than there was."""
+    """Notes whether more bytes were read than there were."""
 
     was_short = False
 
@@ -96,7 +96,7 @@ class AvroCodec:
         return value
 
     def _end_too_early(self, payload: bytes) -> bool:
-        """Whether bytes that cannot be read were cut: fastavro's errors do not tell."""
+        """Whether unreadable bytes were truncated, which fastavro's errors do not say."""
         import fastavro
 
         source = _NotingReads(payload)

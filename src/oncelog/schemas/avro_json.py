@@ -192,7 +192,7 @@ def _primitive(kind: str, logical: str | None, value: Any, where: str) -> Any:
 
 
 def _is_uuid(text: str) -> bool:
-    """Readers refuse another text."""
+    """Whether the text is a UUID: readers refuse any other text."""
     try:
         uuid.UUID(text)
     except ValueError:

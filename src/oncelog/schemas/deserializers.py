@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Deserializer(ABC):
-    """What the three deserializers have in common.
+    """The common part of the three deserializers.
 
     :param from_dict: makes a value of what was read.
     """

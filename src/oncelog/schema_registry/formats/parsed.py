@@ -1,4 +1,4 @@
-"""What every format makes of a text. Called by the formats and the rules."""
+"""The result of parsing a text, in every format. Called by the formats and the rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Parsed(Protocol):
 
     @property
     def text(self) -> str:
-        """What is stored, whatever spaces and order the sender used."""
+        """The text that is stored, whatever spaces and order the sender used."""
 
     def normalized(self) -> str:
         """The text with everything in an order that does not matter sorted."""

@@ -27,7 +27,7 @@ def need_registry_packages() -> None:
 
 
 class Parser:
-    """Parses texts; those used last are remembered."""
+    """Parses texts, and keeps the results of those used last."""
 
     def __init__(self) -> None:
         self._parsed: OrderedDict[tuple[str, str, tuple[Dependency, ...]], Parsed] = OrderedDict()
@@ -50,7 +50,7 @@ class Parser:
         return self._remember(key, parsed)
 
     def _remember(self, key: tuple[str, str, tuple[Dependency, ...]], parsed: Parsed) -> Parsed:
-        """The schema as it is remembered: of two threads that parsed the same text, the first one's."""
+        """The schema as it is kept: if two threads parsed the same text, that of the first."""
         with self._lock:
             if key not in self._parsed:
                 self._characters += len(key[1])

@@ -86,7 +86,7 @@ def _descriptor_of(text: str) -> FileDescriptorProto | None:
 
 
 def _plain(descriptor: FileDescriptorProto) -> FileDescriptorProto:
-    """Without what two descriptors of the same schema may differ in: the file's name, places, names for JSON."""
+    """A descriptor without what may differ between two of the same schema: the file's name, places, names for JSON."""
     found = FileDescriptorProto()
     found.CopyFrom(descriptor)
     found.ClearField("name")
@@ -111,7 +111,7 @@ def _plain_field(field: FieldDescriptorProto) -> None:
 
 
 def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDescriptorProto, list[FileDescriptorProto]]:
-    """What protoc makes of a text, and of what it imports."""
+    """The descriptors that protoc makes of a text and of its imports."""
     name = f"schema-{hashlib.sha256(source.encode(errors='replace')).hexdigest()[:16]}.proto"
     with TemporaryDirectory(prefix="oncelog-protobuf-") as folder:
         root, out = Path(folder) / "in", Path(folder) / "out"

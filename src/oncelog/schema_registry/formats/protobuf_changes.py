@@ -158,7 +158,7 @@ def _map_entry(field: FieldDescriptorProto, outer: DescriptorProto) -> Descripto
 
 
 def _oneofs(message: DescriptorProto) -> dict[str, set[int]]:
-    """The numbers of the fields of each ``oneof``; one that stands for ``optional`` is none."""
+    """The numbers of the fields of each ``oneof``; one that only stands for ``optional`` does not count."""
     found: dict[str, set[int]] = {}
     for field in message.field:
         if field.HasField("oneof_index") and not field.proto3_optional:

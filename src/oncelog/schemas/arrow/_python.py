@@ -23,7 +23,7 @@ Read = Callable[["_Bytes"], None]
 
 
 class _Bytes:
-    """A payload and how far it is read."""
+    """A payload, and how far it has been read."""
 
     __slots__ = ("data", "depth", "end", "position")
 
@@ -54,7 +54,7 @@ class _Bytes:
         raise SchemaError(f"a number has more than {bits} bits")
 
     def counts(self, sized: bool = False) -> Any:
-        """How many items each block of an array or a map has."""
+        """The number of items in each block of an array or a map."""
         while True:
             count = self.whole()
             if count == 0:
@@ -71,7 +71,7 @@ class _Bytes:
 
 
 class _Cells:
-    """The cells of one column and of those inside it."""
+    """The cells of one column, and of the columns inside it."""
 
     def __init__(self, column: Column) -> None:
         self.kind = column.kind
@@ -158,7 +158,7 @@ class ColumnDecoder:
             raise
 
     def read_rows(self, rows: list[bytes | None], reads: dict[bytes, Read | str]) -> dict[int, str]:
-        """Add values, each by what its first five bytes are in ``reads``; returns why some are null.
+        """Add values, each read as ``reads`` says for its first five bytes; returns why some are null.
 
         :param reads: what :meth:`compiled` has made, or why there is none.
         """
@@ -207,7 +207,7 @@ class _Made:
         return found
 
     def _later(self, key: int) -> Read:
-        """The function of a step that is being made: one of its own steps is the same one."""
+        """The function of a step that is still being made, because one of its own steps is the step itself."""
         return lambda source: self._made[key](source)
 
     def _new(self, step: ReadStep) -> Read:

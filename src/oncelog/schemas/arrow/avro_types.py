@@ -127,7 +127,7 @@ class _Columns:
 
 
 def joined(types: AvroTypes, kinds: list[Any]) -> str | None:
-    """``long`` or ``double``, if a union is of nothing but whole numbers, or of floating ones."""
+    """``long`` or ``double``, if a union has only integers, or only floating-point numbers."""
     plain = {known["type"] if isinstance(known, dict) and len(known) == 1 else "" for known in map(types.known, kinds)}
     return {frozenset(["int", "long"]): "long", frozenset(["float", "double"]): "double"}.get(frozenset(plain))
 
@@ -138,7 +138,7 @@ def struct_of(fields: list[tuple[str, Column]]) -> Column:
 
 
 def kind_of(schema: Mapping[str, Any]) -> tuple[CellKind, pa.DataType]:
-    """How a type that contains no other is kept."""
+    """The column of a type that contains no other type."""
     kind, logical = schema["type"], schema.get("logicalType")
     if kind == "int" and logical == "date":
         return CellKind.INT32, pa.date32()

@@ -27,7 +27,7 @@ ColumnDecoder: Any = _python.ColumnDecoder if compiled is None else compiled.Col
 
 
 def array_of(column: Column, cells: dict[int, tuple[Any, Any, Any]]) -> pa.Array:
-    """The array of what a decoder has read."""
+    """An array of the values that a decoder has read."""
     valid, offsets, data = cells[id(column)]
     length = len(valid)
     bitmap = _bits(valid) if 0 in valid else None
@@ -51,6 +51,6 @@ def array_of(column: Column, cells: dict[int, tuple[Any, Any, Any]]) -> pa.Array
 
 
 def _bits(flags: Any) -> pa.Buffer | None:
-    """A bit for each byte that is 0 or 1."""
+    """One bit for each byte, which is 0 or 1."""
     bytes_ = pa.Array.from_buffers(pa.int8(), len(memoryview(flags)), [None, pa.py_buffer(flags)])
     return bytes_.cast(pa.bool_()).buffers()[1]

@@ -38,7 +38,7 @@ class JsonColumns:
         self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
 
     def array(self, rows: list[tuple[JsonCodec | str, bytes] | None]) -> tuple[pa.Array, dict[int, str]]:
-        """The values, each read with its writer's codec; and why a row, which is null then, could not be.
+        """The values, each read with its writer's codec; and why a row, which is then null, could not be read.
 
         :param rows: each with its writer's codec, or why there is none.
         """
@@ -119,7 +119,7 @@ class _Types:
 
 
 def _single(schema: Any) -> Any:
-    """What a schema is but for null: ``anyOf`` of null and one other, or ``allOf`` of one."""
+    """The schema without null: of ``anyOf`` with null and one other, the other; of ``allOf`` with one, that one."""
     for name in ("oneOf", "anyOf", "allOf"):
         parts = schema.get(name) if isinstance(schema, dict) else None
         if isinstance(parts, list) and "properties" not in schema:

@@ -22,7 +22,7 @@ MAX_STEPS = 100_000
 
 
 def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
-    """What to do with the bytes of a value.
+    """The steps that read the bytes of a value.
 
     :param column: of the reader.
     :raises SchemaError: the schemas together are too large.
@@ -33,7 +33,7 @@ def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
 
 
 def _rest(found: ReadStep) -> ReadStep:
-    """A value that is nothing but bytes: serializers write it without its length."""
+    """A value that consists only of bytes: serializers write it without its length."""
     if found.do is Do.MEMBER:
         return ReadStep(Do.MEMBER, found.column, [_rest(found.steps[0])], found.extra)
     if found.do is Do.BYTES:
@@ -96,14 +96,14 @@ class _Resolution:
         return ReadStep(Do.RECORD, column, steps)
 
     def _default(self, field: Mapping[str, Any], column: Column, where: str) -> ReadStep:
-        """What a field that was not written has instead."""
+        """The default of a field that was not written."""
         if "default" not in field:
             return ReadStep(Do.FAIL, extra=f"{where} was not written, and has no default in the reader's schema")
         read = _Resolution(self._reader, self._reader).resolve(field["type"], field["type"], column, where)
         return ReadStep(Do.DEFAULT, column, [read], _encoded(self._reader, field["type"], field["default"], where))
 
     def _into_union(self, written: Any, branches: list[Any], column: Column, where: str) -> ReadStep:
-        """A value that is no union, read into one: the first branch of its very type, or else the first that fits."""
+        """A value that is no union, read into a union: its first branch of the same type, or else the first that fits."""
         writer = self._writer.known(written)
         if writer["type"] == "null" and any(self._reader.known(branch) == {"type": "null"} for branch in branches):
             return ReadStep(Do.NULL, column)
@@ -117,7 +117,7 @@ class _Resolution:
         return _unfit(writer, {"type": "union"}, where)
 
     def skip(self, schema: Any) -> ReadStep:
-        """Leave a value out."""
+        """Skip a value."""
         self._counted()
         known = self._writer.known(schema)
         if isinstance(known, list):
@@ -171,7 +171,7 @@ def _plain(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Column)
 
 
 def _decimal(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Column) -> ReadStep | None:
-    """Decimal numbers of the same scale; ones that a column cannot hold are bytes there."""
+    """Decimal numbers of the same scale; a number that no column can hold is read as bytes."""
     precision = decimal_precision(reader)
     if writer.get("logicalType") != "decimal" or reader.get("logicalType") != "decimal":
         return None
@@ -184,7 +184,7 @@ def _decimal(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Colum
 
 
 def _factor(writer: Mapping[str, Any], reader: Mapping[str, Any]) -> tuple[int, int]:
-    """By what a whole number is multiplied and divided: moments of different units, and Spark's microseconds."""
+    """Factor and divisor for an integer: times in different units become Spark's microseconds."""
     read = UNITS.get(reader.get("logicalType", ""))
     if read is None:
         return 1, 1

@@ -98,7 +98,7 @@ class _Format(Protocol):
 
 
 def columns_of(reader: ReaderSchema) -> pa.StructType:
-    """The columns of a schema; what is no record has one, ``value``.
+    """The columns of a schema. A schema that is not a record has one column, ``value``.
 
     :raises SchemaError: the schema has no columns in Spark.
     """
@@ -181,7 +181,7 @@ class _Avro:
         }
 
     def _step(self, head: bytes, writer: AvroCodec) -> Any:
-        """How a writer's values are read, or why they cannot be."""
+        """How a writer's values are read, or why they cannot be read."""
         found = self._steps.get(head)
         if found is None:
             try:

@@ -193,7 +193,7 @@ def _plain(values: pa.Array) -> list[Any]:
 
 
 def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """What makes dictionaries of the maps in a value; None if it has none."""
+    """A function that makes dictionaries of the maps in a value; None if the value has no map."""
     if kinds.is_map(kind):
         inner = _maps(kind.item_type)
         if inner is None:

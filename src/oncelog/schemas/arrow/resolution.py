@@ -103,7 +103,7 @@ class _Resolution:
         return ReadStep(Do.DEFAULT, column, [read], _encoded(self._reader, field["type"], field["default"], where))
 
     def _into_union(self, written: Any, branches: list[Any], column: Column, where: str) -> ReadStep:
-        """A value that is no union, read into a union: its first branch of the same type, or else the first that fits."""
+        """A value that is no union, read into one: its first branch of that type, or else the first that fits."""
         writer = self._writer.known(written)
         if writer["type"] == "null" and any(self._reader.known(branch) == {"type": "null"} for branch in branches):
             return ReadStep(Do.NULL, column)

@@ -72,7 +72,7 @@ SECONDS = {
     "platforms/test_macos.py": 16,
     "spark/sink/test_commit.py": 28,
     "console/test_large.py": 27,
-    "conformance/test_restarts.py": 27,
+    "conformance/test_restarts.py": 12,
     "interop/admin/test_kafka_tools.py": 26,
     "hostile/test_drips.py": 26,
     "interop/promote/test_promoted_security.py": 22,

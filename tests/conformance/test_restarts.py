@@ -167,7 +167,7 @@ def damage_files(life: Life) -> None:
     life.marker_epoch = marker.marker()[1]
 
 
-@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
 def crashed(request: pytest.FixtureRequest) -> Iterator[Life]:
     """A node that was killed, damaged and started again."""
     node = new_node(request.param)

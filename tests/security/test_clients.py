@@ -382,6 +382,7 @@ def test_sparks_source_and_sink(secured: Secured, spark: SparkSession, unique_na
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path) -> None:
     properties = secured.properties("alice", ALICE)
     with blocking.Admin(config=AdminConfig.from_properties(properties)) as admin:

@@ -17,7 +17,7 @@ OWN = (SPARK, SPARK, BROWSER)
 SECONDS = {
     "demo/test_demo.py": 190,
     "spark_versions/test_spark_versions.py": 80,
-    "spark/declarative/test_declarative.py": 160,
+    "spark/declarative/test_declarative.py": 105,
     "spark_versions/test_spark_version_crashes.py": 75,
     "pipeline/test_registered_formats.py": 110,
     "pipeline/test_order_flow.py": 35,

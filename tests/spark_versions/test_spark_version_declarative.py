@@ -26,7 +26,7 @@ def project(environment: Environment, oncelog_broker: RunningBroker, unique_name
     "step", [BatchStep.FENCED, BatchStep.MARKER_ADDED, BatchStep.COMMITTED], ids=lambda step: step.value
 )
 def test_flows_write_each_record_once(environment: Environment, project: Project, step: BatchStep) -> None:
-    check_kill_and_full_refresh(project, step, refusal=True)
+    check_kill_and_full_refresh(project, step)
 
 
 @case("`spark-pipelines`: a table fed by a topic, refreshed apart", least=(4, 1))

@@ -162,11 +162,8 @@ class Project:
         }
 
 
-def check_kill_and_full_refresh(project: Project, step: BatchStep, *, refusal: bool) -> None:
-    """Each record is there once after a kill at a step, one more run, and a full refresh.
-
-    :param refusal: whether the full refresh is refused first.
-    """
+def check_kill(project: Project, step: BatchStep) -> None:
+    """Each record is there once after a kill at a step, and one more run."""
     project.add(50)
     with PausePoint() as point:
         run = project.start("run", pause=point.options(step, 0))
@@ -174,12 +171,16 @@ def check_kill_and_full_refresh(project: Project, step: BatchStep, *, refusal: b
         run.kill()
     project.run("run")
     project.check()
+
+
+def check_kill_and_full_refresh(project: Project, step: BatchStep) -> None:
+    """Each record is there once after a kill at a step, one more run, and a full refresh that was refused at first."""
+    check_kill(project, step)
     project.add(20)
-    if refusal:
-        status, told = project.start("run", "--full-refresh-all", on_full_refresh="fail").finish()
-        assert status != 0
-        assert "it was refreshed in full, and what" in told
-        assert len(project.found()) == 100
+    status, told = project.start("run", "--full-refresh-all", on_full_refresh="fail").finish()
+    assert status != 0
+    assert "it was refreshed in full, and what" in told
+    assert len(project.found()) == 100
     project.run("run", "--full-refresh-all", on_full_refresh="after")
     project.check()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from oncelog.export.target import ExportError
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
+from tests.support.full_disk import full_disk
 
 FORMATS = ("parquet", "csv", "delta")
 Row = tuple[int, int, Any]
@@ -79,6 +81,21 @@ def exported(request: pytest.FixtureRequest, broker: RunningBroker, unique_name:
 
 def numbered(first: int, end: int) -> list[bytes]:
     return [f"v{number:04}".encode() for number in range(first, end)]
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_disk_that_is_full_in_the_middle_of_a_file_is_told_and_later_continued(exported: ExportedTopic) -> None:
+    exported.produce(numbered(0, 10))
+    exported.export().done()
+    more = [os.urandom(100).hex().encode() for _ in range(2000)]
+    exported.produce(more)
+    with full_disk(50_000):
+        told = exported.export().sentence()
+    assert f"{exported.to} cannot be written: " in told
+    assert "File too large" in told
+    assert len(exported.rows()) == 10 or exported.to.suffix == ".csv", "a CSV file may hold more until the next run"
+    assert exported.export().done().err == f"2000 records exported to {exported.to}\n"
+    assert exported.values() == sorted([*(one.decode() for one in numbered(0, 10)), *(one.decode() for one in more)])
 
 
 def test_committed_records_are_exported_once_and_later_ones_added(exported: ExportedTopic) -> None:

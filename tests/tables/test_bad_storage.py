@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,23 +15,13 @@ from oncelog.errors import OncelogError
 from oncelog.spark.sink.engine import BatchOutcome
 from oncelog.spark.tables.inline import INLINE_BYTES
 from oncelog.spark.tables.options import TableFormat
+from tests.support.full_disk import full_disk
 from tests.tables.worlds import Query, Row, World, arrow, world_of
 
 FILES = [TableFormat.DELTA, TableFormat.ICEBERG, TableFormat.SQLITE]
 NOBODY = 65534
 ROWS: list[Row] = [(number, os.urandom(100).hex()) for number in range(INLINE_BYTES // 100)]
 """So many that a task writes them itself, and so random that no compression makes them small."""
-
-
-@contextlib.contextmanager
-def full_disk(size_bytes: int) -> Iterator[None]:
-    """No file of this process grows beyond this size: the operating system refuses it in the middle of a write."""
-    soft, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
 
 
 @contextlib.contextmanager

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
 from oncelog.client.aio.admin.admin import NewTopic
-from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.redrive.letters import ATTEMPTS_HEADER
-from oncelog.redrive.redriving import group_of
+from oncelog.client.core.config import ConsumerConfig, ProducerConfig
+from oncelog.client.core.structs import OffsetAndMetadata, RecordMetadata
+from oncelog.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
+from oncelog.redrive.redriving import group_of, opened
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, run
 from tests.conftest import RunningBroker
@@ -174,6 +177,53 @@ def test_old_letters_are_not_sent_where_positions_may_have_expired(broker: Runni
     asyncio.run(expire())
     assert "if there was none, say --first-run" in world.redrive("--dry-run").sentence()
     assert world.values(world.origin) == list(range(4))
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_redrive_that_another_fences_between_its_letters_ends_with_one_sentence(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = group_of(world.dead, "default")
+    printed: list[object] = []
+
+    async def fenced() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: printed.append(context))
+        reading, writing = (
+            ConsumerConfig(bootstrap_servers=(world.address,)),
+            ProducerConfig(bootstrap_servers=(world.address,), transactional_id=group),
+        )
+        async with (
+            Admin(bootstrap_servers=world.address) as admin,
+            opened(admin, reading, writing, world.dead, group, Plan(), transaction_size=20) as redrive,
+        ):
+            producer = redrive._producer
+            assert producer is not None
+            store, send = producer.send_offsets_to_transaction, producer.send
+            refused = asyncio.Semaphore(0)
+
+            async def sending(*arguments: Any) -> asyncio.Future[RecordMetadata]:
+                future = await send(*arguments)
+                future.add_done_callback(lambda _: refused.release())
+                return future
+
+            async def overtaken(*arguments: Any) -> None:
+                for _ in range(20):
+                    await refused.acquire()
+                await store(*arguments)
+
+            async with Producer(bootstrap_servers=world.address, transactional_id=group):
+                pass
+            monkeypatch.setattr(producer, "send", sending)
+            monkeypatch.setattr(producer, "send_offsets_to_transaction", overtaken)
+            with pytest.raises(RedriveError, match="Another redrive of group"):
+                await redrive.round()
+
+    asyncio.run(fenced())
+    monkeypatch.undo()
+    gc.collect()
+    assert printed == []
+    assert world.values(world.origin) == []
+    assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
 def test_letter_of_its_own_topic_is_refused(world: World) -> None:

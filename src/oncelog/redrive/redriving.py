@@ -235,6 +235,8 @@ class Redrive:
                 for one in (found.letter for found in decided)
                 if one is not None
             ]
+            for future in sent:
+                future.add_done_callback(_retrieved)
             await producer.send_offsets_to_transaction(offsets, self._group)
             await asyncio.gather(*sent)
         self._keeps = False
@@ -280,6 +282,12 @@ async def opened(
         )
         await redrive.open()
         yield redrive
+
+
+def _retrieved(future: asyncio.Future[Any]) -> None:
+    """If the transaction ends first, nobody waits for this, and asyncio would print its error."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _place(record: ConsumerRecord[bytes, bytes]) -> str:

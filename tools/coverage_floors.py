@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-FLOORS: Final = {"broker": 91.0, "coordinator": 96.0, "log": 98.0}
+FLOORS: Final = {"broker": 93.0, "coordinator": 96.0, "log": 98.0}
 """Least percentage of lines and branches together, by package. They hold today and are only raised; the aim is 95 % of
 the branches of each."""
 AIM_PERCENT: Final = 95

@@ -374,7 +374,7 @@ WITHOUT_PANDAS = """
 import sys
 import numpy as np
 import pyarrow as pa
-from oncelog.records.arrow import StoredBatch, decode_to_arrow, encode_from_arrow, partitions_of_keys
+from oncelog.records.arrow import BatchBytes, decode_to_arrow, encode_from_arrow, partitions_of_keys
 from oncelog.records.batch import iter_headers
 
 def column(kind, *buffers):
@@ -385,7 +385,7 @@ key = column(pa.binary(), b"\\x01", np.array([0, 1, 1], np.int32), b"k")
 times = column(pa.timestamp("us"), b"\\x01", np.array([5000, 0], np.int64))
 destinations = partitions_of_keys(key, 3) % 1
 encoded = encode_from_arrow(value, destinations, key=key, timestamp=times, default_timestamp_ms=7)
-(batch,) = [StoredBatch(item.data, *found) for item in encoded for found in iter_headers(item.data)]
+(batch,) = [BatchBytes(item.data, *found) for item in encoded for found in iter_headers(item.data)]
 table = decode_to_arrow([batch])
 assert table["value"].to_pylist() == [b"a", b"b"]
 assert table["key"].to_pylist() == [b"k", None]

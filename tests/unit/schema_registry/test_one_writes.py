@@ -188,8 +188,8 @@ BUGS: list[tuple[str, str, str, str, str]] = [
     ("a fenced one answers", "service:Registry._decide", _END, "pass", "answers by what it knew"),
     ("one behind takes over", "service:Registry._take_over", _END, "pass", "takes over without reading to the end"),
     ("another one is asked", "service:Registry._take_over", _ANNOUNCED, "pass", "does not announce itself"),
-    ("another one is asked", "state:State._apply", "url or self.writer", "self.writer", "forgets who writes"),
-    ("a compacted topic", "state:State._apply", "max(self.highest_id, highest)", "self.highest_id", "forgets the id"),
+    ("another one is asked", "state:RegistryState._apply", "url or self.writer", "self.writer", "forgets who writes"),
+    ("a compacted topic", "state:RegistryState._apply", "max(self.highest_id, highest)", "self.highest_id", "forgets the id"),
 ]
 
 

@@ -179,10 +179,9 @@ def _start(
 
     :param starts: as in :func:`rows_of`.
     """
-    if HAS_SOURCE_NAMES:
-        spark.conf.set(SOURCE_NAMES, str(starts is not None).lower())
     try:
-        return _writer(spark, one, settings, starts).start()
+        with _source_names(spark, needed=starts is not None):
+            return _writer(spark, one, settings, starts).start()
     except PySparkException as error:
         if starts is None or not condition_of(error).endswith(_NOT_NAMED):
             raise
@@ -193,6 +192,20 @@ def _start(
                 "pipeline another name"
             ) from error
     return _start(spark, one, settings, None, is_known)
+
+
+@contextlib.contextmanager
+def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
+    """Has Spark demand names of all sources, or take none; the query keeps it, the session has its own again."""
+    if not HAS_SOURCE_NAMES:
+        yield
+        return
+    before = spark.conf.get(SOURCE_NAMES)
+    spark.conf.set(SOURCE_NAMES, str(needed).lower())
+    try:
+        yield
+    finally:
+        spark.conf.set(SOURCE_NAMES, str(before))
 
 
 def _starts(one: Pipeline, known: KnownReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:

@@ -11,6 +11,7 @@ from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, Sink, Source
 from oncelog.spark.pipeline.running import RunSettings, start
+from oncelog.spark.versions import SOURCE_NAMES
 from tests.conftest import RunningBroker
 
 PARENT = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -32,7 +33,9 @@ def test_headers_that_are_asked_for_pass_through_a_pipeline_of_json(
 
     source = Source(unique_name, schema="n int", options={"includeHeaders": "true"})
     pipeline = Pipeline(unique_name, {ONLY: source}, {ONLY: Sink(out)}, doubled)
+    before = spark.conf.get(SOURCE_NAMES)
     start(spark, pipeline, RunSettings(servers, str(tmp_path), once=True)).awaitTermination()
+    assert spark.conf.get(SOURCE_NAMES) == before  # the session's other queries need no names
     with Consumer(out, bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         first, second = next(consumer), next(consumer)
     assert (first.value, second.value) == (b'{"n":2}', b'{"n":4}')

@@ -189,7 +189,13 @@ BUGS: list[tuple[str, str, str, str, str]] = [
     ("one behind takes over", "service:Registry._take_over", _END, "pass", "takes over without reading to the end"),
     ("another one is asked", "service:Registry._take_over", _ANNOUNCED, "pass", "does not announce itself"),
     ("another one is asked", "state:RegistryState._apply", "url or self.writer", "self.writer", "forgets who writes"),
-    ("a compacted topic", "state:RegistryState._apply", "max(self.highest_id, highest)", "self.highest_id", "forgets the id"),
+    (
+        "a compacted topic",
+        "state:RegistryState._apply",
+        "max(self.highest_id, highest)",
+        "self.highest_id",
+        "forgets the id",
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from oncelog.client.blocking import Producer
 from tests.client.reading import read_back
+from tests.support.both_databases import SQLITE_IN_SOAK
 from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import open_database
 from tests.support.two_phase.running import LOCKED, Paused, Writers
@@ -105,6 +106,7 @@ def kill_rounds(node: ServeProcess, topic: str, database: str, count: int, broke
         source.close()
 
 
+@SQLITE_IN_SOAK
 def test_killed_at_every_point_each_record_is_a_row_once(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, POINTS, broker_every=40) > 80
 

@@ -12,6 +12,7 @@ import pytest
 
 from oncelog import atomic
 from tests.client.reading import read_back
+from tests.support.both_databases import SQLITE_IN_SOAK
 from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import open_database
 from tests.support.two_phase.running import LOCKED, Paused, Writers
@@ -138,6 +139,7 @@ def kill_rounds(node: ServeProcess, topic: str, database: str, count: int, broke
         shop.close()
 
 
+@SQLITE_IN_SOAK
 def test_killed_at_every_point_each_committed_row_is_sent_once(
     node: ServeProcess, database: str, unique_name: str
 ) -> None:

@@ -62,6 +62,7 @@ def test_page_shows_the_pipeline_of_the_example() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_example_runs_as_it_stands_and_prints_what_the_page_shows(tmp_path: Path, warm_java: dict[str, str]) -> None:
     ended = run_example(tmp_path, warm_java)
     assert ended.returncode == 0, ended.stderr

@@ -15,6 +15,7 @@ import pytest
 from oncelog import atomic
 from oncelog.client.errors import KafkaError
 from tests.client.reading import read_back
+from tests.support.both_databases import SQLITE_IN_SOAK
 from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import make_tables, rows
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
@@ -101,6 +102,7 @@ def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker
         writers.close()
 
 
+@SQLITE_IN_SOAK
 def test_killed_at_every_point_both_have_it_or_neither(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, POINTS, broker_every=35) > 11
 

@@ -38,6 +38,7 @@ def steps(fixture: str, decisive: BatchStep, other: BatchStep) -> Any:
     return pytest.mark.parametrize((fixture, "step"), rows, indirect=[fixture])
 
 
+@pytest.mark.soak
 @steps("broker", BatchStep.MARKER_ADDED, BatchStep.STARTED)
 def test_zombie_commit_and_its_successor_write_the_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: BatchStep

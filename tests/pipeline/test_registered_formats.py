@@ -314,6 +314,7 @@ def test_id_about_which_the_registry_changes_its_mind_is_in_one_of_both_topics(
     ]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_registry_that_is_away_for_a_moment_is_waited_for(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand

@@ -2,9 +2,10 @@
 
 Each sink reads the sources of a pipeline for itself, and so do the dead letters of a source. Where Spark tells reads
 apart by names instead of their order (:data:`oncelog.spark.versions.HAS_SOURCE_NAMES`), a query may get one more: it
-begins where the other reads of its source are, so a sink that comes later gets what comes from then on.
+begins where the other reads of its source are, so a sink that comes later gets what comes from then on. Spark forgets
+a read that a batch does not have, so the checkpoint keeps its place apart.
 
-Pure but for :func:`known_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
+Pure but for :func:`known_reads` and :func:`keep_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
 :mod:`oncelog.spark.pipeline.rows`.
 """
 
@@ -13,17 +14,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError
-from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
 _DEAD_LETTERS = "dead_letters"
+_FILE = "reads"
+"""Beside the memories of sinks in the checkpoint: see :func:`keep_reads`."""
 _STRANGE = re.compile("[^A-Za-z0-9]")
 
 
@@ -37,6 +40,16 @@ class SourceRead(NamedTuple):
     def name(self) -> str:
         """Its name in Spark, of letters, digits and ``_``: no other read has it."""
         return f"{_spelt(self.source)}__{_DEAD_LETTERS if self.sink is None else _spelt(self.sink)}"
+
+
+class Kept(NamedTuple):
+    """Where a read begins that Spark does not know.
+
+    :param with_batch: only while this batch is the last one; always if None, for a read that was taken out.
+    """
+
+    offsets: Offsets
+    with_batch: int | None = None
 
 
 def _spelt(name: str) -> str:
@@ -57,10 +70,18 @@ class KnownReads:
     :param begins: where each begins in the next batch, by its name, or its number if it has none; empty if that is not
         known.
     :param repeats: whether the next batch is one that was planned before and has not ended.
+    :param batch_id: the batch that was planned last.
+    :param kept: where reads begin that Spark does not know: those that were taken out, those that came while a batch
+        was repeated, which is without them, and those whose first batch had nothing for them and has not ended.
+    :param left: where the batch before has reads that the last one, which has ended, does not have: Spark would
+        continue them there.
     """
 
     begins: Mapping[str, Offsets]
     repeats: bool
+    batch_id: int = 0
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    left: Mapping[str, Offsets] = field(default_factory=dict)
 
     @property
     def have_names(self) -> bool:
@@ -74,14 +95,47 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     if last is None:
         return None
     ends = offsets_by_source(last.offsets)
-    if checkpoint.ended(last.batch_id):
-        return KnownReads({name: _place(line).offsets for name, line in ends.items()}, False)
+    kept = {
+        name: found
+        for name, found in _kept_in(checkpoint).items()
+        if name not in ends and found.with_batch in (None, last.batch_id)
+    }
     before = checkpoint.planned(last.batch_id - 1)
     earlier = {} if before is None else offsets_by_source(before.offsets)
-    begins = {
-        name: _place(earlier[name]).offsets if name in earlier else _place(line).start for name, line in ends.items()
-    }
-    return KnownReads(begins, True)
+    if checkpoint.ended(last.batch_id):
+        begins = {name: _place(line).offsets for name, line in ends.items()}
+        left = {name: _place(line).offsets for name, line in earlier.items() if name not in ends}
+        return KnownReads(begins, False, last.batch_id, kept, left)
+    first = {name: _place(line) for name, line in ends.items() if name not in earlier}
+    begins = {name: first[name].start if name in first else _place(earlier[name]).offsets for name in ends}
+    for name, place in first.items():
+        if not place.start:  # it had nothing to read, and its end does not tell where it began
+            begins[name] = place.offsets
+            kept[name] = Kept(place.offsets, last.batch_id)
+    return KnownReads(begins, True, last.batch_id, kept)
+
+
+def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None:
+    """Store what Spark forgets about reads, before a run of the pipeline. Raises CheckpointError."""
+    kept = kept_of(one, known)
+    if kept != _kept_in(checkpoint):
+        texts = {
+            name: {"offsets": Place(found.offsets).as_json(), "withBatch": found.with_batch}
+            for name, found in sorted(kept.items())
+        }
+        checkpoint.keep(_FILE, json.dumps(texts).encode())
+
+
+def _kept_in(checkpoint: Checkpoint) -> dict[str, Kept]:
+    data = checkpoint.kept(_FILE)
+    try:
+        found = {} if data is None else json.loads(data)
+        return {name: Kept(Place.of(one["offsets"]).offsets, one["withBatch"]) for name, one in found.items()}
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        raise CheckpointError(
+            f"Checkpoint {checkpoint.location} holds a file oncelog/{_FILE} that is not what pipelines write: restore "
+            "it, or start with a new checkpoint"
+        ) from None
 
 
 def _place(line: str) -> Place:
@@ -93,7 +147,7 @@ def _place(line: str) -> Place:
 
 
 def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offsets]:
-    """Where reads begin that the checkpoint does not know; none for what begins as its source says.
+    """Where reads begin that Spark does not know; none for what begins as its source says.
 
     :raises PipelineError: it cannot be told without leaving a record out or reading one twice.
     """
@@ -107,16 +161,51 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
             f"{', '.join(gone)}, whose source or sink is no longer there under that name: take the change back, run "
             "the pipeline once, and change it then"
         )
-    return {
+    found = {
         read: begin
         for name, read in wanted.items()
-        if name not in known.begins and (begin := _begin(one, read, known, gone))
+        if (name in known.kept or name not in known.begins)
+        and (begin := known.kept[name].offsets if name in known.kept else _begin(one, read, known, gone))
     }
+    for read, begin in found.items():
+        if known.left.get(read.name, begin) != begin:
+            raise PipelineError(
+                f"pipeline {one.name}: Spark would continue {read.name} where it was before the last batch, and read "
+                "again what another sink has: take the change back, run the pipeline until one more batch has ended, "
+                "and change it then"
+            )
+    return found
+
+
+def kept_of(one: Pipeline, known: KnownReads) -> dict[str, Kept]:
+    """Where reads begin that Spark will not know; raises as :func:`begins_of`.
+
+    A sink that is gone is not among them if another has come for its source: that is the same one under a new name.
+    """
+    wanted = {read.name for read in reads_of(one)}
+    come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
+    kept = {name: found for name, found in known.kept.items() if name not in known.begins}
+    for name, begin in known.begins.items():
+        if begin and name not in wanted and (name.endswith(f"__{_DEAD_LETTERS}") or not name.startswith(come)):
+            kept[name] = Kept(begin)
+    if known.repeats:
+        for read, begin in begins_of(one, known).items():
+            if read.name not in known.begins:
+                kept.setdefault(read.name, Kept(begin, known.batch_id))
+    return kept
+
+
+def _is_new(one: Pipeline, sink: str, known: KnownReads) -> bool:
+    """Whether no read of a sink is known: it may leave out some of the sources."""
+    names = {SourceRead(source, sink).name for source in one.sources}
+    return names.isdisjoint(known.begins) and names.isdisjoint(known.kept)
 
 
 def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[str]) -> Offsets:
     prefix = f"{_spelt(read.source)}__"
     siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin}
+    if not siblings:  # the source itself comes back
+        siblings = {name: found.offsets for name, found in known.kept.items() if name.startswith(prefix)}
     if not siblings:
         missing = [name for name in gone if not any(name.startswith(f"{_spelt(source)}__") for source in one.sources)]
         if missing:
@@ -127,7 +216,8 @@ def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[
             )
         return {}
     renamed = [name for name in siblings if name in gone]
-    if renamed and len({tuple(sorted(begin.items())) for begin in siblings.values()}) > 1:
+    comes = read.sink is None or _is_new(one, read.sink, known)
+    if comes and renamed and len({tuple(sorted(begin.items())) for begin in siblings.values()}) > 1:
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink is no longer there "
             f"under that name, and the sinks are not equally far, so it cannot be told where {read.name} continues: "
@@ -155,4 +245,15 @@ def starting_offsets(begin: Offsets, partitions: Iterable[TopicPartition], other
     return json.dumps(by_topic)
 
 
-__all__ = ["KnownReads", "Offsets", "SourceRead", "begins_of", "known_reads", "reads_of", "starting_offsets"]
+__all__ = [
+    "Kept",
+    "KnownReads",
+    "Offsets",
+    "SourceRead",
+    "begins_of",
+    "keep_reads",
+    "kept_of",
+    "known_reads",
+    "reads_of",
+    "starting_offsets",
+]

@@ -29,7 +29,7 @@ from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import EARLIEST, SourceOptions, parse_sink_options, parse_source_options
 from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
-from oncelog.spark.pipeline.reads import KnownReads, SourceRead, begins_of, known_reads, starting_offsets
+from oncelog.spark.pipeline.reads import KnownReads, SourceRead, begins_of, keep_reads, known_reads, starting_offsets
 from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
@@ -164,8 +164,11 @@ def _check_source(name: str, source: SourceOptions) -> None:
 
 def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
-    known = known_reads(Checkpoint.open(_checkpoint(one, settings)))
+    checkpoint = Checkpoint.open(_checkpoint(one, settings))
+    known = known_reads(checkpoint)
     starts = _starts(one, known, settings)
+    if starts is not None and known is not None:
+        keep_reads(checkpoint, one, known)
     try:
         return _start(spark, one, settings, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:

@@ -10,8 +10,18 @@ import pytest
 
 from oncelog.spark.pipeline import running
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source
-from oncelog.spark.pipeline.reads import KnownReads, SourceRead, begins_of, known_reads, reads_of, starting_offsets
-from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.pipeline.reads import (
+    Kept,
+    KnownReads,
+    SourceRead,
+    begins_of,
+    keep_reads,
+    kept_of,
+    known_reads,
+    reads_of,
+    starting_offsets,
+)
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.types import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -98,11 +108,101 @@ def test_reads_of_a_batch_that_has_not_ended_begin_where_it_does(tmp_path: Path)
     assert known_reads(checkpoint) == KnownReads({"orders__a": {P0: 9}}, repeats=False)
     wrote(tmp_path, 1, orders__b=first, orders__a='{"t": {"0": 12}}', orders__c="-")
     found = known_reads(checkpoint)
-    assert found == KnownReads({"orders__a": {P0: 9}, "orders__b": {P0: 4}, "orders__c": {}}, repeats=True)
-    assert found.have_names
+    assert found is not None and found.have_names and found.repeats
+    assert found.begins == {"orders__a": {P0: 9}, "orders__b": {P0: 4}, "orders__c": {}}
     (tmp_path / "offsets" / "1").write_text('v1\n{"batchTimestampMs": 1}\n{"t": {"0": 12}}')
     unnamed = known_reads(checkpoint)
     assert unnamed is not None and not unnamed.have_names
+
+
+def next_start(folder: Path, one: Pipeline) -> dict[str, int]:
+    """Where reads begin that Spark does not know, at the start of a run."""
+    checkpoint = Checkpoint.open(str(folder))
+    known = known_reads(checkpoint)
+    assert known is not None
+    keep_reads(checkpoint, one, known)
+    return {read.name: begin[P0] for read, begin in begins_of(one, known).items()}
+
+
+def test_read_that_was_taken_out_continues_where_it_was_when_it_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "commits").mkdir()
+    both, fewer = made("a", "b", sources=("orders", "refunds")), made("a")
+    runs: list[tuple[dict[str, int], Pipeline, dict[str, int]]] = [
+        ({"orders__a": 2, "orders__b": 2, "refunds__a": 3}, fewer, {}),
+        ({"orders__a": 4}, fewer, {}),
+        ({"orders__a": 5}, both, {"orders__b": 2, "refunds__a": 3, "refunds__b": 3}),
+        ({"orders__a": 6, "orders__b": 6, "refunds__a": 3}, fewer, {}),
+        ({"orders__a": 7}, both, {"orders__b": 6, "refunds__a": 3, "refunds__b": 3}),
+    ]
+    for batch, (ends, one, begins) in enumerate(runs):
+        wrote(tmp_path, batch, **{name: f'{{"t": {{"0": {end}}}}}' for name, end in ends.items()})
+        (tmp_path / "commits" / str(batch)).write_text("v1\n{}")
+        assert next_start(tmp_path, one) == begins
+
+
+def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_follows_that_batch(
+    tmp_path: Path,
+) -> None:
+    wrote(tmp_path, 0, orders__a='{"t": {"0": 9, "from": {"0": 4}}}')
+    with_letters = made("a", dead="d")
+    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 4}
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "commits" / "0").write_text("v1\n{}")
+    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 4}
+    wrote(tmp_path, 1, orders__a='{"t": {"0": 12}}')
+    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 9}  # the batch was made without this read
+
+
+def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
+    known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 7}, "orders__dead_letters": {P0: 7}}, repeats=False)
+    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": Kept({P0: 7})}
+    assert kept_of(made("a", dead="d"), known) == {"orders__b": Kept({P0: 7})}
+
+
+def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
+    known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 8}, "refunds__r": {P0: 3}}, repeats=False)
+    one = made("a", "r", sources=("orders", "refunds"))
+    assert kept_of(one, known) == {"orders__b": Kept({P0: 8})}
+    assert begins_of(one, known)[SourceRead("orders", "r")] == {P0: 7}
+
+
+def test_first_batch_of_a_read_that_had_nothing_is_repeated_where_it_began(tmp_path: Path) -> None:
+    (tmp_path / "commits").mkdir()
+    wrote(tmp_path, 0, orders__a='{"t": {"0": 5}}')
+    (tmp_path / "commits" / "0").write_text("v1\n{}")
+    wrote(
+        tmp_path,
+        1,
+        orders__a='{"t": {"0": 9}}',
+        orders__b='{"t": {"0": 9, "from": {"0": 5}}}',
+        orders__c='{"t": {"0": 5}}',
+    )
+    assert next_start(tmp_path, made("a", "b", "c")) == {"orders__c": 5}  # the end of the other says where
+    assert not (tmp_path / "oncelog").exists()
+
+
+def test_name_that_comes_back_after_one_batch_under_another_is_refused_as_spark_would_go_back(tmp_path: Path) -> None:
+    (tmp_path / "commits").mkdir()
+    runs: list[tuple[dict[str, int], Pipeline]] = [
+        ({"orders__a": 5}, made("b")),
+        ({"orders__b": 7}, made("b")),
+        ({"orders__b": 9}, made("a")),
+    ]
+    for batch, (ends, one) in enumerate(runs):
+        wrote(tmp_path, batch, **{name: f'{{"t": {{"0": {end}}}}}' for name, end in ends.items()})
+        (tmp_path / "commits" / str(batch)).write_text("v1\n{}")
+        if batch == 1:
+            with pytest.raises(PipelineError, match="Spark would continue orders__a where it was before the last b"):
+                next_start(tmp_path, made("a"))
+        begins = next_start(tmp_path, one)
+    assert begins == {"orders__a": 9}
+
+
+def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:
+    wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}')
+    Checkpoint.open(str(tmp_path)).keep("reads", b"{")
+    with pytest.raises(CheckpointError, match="holds a file oncelog/reads that is not what pipelines write"):
+        known_reads(Checkpoint.open(str(tmp_path)))
 
 
 def test_start_names_exactly_the_partitions_that_are_read() -> None:

@@ -189,6 +189,45 @@ def test_query_that_reads_a_source_twice_runs_without_names(
     assert [line.startswith("{") for line in lines[2:]] == [True, True]
 
 
+COUNTS = """
+mode = "update"
+
+[source]
+topic = "{topic}"
+schema = "id int"
+"""
+
+COUNT = """
+[sinks.{name}]
+topic = "{topic}-{name}"
+key = "id"
+sql = "select id % {by} as id, count(*) as n from source group by id % {by}"
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_sinks_with_state_keep_theirs_when_they_change_places_in_the_file(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    for name in ("", "-twos", "-threes"):
+        create_topic(address, f"{unique_name}{name}", 1)
+    twos, threes = (COUNT.format(topic=unique_name, name=name, by=by) for name, by in (("twos", 2), ("threes", 3)))
+    for sinks in (twos + threes, threes + twos):
+        produce(address, unique_name, [json.dumps({"id": number}).encode() for number in range(6)])
+        file = pipeline.write("counts.toml", COUNTS.format(topic=unique_name) + sinks)
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+    found = {
+        name: {
+            record.key: json.loads(record.value or b"")["n"] for record in committed(address, f"{unique_name}-{name}")
+        }
+        for name in ("twos", "threes")
+    }
+    assert found == {"twos": {b"0": 6, b"1": 6}, "threes": {b"0": 4, b"1": 4, b"2": 4}}
+
+
 SEVERAL = """
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import coalesce, col, concat, lit

@@ -75,6 +75,7 @@ class KnownReads:
         was repeated, which is without them, and those whose first batch had nothing for them and has not ended.
     :param left: where the batch before has reads that the last one, which has ended, does not have: Spark would
         continue them there.
+    :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
     """
 
     begins: Mapping[str, Offsets]
@@ -82,6 +83,7 @@ class KnownReads:
     batch_id: int = 0
     kept: Mapping[str, Kept] = field(default_factory=dict)
     left: Mapping[str, Offsets] = field(default_factory=dict)
+    has_state: bool = False
 
     @property
     def have_names(self) -> bool:
@@ -105,7 +107,7 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     if checkpoint.ended(last.batch_id):
         begins = {name: _place(line).offsets for name, line in ends.items()}
         left = {name: _place(line).offsets for name, line in earlier.items() if name not in ends}
-        return KnownReads(begins, False, last.batch_id, kept, left)
+        return KnownReads(begins, False, last.batch_id, kept, left, "state" in checkpoint.folders())
     first = {name: _place(line) for name, line in ends.items() if name not in earlier}
     begins = {name: first[name].start if name in first else _place(earlier[name]).offsets for name in ends}
     for name, place in first.items():
@@ -161,6 +163,8 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
             f"{', '.join(gone)}, whose source or sink is no longer there under that name: take the change back, run "
             "the pipeline once, and change it then"
         )
+    if known.has_state and len(one.sinks) > 1:
+        _refuse_other_order(one, known, gone)
     found = {
         read: begin
         for name, read in wanted.items()
@@ -175,6 +179,18 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
                 "and change it then"
             )
     return found
+
+
+def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str]) -> None:
+    """Spark tells states of a query apart by their order, and the sinks go by name."""
+    came = [sink for sink in one.sinks if _is_new(one, sink, known)]
+    went = [name for name in gone if not name.endswith(f"__{_DEAD_LETTERS}")]
+    if came and went:
+        raise PipelineError(
+            f"pipeline {one.name}: its checkpoint has state and the reads {', '.join(went)}, whose sink is no longer "
+            f"there under that name, while {', '.join(came)} came, and Spark might give the state of one sink to "
+            "another: take the change back, or remove a sink in one run and add another in a later one"
+        )
 
 
 def kept_of(one: Pipeline, known: KnownReads) -> dict[str, Kept]:

@@ -78,7 +78,8 @@ def rows_of(
             for sink in one.sinks
         }
         letters = {name: named(SourceRead(name), source) for name, source in one.sources.items() if source.dead_letter}
-    records = [_records(found[name], sink, one, schemas) for name, sink in one.topic_sinks.items()]
+    # Spark tells the state of queries apart by the order of its branches: it must not depend on that of the sinks
+    records = [_records(found[name], sink, one, schemas) for name, sink in sorted(one.topic_sinks.items())]
     records += [_dead_letters(rows, one.sources[name]) for name, rows in letters.items()]
     tables = {name: found[name] for name in one.table_sinks}
     if not records and len(tables) == 1:
@@ -86,11 +87,12 @@ def rows_of(
     for_topics = {"": reduce(lambda left, right: left.unionByName(right), records)} if records else {}
     if not tables:
         return for_topics[""]
-    parts = [
-        rows.select(lit(number).alias(SINK), struct("*").alias(f"_{number}"))
-        for number, rows in enumerate({**for_topics, **tables}.values())
-    ]
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+    parts = {
+        name: rows.select(lit(number).alias(SINK), struct("*").alias(f"_{number}"))
+        for number, (name, rows) in enumerate({**for_topics, **tables}.items())
+    }
+    in_order = [parts[name] for name in sorted(parts)]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), in_order)
 
 
 def table_schemas(

@@ -198,6 +198,19 @@ def test_name_that_comes_back_after_one_batch_under_another_is_refused_as_spark_
     assert begins == {"orders__a": 9}
 
 
+def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tmp_path: Path) -> None:
+    wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}', orders__b='{"t": {"0": 9}}')
+    for folder in ("commits", "state"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "commits" / "0").write_text("v1\n{}")
+    known = known_reads(Checkpoint.open(str(tmp_path)))
+    with pytest.raises(PipelineError, match=r"reads orders__a, whose sink is no .* while c came, and Spark might give"):
+        begins_of(made("b", "c"), known)
+    assert begins_of(made("b"), known) == {}
+    assert begins_of(made("a", "b", "c"), known) == {SourceRead("orders", "c"): {P0: 9}}
+    assert begins_of(made("c"), known) == {SourceRead("orders", "c"): {P0: 9}}
+
+
 def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}')
     Checkpoint.open(str(tmp_path)).keep("reads", b"{")

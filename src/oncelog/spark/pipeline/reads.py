@@ -42,7 +42,7 @@ class SourceRead(NamedTuple):
         return f"{_spelt(self.source)}__{_DEAD_LETTERS if self.sink is None else _spelt(self.sink)}"
 
 
-class Kept(NamedTuple):
+class KeptRead(NamedTuple):
     """Where a read begins that Spark does not know.
 
     :param with_batch: only while this batch is the last one; always if None, for a read that was taken out.
@@ -81,7 +81,7 @@ class KnownReads:
     begins: Mapping[str, Offsets]
     repeats: bool
     batch_id: int = 0
-    kept: Mapping[str, Kept] = field(default_factory=dict)
+    kept: Mapping[str, KeptRead] = field(default_factory=dict)
     left: Mapping[str, Offsets] = field(default_factory=dict)
     has_state: bool = False
 
@@ -113,7 +113,7 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     for name, place in first.items():
         if not place.start:  # it had nothing to read, and its end does not tell where it began
             begins[name] = place.offsets
-            kept[name] = Kept(place.offsets, last.batch_id)
+            kept[name] = KeptRead(place.offsets, last.batch_id)
     return KnownReads(begins, True, last.batch_id, kept)
 
 
@@ -128,11 +128,11 @@ def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None
         checkpoint.keep(_FILE, json.dumps(texts).encode())
 
 
-def _kept_in(checkpoint: Checkpoint) -> dict[str, Kept]:
+def _kept_in(checkpoint: Checkpoint) -> dict[str, KeptRead]:
     data = checkpoint.kept(_FILE)
     try:
         found = {} if data is None else json.loads(data)
-        return {name: Kept(Place.of(one["offsets"]).offsets, one["withBatch"]) for name, one in found.items()}
+        return {name: KeptRead(Place.of(one["offsets"]).offsets, one["withBatch"]) for name, one in found.items()}
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} holds a file oncelog/{_FILE} that is not what pipelines write: restore "
@@ -193,7 +193,7 @@ def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str])
         )
 
 
-def kept_of(one: Pipeline, known: KnownReads) -> dict[str, Kept]:
+def kept_of(one: Pipeline, known: KnownReads) -> dict[str, KeptRead]:
     """Where reads begin that Spark will not know; raises as :func:`begins_of`.
 
     A sink that is gone is not among them if another has come for its source: that is the same one under a new name.
@@ -203,11 +203,11 @@ def kept_of(one: Pipeline, known: KnownReads) -> dict[str, Kept]:
     kept = {name: found for name, found in known.kept.items() if name not in known.begins}
     for name, begin in known.begins.items():
         if begin and name not in wanted and (name.endswith(f"__{_DEAD_LETTERS}") or not name.startswith(come)):
-            kept[name] = Kept(begin)
+            kept[name] = KeptRead(begin)
     if known.repeats:
         for read, begin in begins_of(one, known).items():
             if read.name not in known.begins:
-                kept.setdefault(read.name, Kept(begin, known.batch_id))
+                kept.setdefault(read.name, KeptRead(begin, known.batch_id))
     return kept
 
 
@@ -262,7 +262,7 @@ def starting_offsets(begin: Offsets, partitions: Iterable[TopicPartition], other
 
 
 __all__ = [
-    "Kept",
+    "KeptRead",
     "KnownReads",
     "Offsets",
     "SourceRead",

@@ -11,7 +11,7 @@ import pytest
 from oncelog.spark.pipeline import running
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.reads import (
-    Kept,
+    KeptRead,
     KnownReads,
     SourceRead,
     begins_of,
@@ -155,14 +155,14 @@ def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_fo
 
 def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
     known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 7}, "orders__dead_letters": {P0: 7}}, repeats=False)
-    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": Kept({P0: 7})}
-    assert kept_of(made("a", dead="d"), known) == {"orders__b": Kept({P0: 7})}
+    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": KeptRead({P0: 7})}
+    assert kept_of(made("a", dead="d"), known) == {"orders__b": KeptRead({P0: 7})}
 
 
 def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
     known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 8}, "refunds__r": {P0: 3}}, repeats=False)
     one = made("a", "r", sources=("orders", "refunds"))
-    assert kept_of(one, known) == {"orders__b": Kept({P0: 8})}
+    assert kept_of(one, known) == {"orders__b": KeptRead({P0: 8})}
     assert begins_of(one, known)[SourceRead("orders", "r")] == {P0: 7}
 
 

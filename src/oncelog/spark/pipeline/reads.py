@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from oncelog.spark.pipeline.definition import Pipeline, PipelineError
+from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.spark.source.planned_offsets import Place
@@ -163,6 +163,7 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
             f"{', '.join(gone)}, whose source or sink is no longer there under that name: take the change back, run "
             "the pipeline once, and change it then"
         )
+    _refuse_missed_batches(one, known)
     if known.has_state and len(one.sinks) > 1:
         _refuse_other_order(one, known, gone)
     found = {
@@ -179,6 +180,23 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
                 "and change it then"
             )
     return found
+
+
+def _refuse_missed_batches(one: Pipeline, known: KnownReads) -> None:
+    """Each table has markers of its own, and all topics together: with batches missing they would refuse the next one,
+    and Spark would have planned it by then.
+    """
+    writers = {name: {SourceRead(source, name).name for source in one.sources} for name in one.table_sinks}
+    if writers and one.writes_topics:
+        writers[TOPICS] = {read.name for read in reads_of(one) if read.sink not in one.table_sinks}
+    for writer, names in writers.items():
+        back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
+        if back and names.isdisjoint(known.begins):
+            what = "the topics were" if writer == TOPICS else f"table sink {writer!r} was"
+            raise PipelineError(
+                f"pipeline {one.name}: {what} taken out ({', '.join(back)}), and batches have been written without: "
+                f"give the {'pipeline' if writer == TOPICS else 'sink'} another name"
+            )
 
 
 def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str]) -> None:

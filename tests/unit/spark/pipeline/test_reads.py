@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oncelog.spark.pipeline import running
-from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source
+from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source, TableSink
 from oncelog.spark.pipeline.reads import (
     KeptRead,
     KnownReads,
@@ -209,6 +209,16 @@ def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tm
     assert begins_of(made("b"), known) == {}
     assert begins_of(made("a", "b", "c"), known) == {SourceRead("orders", "c"): {P0: 9}}
     assert begins_of(made("c"), known) == {SourceRead("orders", "c"): {P0: 9}}
+
+
+def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one() -> None:
+    table = TableSink({"format": "sqlite", "url": "x.db", "table": "t"})
+    one = Pipeline("p", {"orders": Source("t")}, {"a": Sink("a"), "x": table}, lambda **rows: rows)
+    kept = {"orders__x": KeptRead({P0: 4}), "orders__a": KeptRead({P0: 4})}
+    for name, told in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
+        with pytest.raises(PipelineError, match=f"{told} .* and batches have been written without: give the"):
+            begins_of(one, KnownReads({f"orders__{name}": {P0: 7}}, repeats=False, kept=kept))
+    assert begins_of(one, KnownReads({"orders__a": {P0: 7}}, repeats=False)) == {SourceRead("orders", "x"): {P0: 7}}
 
 
 def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:

@@ -43,11 +43,12 @@ class Markers(NamedTuple):
 class WrittenRecords(NamedTuple):
     """Committed records in the destination by their transaction.
 
-    ``is_whole`` if none has been removed since and none is undecided.
+    ``is_whole`` if none has been removed since and none is undecided. ``topics`` are those that were read.
     """
 
     records: Mapping[Producer, int]
     is_whole: bool
+    topics: Sequence[str] = ()
 
 
 async def markers_of(admin: Admin, group: str, report: Report, *, wait_s: float = WAIT_S) -> Markers:
@@ -84,7 +85,7 @@ async def written_by(
             is_whole &= header.records_count > header.last_offset_delta
         if not stable.is_decided:
             report.add("undecided-end", where, str(stable), first=stable.end)
-    return WrittenRecords(records, is_whole)
+    return WrittenRecords(records, is_whole, sorted(topics))
 
 
 def judge(
@@ -149,4 +150,6 @@ def _judge_markers(
             with_rows[batch] = seen
         if written.is_whole and seen.producer[0] >= 0 and rows != marker.rows:
             said = f"the marker of batch {batch} says {marker.rows} rows, its transaction has {rows} records"
+            if rows < marker.rows and written.topics:
+                said += f" in {', '.join(written.topics)}: if the query writes others, name them all with --topic"
             _add(report, "batch-rows", seen, said)

@@ -49,6 +49,16 @@ def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
     assert (sorted(told.found), told.unknown, told.allowed) == (found, [], allowed)
 
 
+def test_missing_rows_are_told_with_the_topics_that_were_read() -> None:
+    report = Report()
+    written = WrittenRecords({**WHOLE, (7, 1): 4}, True, ["out", "out-2"])
+    judge(PLANNED, (), Markers(MARKERS, True), written, report)
+    (finding,) = report.findings()
+    assert (
+        "says 5 rows, its transaction has 4 records in out, out-2: if the query writes others, name" in finding.detail
+    )
+
+
 def test_records_are_not_counted_where_some_were_removed() -> None:
     report = Report()
     judge(PLANNED, (), Markers(MARKERS, True), WrittenRecords({}, False), report)

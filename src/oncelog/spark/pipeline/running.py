@@ -37,7 +37,6 @@ from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
-from oncelog.spark.source.reader import subscribed_partitions
 from oncelog.spark.tables.sink import open_store
 from oncelog.spark.versions import HAS_SOURCE_NAMES, PYSPARK, SOURCE_NAMES, condition_of
 
@@ -220,6 +219,8 @@ def _starts(one: Pipeline, known: KnownReads | None, settings: RunSettings) -> d
         )
     if not HAS_SOURCE_NAMES or (known is not None and not known.have_names):
         return None
+    from oncelog.spark.source.reader import subscribed_partitions  # which PySpark 3.5 cannot import
+
     found = {}
     for read, begin in begins_of(one, known).items():
         parsed = parse_source_options(

@@ -152,7 +152,7 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     dropped a job's end from them.
     """
     deadline = time.monotonic() + PATIENCE_S
-    if this_process().part(Trackers).of(context).single_stage(tag):
+    if this_process().part(SingleStages).has(context, tag):
         return False
     jobs = _jobs(context, tag)
     while any(job.status == "RUNNING" for job in jobs) and time.monotonic() <= deadline:
@@ -161,36 +161,30 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))
 
 
-class Tracker:
-    """Spark's records of jobs, asked as little as possible: each question goes to another process."""
+class SingleStages:
+    """Asks Spark's records of jobs as little as possible: each question goes to another process.
 
-    def __init__(self, context: SparkContext) -> None:
-        self.context = context
-        java: Any = context._jsc
-        self._by_tag, self._by_job = java.sc().statusTracker(), java.statusTracker()
+    Kept by this process, with what the JVM has for the running context.
+    """
 
-    def single_stage(self, tag: str) -> bool:
-        """Whether Spark's records have one job with this tag, and it one stage."""
+    def __init__(self) -> None:
+        self._context: SparkContext | None = None
+        self._by_tag: Any = None
+        self._by_job: Any = None
+
+    def has(self, context: SparkContext, tag: str) -> bool:
+        """Whether there is one job with this tag, and it has one stage."""
+        if self._context is not context:
+            java: Any = context._jsc
+            self._context, self._by_tag, self._by_job = context, java.sc().statusTracker(), java.statusTracker()
         jobs = self._by_tag.getJobIdsForTag(tag)
         if len(jobs) != 1:
             return False
         job = self._by_job.getJobInfo(jobs[0])
         return job is not None and len(job.stageIds()) == 1
 
-
-class Trackers:
-    """The tracker of the running context; kept by the process."""
-
-    def __init__(self) -> None:
-        self._kept: Tracker | None = None
-
-    def of(self, context: SparkContext) -> Tracker:
-        if self._kept is None or self._kept.context is not context:
-            self._kept = Tracker(context)
-        return self._kept
-
     def close(self) -> None:
-        self._kept = None
+        self._context = self._by_tag = self._by_job = None
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:

@@ -37,7 +37,7 @@ from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
 
 MB = 1024 * 1024
-PATIENCE_S = 60
+TIMEOUT_S = 60
 PARTITIONS = 5000
 KEYS = 400_000
 CROWD, HALF_OF, CROWD_STAYS_S = 10_000, 60_000, 10
@@ -48,7 +48,7 @@ def wide(name: str) -> Attack:
     """Make what the row is about, before it begins."""
 
     def make(address: str) -> None:
-        with RawConnection(address, timeout_s=PATIENCE_S) as client:
+        with RawConnection(address, timeout_s=TIMEOUT_S) as client:
             for number in range(0, PARTITIONS, 1000):
                 client.create_topic(f"{name}{number}", partitions=1000)
 
@@ -56,7 +56,7 @@ def wide(name: str) -> Attack:
 
 
 def wait_on(address: str) -> None:
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.create_topic("wide", partitions=1000)
 
 
@@ -65,19 +65,19 @@ def same_offset(address: str) -> None:
     count = 8_000_000
     one = record(None)
     packed = zstandard.compress(one * count)
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.produce("plain", batch(records=packed, count=count, attributes=ZSTD))
 
 
 def plain_bomb(address: str) -> None:
     """255 MB of zeros in one record of a few KB."""
     packed = zstandard.compress(record(bytes(255 * MB)))
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.produce("plain", batch(records=packed, count=1, attributes=ZSTD))
 
 
 def subscribed_regex(address: str) -> None:
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["regex"]), 4)
         request = ConsumerGroupHeartbeatRequest("regex", "AAAAAAAAAAAAAAAAAAAAAA", 0, None, None, 60_000, [])
         request.subscribed_topic_regex = "(((){1000}){1000}){1000}"
@@ -88,15 +88,15 @@ def subscribed_regex(address: str) -> None:
 def isolation_level(address: str) -> None:
     """Isolation level 7, and a name that is too long for its field."""
     for _ in range(50):
-        with RawConnection(address, timeout_s=PATIENCE_S) as client:
+        with RawConnection(address, timeout_s=TIMEOUT_S) as client:
             client.fetch_all({("plain", 0): RawFetchPosition(0, 1000)}, isolation=7)
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.ask(DescribeGroupsRequest(groups=["x" * 32_760]), 4)
 
 
 def metadata(address: str) -> None:
     """8 KB of pipelined requests for all topics."""
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         request = MetadataRequest(topics=None)
         for _ in range(300):
             client.send(request.API_KEY, 12, request.encode(12))
@@ -106,24 +106,24 @@ def metadata(address: str) -> None:
 
 def keys(address: str) -> None:
     """4 MB of keys."""
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[f"k{n}" for n in range(KEYS)]), 4)
 
 
 def groups(address: str) -> None:
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.ask(DescribeGroupsRequest(groups=[f"k{n}" for n in range(KEYS)]), 5)
 
 
 def delete(address: str) -> None:
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         names = [f"gone{number}" for number in range(0, PARTITIONS, 1000)]
         client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
 
 
 def produce_wide(address: str) -> None:
     """One request to 1,000 partitions that were never written."""
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.produce_all({("many0", index): batch(b"v") for index in range(1000)})
 
 
@@ -171,7 +171,7 @@ class Unreachable(Exception):
 
 def acknowledge(client: RawConnection) -> None:
     """Write a record, again and again while the broker asks for it."""
-    deadline = time.perf_counter() + PATIENCE_S
+    deadline = time.perf_counter() + TIMEOUT_S
     while error := client.produce("work", batch(b"x" * 100)).error:
         if time.perf_counter() > deadline:
             raise Unreachable(f"Produce is answered with error {error}")
@@ -185,9 +185,9 @@ def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
     longest = 0.0
     begin = time.perf_counter()
     try:
-        with RawConnection(address, timeout_s=PATIENCE_S) as client:
+        with RawConnection(address, timeout_s=TIMEOUT_S) as client:
             enemy.start()
-            while enemy.is_alive() and time.perf_counter() - begin < 2 * PATIENCE_S:
+            while enemy.is_alive() and time.perf_counter() - begin < 2 * TIMEOUT_S:
                 asked = time.perf_counter()
                 acknowledge(client)
                 longest = max(longest, time.perf_counter() - asked)
@@ -203,7 +203,7 @@ def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
 
 
 def prepare(address: str) -> None:
-    with RawConnection(address, timeout_s=PATIENCE_S) as client:
+    with RawConnection(address, timeout_s=TIMEOUT_S) as client:
         client.create_topic("work")
         client.create_topic("plain")
         client.create_topic("victim", cleanup_policy="compact")
@@ -241,7 +241,7 @@ def measure(start: Callable[[], object], rows: Sequence[str]) -> None:
                         make(address)
                     took, longest_ms, grown_mb = run(address, pid, attack)
                 except (Unreachable, ConnectionClosed, OSError):
-                    print(f"{name:<50} the neighbour got no answer within {PATIENCE_S} s", flush=True)
+                    print(f"{name:<50} the neighbour got no answer within {TIMEOUT_S} s", flush=True)
                     break
                 print(f"{name:<50} {took:6.1f} s | {longest_ms:8.0f} ms | {grown_mb:+6.0f} MB", flush=True)
 

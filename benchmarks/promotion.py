@@ -33,7 +33,7 @@ from tests.support.apache_kafka import ApacheKafka
 GB, MB = 1 << 30, 1 << 20
 VALUE = os.urandom(900 * 1000)
 """One record a batch: what is measured is files, not records."""
-PATIENCE_S = 900
+TIMEOUT_S = 900
 _LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTILINE)
 
 
@@ -99,7 +99,7 @@ def end_of(connection: RawConnection, partition: int) -> int:
         found = connection.list_offset("t", LATEST, partition)
         return None if found.error_code else found.offset
 
-    return eventually(probe, PATIENCE_S)
+    return eventually(probe, TIMEOUT_S)
 
 
 def check_record(connection: RawConnection, partition: int, offset: int) -> None:
@@ -107,7 +107,7 @@ def check_record(connection: RawConnection, partition: int, offset: int) -> None
         found = connection.fetch("t", offset, partition)
         return None if found.error else found
 
-    found = eventually(probe, PATIENCE_S).batches[0]
+    found = eventually(probe, TIMEOUT_S).batches[0]
     if (found.base_offset, found.records()[0].value) != (offset, VALUE):
         raise SystemExit(f"t-{partition} has another record at offset {offset} than was written")
 

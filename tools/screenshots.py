@@ -61,7 +61,7 @@ PICTURES = (
 
 
 def fill(broker: oncelog.Broker) -> None:
-    """A shop: payments of every fate, a group that waits, a query with its marker."""
+    """A shop: payments of every outcome, a group that waits, a query with its marker."""
     servers = broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(name, 1) for name in ("payments", "orders", "invoices-out", "late-flights")])

@@ -103,7 +103,7 @@ def test_a_file_with_a_group_does_not_hinder_the_view_of_transactions(
     assert len(shown.done().json_lines) == 20
 
 
-def test_the_fates_of_the_last_records(served: Served, topic: str) -> None:
+def test_the_outcomes_of_the_last_records(served: Served, topic: str) -> None:
     shown = served.run("consume", "-t", topic, "--show-transactions", "-e", "-o", -1, "-J").done().json_lines
     assert sorted(line["value"] for line in shown) == ["18", "19"]
 

@@ -111,7 +111,7 @@ def test_records_are_shown_without_the_names_that_nobody_can_tell(servers: str) 
         *("--bootstrap-server", servers),
     ).done()
     record = shown.json_lines[0]
-    assert (record["value"], record["fate"], record["transactional_id"]) == ("one", "committed", None)
+    assert (record["value"], record["outcome"], record["transactional_id"]) == ("one", "committed", None)
 
 
 def test_top_shows_what_it_can(servers: str) -> None:

@@ -57,7 +57,7 @@ def _fill(servers: str, unique_name: str) -> None:
     write(plain, "plain behind")
 
 
-FATES = [
+OUTCOMES = [
     ("aborted", "aborted"),
     ("not transactional", "plain"),
     ("abort marker", None),
@@ -72,15 +72,15 @@ FATES = [
 ]
 
 
-def test_show_transactions_tells_the_fate_of_every_stored_record(served: Served, topic: str) -> None:
+def test_show_transactions_tells_the_outcome_of_every_stored_record(served: Served, topic: str) -> None:
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
-    assert [(line["fate"], line.get("value")) for line in shown] == FATES
+    assert [(line["outcome"], line.get("value")) for line in shown] == OUTCOMES
     assert [line["offset"] for line in shown] == list(range(11))
-    assert [line["control"] for line in shown] == ["marker" in fate for fate, _ in FATES]
+    assert [line["control"] for line in shown] == ["marker" in outcome for outcome, _ in OUTCOMES]
     # from the middle of a transaction, and as text
     text = served.run("consume", "--topic", topic, "--show-transactions", "--offset", 8, "--max-messages", 2).done().out
     headings, first, second = text.splitlines()
-    assert headings.split("\t")[:4] == ["PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID"]
+    assert headings.split("\t")[:4] == ["PARTITION:OFFSET", "OUTCOME", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID"]
     assert first.split("\t")[3] == f"{topic}-1"
     assert first.split("\t")[:2] == [f"{topic}-0:8", "aborted"]
     assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
@@ -91,11 +91,15 @@ def test_apache_kafka_is_read_the_same_way(apache_kafka: ApacheKafka, unique_nam
     call("topics", "create", unique_name, "--partitions", 1, *to_it).done()
     _fill(apache_kafka.bootstrap_servers, unique_name)
     shown: list[tuple[str, str | None]] = []
-    while len(shown) < len(FATES):  # its markers come after the answer to EndTxn
+    while len(shown) < len(OUTCOMES):  # its markers come after the answer to EndTxn
         lines = call("consume", "--topic", unique_name, "--show-transactions", "--to-end", "--json", *to_it).done()
-        shown = [(line["fate"], line.get("value")) for line in lines.json_lines]
-    assert {value: fate for fate, value in shown if value} == {value: fate for fate, value in FATES if value}
-    assert sorted(fate for fate, value in shown if not value) == sorted(fate for fate, value in FATES if not value)
+        shown = [(line["outcome"], line.get("value")) for line in lines.json_lines]
+    assert {value: outcome for outcome, value in shown if value} == {
+        value: outcome for outcome, value in OUTCOMES if value
+    }
+    assert sorted(outcome for outcome, value in shown if not value) == sorted(
+        outcome for outcome, value in OUTCOMES if not value
+    )
     visible = call("consume", "--topic", unique_name, "--from-beginning", "--to-end", *to_it).done().out
     assert visible.splitlines() == ["plain", "committed"]
     history = call("transactions", "history", f"{unique_name}-2", "--json", *to_it).done().json
@@ -152,7 +156,7 @@ def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, t
     arguments = ("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 5, "--force", "--json")
     assert served.run(*arguments).done().json == {"aborted": {"topic": topic, "partition": 0, "start_offset": 5}}
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
-    assert [line["fate"] for line in shown if line.get("value") == "open"] == ["aborted"]
+    assert [line["outcome"] for line in shown if line.get("value") == "open"] == ["aborted"]
     rows = served.run("transactions", "describe-producers", "--topic", topic, "--json").done().json
     assert all(row["open_from_offset"] is None for row in rows)
 
@@ -160,7 +164,7 @@ def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, t
 def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> None:
     served.run("transactions", "fence", f"{topic}-2").done()
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
-    assert [line["fate"] for line in shown if line.get("value") == "open"] == ["aborted"]
+    assert [line["outcome"] for line in shown if line.get("value") == "open"] == ["aborted"]
 
 
 @pytest.mark.parametrize(

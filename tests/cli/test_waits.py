@@ -19,8 +19,8 @@ TOLD = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait_messages, "PATIENCE_S", 0)
+def reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
 
 
 @pytest.fixture
@@ -111,6 +111,6 @@ def test_a_mirror_names_the_cluster_that_does_not_answer(silent: str, side: str,
 
 
 def test_a_command_that_is_not_kept_waiting_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait_messages, "PATIENCE_S", 60)
+    monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 60)
     with oncelog.Broker() as broker:
         assert call("topics", "create", "t", "-b", broker.bootstrap_servers).done().err == ""

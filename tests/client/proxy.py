@@ -109,7 +109,7 @@ class KafkaProxy:
             up_writer.close()
             self._tasks.discard(task)
 
-    def _fate(self, api: int) -> str:
+    def _outcome(self, api: int) -> str:
         self.requests[api] += 1
         for fault in self.faults:
             if fault.api == api and fault.nth <= self.requests[api] < fault.nth + fault.count:
@@ -126,11 +126,11 @@ class KafkaProxy:
                 frame = await reader.readexactly(_INT32.unpack(head)[0])
                 api, version, _ = _HEAD.unpack_from(frame)
                 self.versions.setdefault(api, set()).add(version)
-                fate = self._fate(api)
-                if fate == "request":
+                outcome = self._outcome(api)
+                if outcome == "request":
                     return
                 if not (api == PRODUCE and _acks(frame, version) == 0):
-                    awaited.append((api, version, fate))
+                    awaited.append((api, version, outcome))
                 writer.write(head + frame)
                 await writer.drain()
 
@@ -141,10 +141,10 @@ class KafkaProxy:
             while True:
                 head = await reader.readexactly(4)
                 frame = await reader.readexactly(_INT32.unpack(head)[0])
-                api, version, fate = awaited.popleft()
-                if fate == "answer":
+                api, version, outcome = awaited.popleft()
+                if outcome == "answer":
                     return
-                if fate == "silence":
+                if outcome == "silence":
                     continue
                 frame = self._rewrite(api, version, frame)
                 writer.write(_INT32.pack(len(frame)) + frame)

@@ -162,7 +162,7 @@ def test_an_end_that_is_put_off_is_sent_again_but_not_for_ever(three: str) -> No
     for times, outcome in ((2, CheckOutcome.PASSED), (None, CheckOutcome.FAILED)):
         with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "CONCURRENT_TRANSACTIONS", times=times):
             config = AdminConfig.from_properties({"bootstrap.servers": proxy.bootstrap_servers})
-            report = run(config, cases_of([check])[:1], patience_s=5)
+            report = run(config, cases_of([check])[:1], timeout_s=5)
         assert [result.outcome for result in report.results] == [outcome]
 
 
@@ -179,7 +179,7 @@ def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:
 
     (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
     with pytest.raises(KeyboardInterrupt):
-        run(AdminConfig.from_properties({"bootstrap.servers": three}), cases_of([check]), tell=break_off)
+        run(AdminConfig.from_properties({"bootstrap.servers": three}), cases_of([check]), on_result=break_off)
     assert left_on(three) == []
 
 
@@ -278,7 +278,7 @@ def test_errors_are_named_where_one_was_expected() -> None:
         among(-1, (Error.NONE, Error.INVALID_TXN_STATE))
     with pytest.raises(CheckFailed, match="not so: water is dry"):
         holds(0, "water is dry")
-    with pytest.raises(CheckFailed, match="did not come about within 0 s"):
+    with pytest.raises(CheckFailed, match="did not happen within 0 s"):
         eventually(lambda: None, 0)
 
 

@@ -36,7 +36,7 @@ PARTITIONS = 2
 IDS = 3
 TRANSIENT = {19, 51}
 STUCK_AFTER_S = 5
-PATIENCE_S = 60
+TIMEOUT_S = 60
 """Before this, a side is not called stuck: it may only be slow."""
 STUCK = "stuck"
 
@@ -355,7 +355,7 @@ class Driver:
             raise Stuck
         if mine != reference:
             for side in (self.ours, self.theirs):
-                side.settle(index, PATIENCE_S)
+                side.settle(index, TIMEOUT_S)
         self.both("settle", index)
 
     def step_init(self) -> None:
@@ -382,10 +382,10 @@ class Driver:
         key = identity.pid, partition
         count = self.chance.choice([1, 1, 2, 3])
         sequence = self.next_sequence.get(key, 0)
-        fate = self.chance.random()
-        if fate < 0.12 and self.sent.get(key):
+        outcome = self.chance.random()
+        if outcome < 0.12 and self.sent.get(key):
             identity, sequence, count = self.chance.choice(self.sent[key][-8:])
-        elif fate < 0.2:
+        elif outcome < 0.2:
             sequence = max(0, sequence + self.chance.choice([-2, -1, 1, 5]))
         transactional = self.chance.random() < 0.92
         version = self.chance.choice([9, 10, 11, 11, 12, 12])

@@ -69,7 +69,7 @@ FOUND_WRONG = (Path(__file__).parent / "found_wrong.js").read_text()
 
 @pytest.fixture(scope="module")
 def filled(oncelog_console: RunningConsole, oncelog_broker: RunningBroker) -> Iterator[RunningConsole]:
-    """A console with a topic whose records have every possible fate, one open transaction among them, a
+    """A console with a topic whose records have every possible outcome, one open transaction among them, a
     group, and a query with its chart."""
     servers = oncelog_broker.bootstrap_servers
     told = replace(PROGRESS, pipeline=TOPIC, query_id=TOPIC)

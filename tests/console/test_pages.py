@@ -133,7 +133,7 @@ def test_brokers_and_their_settings(show: Open) -> None:
 # --- records
 
 
-def test_each_record_tells_the_fate_of_its_transaction(
+def test_each_record_tells_the_outcome_of_its_transaction(
     show: Open, producer: Producer, topic: str, broker: RunningBroker
 ) -> None:
     write(producer, topic, ["yes"], end="commit")
@@ -142,13 +142,13 @@ def test_each_record_tells_the_fate_of_its_transaction(
         plain.send_and_wait(topic, b"plain", partition=0)
     write(producer, topic, ["perhaps"], end=None)
     page = show("/records", topic=topic, partition=0, **{"from": "oldest"})
-    fates = rows(page).locator(".fate")
-    expect(fates).to_have_text(["committed", "aborted", "none", "open"])
+    outcomes = rows(page).locator(".outcome")
+    expect(outcomes).to_have_text(["committed", "aborted", "none", "open"])
     expect(rows(page).nth(0)).to_contain_text(f"tx-{topic}")
     expect(rows(page).nth(2)).not_to_contain_text("tx-")
     page.get_by_label("control records").check()
     page.get_by_role("button", name="Show", exact=True).click()
-    expect(fates).to_have_text(["committed", "commit marker", "aborted", "abort marker", "none", "open"])
+    expect(outcomes).to_have_text(["committed", "commit marker", "aborted", "abort marker", "none", "open"])
     rows(page).nth(5).locator("a").first.click()
     expect(page.locator("dl")).to_contain_text("read_committed consumers wait at offset 5")
     expect(page.locator('pre[aria-label="Value"]')).to_have_text("perhaps")
@@ -194,9 +194,9 @@ def test_the_live_tail_shows_what_comes_and_how_it_ends(show: Open, producer: Pr
     page.get_by_role("button", name="Live tail").click()
     expect(page.locator("#tail-state")).to_have_text("Live: waiting for records.")
     write(producer, topic, ["now"], end=None)
-    expect(page.locator("#rows .fate.open")).to_be_visible()
+    expect(page.locator("#rows .outcome.open")).to_be_visible()
     producer.commit_transaction()
-    expect(page.locator("#rows .fate.committed")).to_be_visible()
+    expect(page.locator("#rows .outcome.committed")).to_be_visible()
     page.get_by_role("button", name="Live tail").click()
     expect(page.locator("#tail-state")).to_have_text("The live tail was stopped.")
 
@@ -293,7 +293,7 @@ def test_producers_of_a_partition(show: Open, producer: Producer, topic: str) ->
     expect(page.locator("tbody tr")).to_contain_text(f"tx-{topic}")
 
 
-def test_the_chart_draws_fates_markers_and_positions_and_follows(show: Open, producer: Producer, topic: str) -> None:
+def test_the_chart_draws_outcomes_markers_and_positions_and_follows(show: Open, producer: Producer, topic: str) -> None:
     write(producer, topic, ["a"] * 5, end="commit")
     write(producer, topic, ["b"] * 5, end="abort")
     write(producer, topic, ["c"] * 5, end=None)

@@ -22,7 +22,7 @@ from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
 
 T = TypeVar("T")
-PATIENCE_S = 120
+TIMEOUT_S = 120
 SYNCED = {"oncelog.flush.policy": "commit", "group.initial.rebalance.delay.ms": 0}
 
 
@@ -56,12 +56,12 @@ class Confluent:
             settings["transactional.id"] = transactional_id
         self._producer = ConfluentProducer(settings)
         if transactional_id is not None:
-            self._producer.init_transactions(PATIENCE_S)
+            self._producer.init_transactions(TIMEOUT_S)
 
     def send(self, value: bytes) -> None:
         errors: list[KafkaError | None] = []
         self._producer.produce("t", value, on_delivery=lambda error, _: errors.append(error))
-        assert self._producer.flush(PATIENCE_S) == 0
+        assert self._producer.flush(TIMEOUT_S) == 0
         for error in errors:
             if error is not None:
                 raise KafkaException(error)
@@ -70,7 +70,7 @@ class Confluent:
         self._producer.begin_transaction()
 
     def end(self, *, commit: bool) -> None:
-        (self._producer.commit_transaction if commit else self._producer.abort_transaction)(PATIENCE_S)
+        (self._producer.commit_transaction if commit else self._producer.abort_transaction)(TIMEOUT_S)
 
     def read(self, group: str, count: int, between: Callable[[], object]) -> list[bytes]:
         consumer = ConfluentConsumer(
@@ -83,7 +83,7 @@ class Confluent:
         )
         consumer.subscribe(["t"])
         found: list[bytes] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while len(set(found)) < count and time.monotonic() < deadline:
             message = consumer.poll(0.1)
             if message is not None and message.error() is None:
@@ -112,7 +112,7 @@ class Aiokafka:
         self._producer = self._run(make())
 
     def _run(self, work: Awaitable[T]) -> T:
-        return self._loop.run_until_complete(asyncio.wait_for(work, PATIENCE_S))
+        return self._loop.run_until_complete(asyncio.wait_for(work, TIMEOUT_S))
 
     def send(self, value: bytes) -> None:
         self._run(self._producer.send_and_wait("t", value))
@@ -217,7 +217,7 @@ def test_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
         client.begin()
         client.send(b"a")
         client.end(commit=True)
-        made.wait(PATIENCE_S)
+        made.wait(TIMEOUT_S)
         assert committed(broker) == []
         assert broker.faults.release(made) == 1
     client.begin()  # waits until the transaction before is complete
@@ -241,7 +241,7 @@ def test_what_happens_between_the_phases(broker: oncelog.Broker, kind: type[Clie
             client.begin()
             client.send(value)
             client.end(commit=commit)
-            made.wait(PATIENCE_S)
+            made.wait(TIMEOUT_S)
     client.close()
     with Consumer(
         "t", bootstrap_servers=broker.bootstrap_servers, isolation_level="read_committed", auto_offset_reset="earliest"

@@ -23,7 +23,7 @@ from tests.support.children import ends_with_us
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "faststream_once.py"
 FAILING = ROOT / "tests" / "support" / "billing_that_fails.py"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 class Service:
@@ -66,7 +66,7 @@ class Service:
         config = {"bootstrap_servers": self._servers, "isolation_level": "read_committed"}
         with Consumer(self.invoices, auto_offset_reset="earliest", **config) as consumer:  # type: ignore[arg-type]
             for _ in range(self._count):
-                assert consumer.getone(timeout_ms=PATIENCE_S * 1000) is not None, self.log()
+                assert consumer.getone(timeout_ms=TIMEOUT_S * 1000) is not None, self.log()
 
     def check(self) -> None:
         """Every order has one invoice, in order, and its offset is committed."""
@@ -78,7 +78,7 @@ class Service:
         for process in self._processes:
             if process.poll() is None:
                 process.kill()
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
 
 
 @pytest.fixture
@@ -90,11 +90,11 @@ def service(broker: RunningBroker, proxy: FaultProxy, unique_name: str, tmp_path
 
 def stop(process: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM) -> int:
     process.send_signal(how)
-    return process.wait(PATIENCE_S)
+    return process.wait(TIMEOUT_S)
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < end, "the condition did not come true"
         time.sleep(0.05)
@@ -116,7 +116,7 @@ def test_a_process_killed_at_a_request_loses_and_doubles_nothing(
     lose = proxy.faults.lose_answer if arrives else proxy.faults.lose_request
     with lose(api, times=None, skip=2) as fault:
         process = service.start()
-        assert fault.wait(PATIENCE_S)
+        assert fault.wait(TIMEOUT_S)
         assert stop(process, signal.SIGKILL) == -signal.SIGKILL
     service.order(5)
     process = service.start()
@@ -154,13 +154,13 @@ def test_a_paused_process_that_another_has_replaced_ends_and_doubles_nothing(
     service.order(5)
     with proxy.faults.lose_request("EndTxn", times=None, skip=2) as fault:
         paused = service.start()
-        assert fault.wait(PATIENCE_S)
+        assert fault.wait(TIMEOUT_S)
         paused.send_signal(signal.SIGSTOP)
     second = service.start()
     service.await_all()
     paused.send_signal(signal.SIGCONT)
     service.order(5)
-    assert paused.wait(PATIENCE_S) == 1, service.log()
+    assert paused.wait(TIMEOUT_S) == 1, service.log()
     assert "the transaction failed, and the service stops" in service.log()
     service.check()
     assert stop(second) == 0

@@ -20,7 +20,7 @@ from tests.support.python_environments import python_with
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "frameworks.md"
 CACHE = Path.home() / ".cache" / "oncelog" / "frameworks"
-PATIENCE_S = 180
+TIMEOUT_S = 180
 
 
 class Upper:
@@ -58,13 +58,13 @@ class Upper:
         config = {"bootstrap_servers": self._servers, "isolation_level": isolation_level}
         with Consumer(self.target, auto_offset_reset="earliest", **config) as consumer:  # type: ignore[arg-type]
             for _ in range(count):
-                found = consumer.getone(timeout_ms=PATIENCE_S * 1000)
+                found = consumer.getone(timeout_ms=TIMEOUT_S * 1000)
                 assert found is not None, (self._folder / "log").read_text()[-4000:]
 
     def close(self) -> None:
         for process in self._processes:
             process.kill()
-            process.wait(PATIENCE_S)
+            process.wait(TIMEOUT_S)
 
 
 @pytest.fixture
@@ -81,11 +81,11 @@ def test_killed_process_leaves_out_nothing_and_doubles_nothing(broker: RunningBr
         process = upper.start()
         upper.await_results(before + 1, "read_uncommitted")
         process.kill()
-        process.wait(PATIENCE_S)
+        process.wait(TIMEOUT_S)
         upper.add(500)
     last = upper.start()
     upper.await_results(upper.count, "read_committed")
     last.kill()
-    last.wait(PATIENCE_S)
+    last.wait(TIMEOUT_S)
     found = sorted(value or b"" for value in values(broker.bootstrap_servers, upper.target, 2))
     assert found == sorted(b"RECORD %d" % number for number in range(upper.count))

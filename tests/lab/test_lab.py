@@ -121,7 +121,7 @@ def test_a_duplicate_has_the_sequence_and_the_offset_of_its_first_time() -> None
         event for event in trace.events if event.kind is TraceKind.ANSWER and event.fields.get("base_offset") == 1
     ]
     assert len({tuple(sorted((name, str(value)) for name, value in event.fields.items())) for event in sent}) == 1
-    assert [(event.fate, event.fields.get("duplicate")) for event in answers] == [
+    assert [(event.delivery, event.fields.get("duplicate")) for event in answers] == [
         (TraceDelivery.LOST, None),
         (TraceDelivery.ARRIVED, True),
     ]
@@ -212,8 +212,8 @@ def test_the_command_tells_draws_and_answers_in_json(page: Path) -> None:
     answer = json.loads(call("lab", "commit", "--html", page, "--json").done().out)
     (flow,) = answer["flows"]
     assert (flow["flow"], flow["held"], answer["page"]) == ("commit", True, str(page))
-    assert {"kind", "from", "to", "text", "fate"} <= flow["events"][0].keys()
-    assert [entry["fate"] for entry in flow["log"]] == ["committed", "committed", "commit marker"]
+    assert {"kind", "from", "to", "text", "delivery"} <= flow["events"][0].keys()
+    assert [entry["outcome"] for entry in flow["log"]] == ["committed", "committed", "commit marker"]
 
 
 def test_the_command_lists_what_there_is(page: Path) -> None:

@@ -25,14 +25,14 @@ from oncelog.mirror.mirror_errors import MirrorRefused
 from oncelog.mirror.mirrored_topics import Selection
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import MirrorSettings
-from oncelog.mirror.waiting import PATIENCE_S as PATIENCE_BEFORE_A_WORD_S
+from oncelog.mirror.waiting import REPORT_AFTER_S
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.hanging import SETTINGS as HANGING
 from tests.support.mirror_world import committed, without_offsets
 
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ class Clusters:
 
 
 async def caught_up(mirror: Mirror) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not (await mirror.round()).caught_up:
             pass
 
@@ -193,7 +193,7 @@ def test_group_that_is_active_on_the_target_is_left_alone(play: Callable[[Flow],
         mirror = await made.mirrored()
         group = f"{made.topic}-group"
         async with Consumer(made.topic, bootstrap_servers=made.addresses[1], group_id=group) as consumer:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 while not consumer.assignment():
                     await consumer.getmany(timeout_ms=50)
             await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
@@ -357,7 +357,7 @@ def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None
             await mirror.round()
         assert not mirror.has_reached(ends)
         assert mirror.held_back_by(100.0) is None
-        told = mirror.held_back_by(100.0 + PATIENCE_BEFORE_A_WORD_S)
+        told = mirror.held_back_by(100.0 + REPORT_AFTER_S)
         assert told is not None and f"producer {pid} in {made.names[0]} from offset 0 on" in told
         assert mirror.held_back_by(1000.0) is None
         await made.source.abort_transaction(made.names[0], start_offset=0)
@@ -402,7 +402,7 @@ def test_topic_that_goes_while_it_is_asked_for_is_dropped(
         await made.write(b"one")
         monkeypatch.setattr(made.source, "list_offsets", deleted_before)
         mirror = await made.started()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while (await mirror.round()).lag:
                 pass
         assert next(questions) > asked_before

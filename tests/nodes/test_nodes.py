@@ -1,4 +1,4 @@
-"""Several nodes in one process as clients see them: unmodified clients, raw requests, and the fate of records."""
+"""Several nodes in one process as clients see them: unmodified clients, raw requests, and the outcome of records."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.server.listener_settings import Address
 from tests.conftest import RunningBroker
-from tests.support.patient_queries import worker_was_late
+from tests.support.restarted_queries import worker_was_late
 
 HERE = Path(__file__).parent
 

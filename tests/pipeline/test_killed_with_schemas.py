@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.timeout(3600), pytest.mark.spark, pytest.mark.crash, p
 ROOT = Path(__file__).parents[2]
 ORDERS = 8
 """How many are sent in a round, before a broken record."""
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """How long a registry may take to start, and to take over from one that was killed in a transaction."""
 PIPELINE = """
 name = "{topic}"
@@ -81,7 +81,7 @@ class World:
         """Orders of a version with one field more than the last one had, and a broken record."""
         more = [{"name": f"f{n}", "type": ["null", "long"], "default": None} for n in range(self.rounds)]
         order = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
-        with SchemaRegistry(self.url, timeout_s=PATIENCE_S) as registry:
+        with SchemaRegistry(self.url, timeout_s=TIMEOUT_S) as registry:
             write = AvroSerializer(registry, order, topic=self.name)
             first = self.rounds * ORDERS
             values = [write({"id": n, **{f["name"]: n for f in more}}) for n in range(first, first + ORDERS)]
@@ -120,7 +120,7 @@ class World:
     def finish(self) -> None:
         ended = self.run(0)
         assert ended.returncode == 0, ended.stderr
-        with SchemaRegistry(self.url, timeout_s=PATIENCE_S) as registry:
+        with SchemaRegistry(self.url, timeout_s=TIMEOUT_S) as registry:
             from_avro = AvroDeserializer(registry)
             found = [from_avro(record.value) for record in committed(self.address, f"{self.name}-out")]
         for text, number in self.registered.items():

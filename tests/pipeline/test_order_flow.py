@@ -19,7 +19,7 @@ from oncelog.spark.pipeline.file import load_pipelines
 from tests.pipeline.test_dead_letters import headers_of
 from tests.spark.kafka_records import committed
 from tests.support.apache_kafka import ApacheKafka
-from tests.support.patient_queries import worker_was_late
+from tests.support.restarted_queries import worker_was_late
 
 pytestmark = [pytest.mark.timeout(1200)]
 

@@ -102,8 +102,8 @@ def test_letters_are_back_where_they_were_once(world: World) -> None:
 
 def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     lines = world.redrive("--dry-run", "--json", "--error", "odd").done().json_lines
-    assert [one["fate"] for one in lines].count("sent") == 10
-    assert {"letter": f"{world.dead}-1:0", "fate": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines
+    assert [one["outcome"] for one in lines].count("sent") == 10
+    assert {"letter": f"{world.dead}-1:0", "outcome": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines
     shown = world.redrive("--dry-run", "--limit", "1").done()
     assert len(shown.out.splitlines()) == 1
     assert shown.err == "1 dead letter would be sent back; nothing was written\n"

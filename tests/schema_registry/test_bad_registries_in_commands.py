@@ -95,7 +95,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry has 0.2 s to answer."""
     defaults = SchemaRegistry.__init__.__kwdefaults__
     assert defaults is not None
@@ -113,7 +113,7 @@ def refused(words: tuple[str, ...], url: str, servers: str) -> str:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=NAMES)
 def test_a_registry_that_is_away_refuses_or_hangs_is_told_in_one_line(
-    stand_in: StandIn, servers: str, files: Path, patience: None, words: tuple[str, ...]
+    stand_in: StandIn, servers: str, files: Path, short_timeout: None, words: tuple[str, ...]
 ) -> None:
     for _, answer, said in BAD:
         stand_in.misbehave = lambda target, answer=answer: answer  # type: ignore[misc]

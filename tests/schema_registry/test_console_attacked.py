@@ -45,7 +45,7 @@ def stand_in() -> Iterator[StandIn]:
 @pytest.fixture(scope="module")
 def started(stand_in: StandIn) -> Iterator[RunningConsole]:
     with pytest.MonkeyPatch.context() as patch, oncelog.Broker() as broker:
-        patch.setattr(schema_lookup, "PATIENCE_S", 2.0)
+        patch.setattr(schema_lookup, "TIMEOUT_S", 2.0)
         servers = {"bootstrap.servers": broker.bootstrap_servers}
         with RunningConsole(servers, schema_registry={"url": stand_in.url}) as console:
             yield console

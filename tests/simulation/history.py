@@ -28,7 +28,7 @@ COPY = b"copy of "
 """Prefix of a copied record's value."""
 
 
-class Fate(Enum):
+class Outcome(Enum):
     """What the program that runs a transaction knows about its end."""
 
     OPEN = "open"
@@ -92,7 +92,7 @@ class Spoken(Protocol):
 class Transaction:
     number: int
     producer: str
-    fate: Fate = Fate.OPEN
+    outcome: Outcome = Outcome.OPEN
     commit_asked_ns: int | None = None
 
 
@@ -210,9 +210,9 @@ class History:
         for number, one in self.transactions.items():
             if one.commit_asked_ns is not None:
                 yield one.commit_asked_ns, CommitAsked(number)
-            if one.fate in (Fate.ABORTING, Fate.ABORTED):
+            if one.outcome in (Outcome.ABORTING, Outcome.ABORTED):
                 yield _AT_THE_END, AbortAsked(number)
-            if one.fate is Fate.COMMITTED:
+            if one.outcome is Outcome.COMMITTED:
                 yield _AT_THE_END, Committed(number)
         for sent in self.sent:
             yield sent.at_ns, ClientSent(sent.value, sent.where, sent.producer, sent.transaction)

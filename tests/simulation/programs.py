@@ -19,7 +19,7 @@ from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition
-from tests.simulation.history import COPY, NAME, Fate, History, Position, Seen, Sent, Transaction, said
+from tests.simulation.history import COPY, NAME, History, Outcome, Position, Seen, Sent, Transaction, said
 
 NO_OFFSET = -1
 """The value of a group that has no members left."""
@@ -187,9 +187,9 @@ class TransactionalProducer(Program):
             raise
         except KafkaError as error:
             self.world.note(f"aborts: {error.error.name}", self.name)
-        transaction.fate = Fate.ABORTING
+        transaction.outcome = Outcome.ABORTING
         await producer.abort_transaction()
-        transaction.fate = Fate.ABORTED
+        transaction.outcome = Outcome.ABORTED
 
 
 class Deserter(Program):
@@ -218,13 +218,13 @@ class Deserter(Program):
 async def commit(world: Simulation, producer: Producer, transaction: Transaction) -> None:
     """Commit, and ask again while the outcome is unknown."""
     transaction.commit_asked_ns = world.loop.now_ns
-    transaction.fate = Fate.COMMITTING
+    transaction.outcome = Outcome.COMMITTING
     for _ in range(20):
         try:
             await producer.commit_transaction()
         except KafkaTimeoutError:
             continue
-        transaction.fate = Fate.COMMITTED
+        transaction.outcome = Outcome.COMMITTED
         return
     raise KafkaTimeoutError("the outcome of a transaction stays unknown")
 
@@ -298,9 +298,9 @@ class Copier(Program):
             await asyncio.sleep(0)
         await producer.send_offsets_to_transaction(positions, member)
         if self.aborts and self.rng.random() < self.aborts:
-            transaction.fate = Fate.ABORTING
+            transaction.outcome = Outcome.ABORTING
             await producer.abort_transaction()
-            transaction.fate = Fate.ABORTED
+            transaction.outcome = Outcome.ABORTED
             await consumer.seek_to_committed()
             return
         await commit(self.world, producer, transaction)

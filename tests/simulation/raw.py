@@ -30,7 +30,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.records.batch import BatchBuilder
 from oncelog.testing.simulation import Simulation
 from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
-from tests.simulation.history import Fate, History, Sent
+from tests.simulation.history import History, Outcome, Sent
 from tests.simulation.programs import Program
 
 FAR = 1000
@@ -308,11 +308,11 @@ class RawTransactions(Raw):
         if self._v2:
             await self.amid(wheres, producer)
         commits = self.rng.random() < 0.6
-        transaction.fate = Fate.COMMITTING if commits else Fate.ABORTING
+        transaction.outcome = Outcome.COMMITTING if commits else Outcome.ABORTING
         if commits:
             transaction.commit_asked_ns = self.world.loop.now_ns
         outcome = await self._coordinated(Step.END_TXN, self._requests.end(lambda: self._producer, commits))
-        transaction.fate = Fate.COMMITTED if commits else Fate.ABORTED
+        transaction.outcome = Outcome.COMMITTED if commits else Outcome.ABORTED
         sequences = dict(self._sequences)
         self._begin_epoch(outcome)
         if self.rng.random() < 0.5:

@@ -27,7 +27,7 @@ from oncelog.types import TopicPartition
 from tests.simulation.history import History, Registered, Stored
 from tests.simulation.programs import PAUSE_S, Program, abandon
 
-_CLIENTS_PATIENCE_S, _FORWARDERS_PATIENCE_S, _LOOK_S = 20.0, 8.0, 3.0
+_CLIENTS_TIMEOUT_S, _FORWARDERS_TIMEOUT_S, _LOOK_S = 20.0, 8.0, 3.0
 _LOST = 0.02
 """How often a request, or its answer, is lost."""
 _NOT_YET = 40405
@@ -69,7 +69,7 @@ class Net:
         return queue
 
     async def ask(
-        self, url: str, method: str, target: str, body: bytes = b"", *, patience_s: float, forwarded: bool = False
+        self, url: str, method: str, target: str, body: bytes = b"", *, timeout_s: float, forwarded: bool = False
     ) -> ForwardedAnswer | None:
         """The answer; None if nobody listens there.
 
@@ -87,7 +87,7 @@ class Net:
             self._kill(self._world.processes[found[0]])
         elif self._pausing.random() < self._pauses and not self._world.is_calm:
             self._pause(self._world.processes[found[0]])
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(timeout_s):
             answer = await call.answer
             if self._rng.random() < _LOST:
                 await asyncio.Event().wait()
@@ -105,7 +105,7 @@ class Net:
         later, nobodys = self._world.loop.call_later, contextvars.Context()
         begins_s = self._pausing.choice([0.0, 0.002, 0.01, 0.05]) * self._pausing.random()
         later(begins_s, process.pause, context=nobodys)
-        later(begins_s + self._pausing.uniform(_LOOK_S, _CLIENTS_PATIENCE_S), process.resume, context=nobodys)
+        later(begins_s + self._pausing.uniform(_LOOK_S, _CLIENTS_TIMEOUT_S), process.resume, context=nobodys)
 
     async def forward(self, url: str, request: Any, body: bytes) -> ForwardedAnswer | None:
         """As ``Forwarder.forward``."""
@@ -114,7 +114,7 @@ class Net:
         try:
             return await self.ask(
                 url, request.method, f"{target}?{query}" if query else target, body,
-                patience_s=_FORWARDERS_PATIENCE_S, forwarded=True,
+                timeout_s=_FORWARDERS_TIMEOUT_S, forwarded=True,
             )  # fmt: skip
         except TimeoutError:
             raise rest_errors.forwarding_failed(f"{url}: no answer") from None
@@ -122,7 +122,7 @@ class Net:
     async def answers(self, url: str) -> bool:
         """As ``Forwarder.answers``."""
         try:
-            return await self.ask(url, "GET", "/contexts", patience_s=_LOOK_S, forwarded=True) is not None
+            return await self.ask(url, "GET", "/contexts", timeout_s=_LOOK_S, forwarded=True) is not None
         except TimeoutError:
             return False
 
@@ -239,9 +239,7 @@ class Registrar(Program):
 
     async def _asked(self, method: str, target: str, body: bytes = b"") -> ForwardedAnswer | None:
         try:
-            return await self._net.ask(
-                self.rng.choice(self._urls), method, target, body, patience_s=_CLIENTS_PATIENCE_S
-            )
+            return await self._net.ask(self.rng.choice(self._urls), method, target, body, timeout_s=_CLIENTS_TIMEOUT_S)
         except TimeoutError:
             return None
 

@@ -35,7 +35,7 @@ from tests.simulation.programs import (
 )
 from tests.simulation.scenes import draw
 
-PATIENCE_S = 900.0
+TIMEOUT_S = 900.0
 """So long may it take after that until everything is done."""
 OFFSETS_PARTITIONS = 3
 """As many as a simulated broker's ``__consumer_offsets`` has."""
@@ -194,7 +194,7 @@ class World:
         )
 
     async def _until(self, world: Simulation, done: Callable[[], bool]) -> bool:
-        end = world.now_s + PATIENCE_S
+        end = world.now_s + TIMEOUT_S
         while not done():
             if world.now_s > end:
                 return False
@@ -204,7 +204,7 @@ class World:
     async def _copied(self, world: Simulation) -> None:
         """Wait until the copiers have caught up."""
         copiers = [program for program in self.programs if isinstance(program, Copier)]
-        end = world.now_s + PATIENCE_S
+        end = world.now_s + TIMEOUT_S
         for source, target in self.history.copied:
             sources = [TopicPartition(source, index) for index in range(self.scene.partitions)]
             targets = [TopicPartition(target, index) for index in range(self.scene.partitions)]
@@ -314,7 +314,7 @@ def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False, scene: s
     with simulation_folder() as folder:
         world = Simulation(
             seed, Path(folder), nodes=made.scene.nodes, settings=made.scene.settings, habits=made.scene.habits,
-            timeline=Timeline(keep=keep), limit_s=made.scene.calm_s + 3 * PATIENCE_S,
+            timeline=Timeline(keep=keep), limit_s=made.scene.calm_s + 3 * TIMEOUT_S,
         )  # fmt: skip
         propagates, logger.propagate = logger.propagate, False  # what is logged is judged, not shown
         logger.addHandler(handler)

@@ -18,8 +18,8 @@ from oncelog.spark.executors import write as executors_write
 from oncelog.spark.executors.shuffle import shuffle_rows
 from oncelog.spark.session import for_each_batch, session
 from tests.class_archive import QUICK_START
-from tests.support.patient_queries import run_to_the_end
 from tests.support.pausing_source import PausingDataSource
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.spark_faults import PauseAt
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.children import ends_with_us
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 600
+TIMEOUT_S = 600
 
 
 class DriverProcess:
@@ -48,13 +48,13 @@ class DriverProcess:
         self._buffer = b""
         self.pids: list[int] = self.line()
 
-    def line(self, timeout_s: float = PATIENCE_S) -> Any:
+    def line(self, timeout_s: float = TIMEOUT_S) -> Any:
         """What the driver says next. Raises AssertionError if it has ended or says nothing."""
         said = self.line_unless_ended(timeout_s)
         assert said is not None, f"the driver ended:\n{self._log.read_text()[-3000:]}"
         return said
 
-    def line_unless_ended(self, timeout_s: float = PATIENCE_S) -> Any:
+    def line_unless_ended(self, timeout_s: float = TIMEOUT_S) -> Any:
         """What the driver says next; None if it has ended."""
         stdout = self.process.stdout
         assert stdout is not None

@@ -14,7 +14,7 @@ from tests.spark_versions.environments import ROOT, Environment
 from tests.support.children import ends_with_us
 
 JOB = "tests.spark_versions.job"
-PATIENCE_S = 600
+TIMEOUT_S = 600
 
 
 class Program:
@@ -52,7 +52,7 @@ class Program:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(PATIENCE_S)
+        self._process.wait(TIMEOUT_S)
 
     def _run(self, tasks: tuple[dict[str, Any], ...]) -> tuple[list[Any], str | None]:
         assert self._process.stdin is not None
@@ -81,7 +81,7 @@ def run(environment: Environment, *tasks: dict[str, Any]) -> subprocess.Complete
         [environment.python(), "-m", JOB, json.dumps(_with_jars(environment, tasks))],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         check=False,
         cwd=ROOT,
         env=environment.variables(),

@@ -17,7 +17,7 @@ from tests.support.children import ends_with_us
 
 ROOT = Path(__file__).parents[2]
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOG_TO_FILE = """
 appender.file.type = File
@@ -85,7 +85,7 @@ def connect_server(
 
 
 def _await_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import for_each_batch
-from tests.support.patient_queries import run_to_the_end, worker_was_late
+from tests.support.restarted_queries import run_to_the_end, worker_was_late
 
 
 def main() -> None:

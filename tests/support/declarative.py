@@ -18,7 +18,7 @@ from tests.support.spark_faults import PausePoint
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "declarative"
-PATIENCE_S = 900
+TIMEOUT_S = 900
 RETRY_NOTHING = ("--conf", "spark.sql.pipelines.maxFlowRetryAttempts=0")
 WITH_TABLES = ("--conf", "spark.sql.catalogImplementation=hive")
 
@@ -45,7 +45,7 @@ class Run:
     def finish(self) -> tuple[int, str]:
         """Exit status, and what it says."""
         try:
-            status = self.process.wait(PATIENCE_S)
+            status = self.process.wait(TIMEOUT_S)
         finally:
             if self.alive():
                 self.kill()

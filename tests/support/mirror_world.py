@@ -23,7 +23,7 @@ from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.types import TopicPartition
 
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 BUSY_MS = 600_000
 """For this long, writers may stand still on a busy machine without losing their transaction or their group."""
 PARTITIONS = 3
@@ -75,7 +75,7 @@ async def committed(address: str, topics: tuple[str, ...]) -> Contents:
     ) as consumer:
         consumer.assign(list(ends))
         await consumer.seek_to_beginning(*ends)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while any([await consumer.position(name) < end for name, end in ends.items()]):
                 for name, records in (await consumer.getmany(timeout_ms=100, max_records=10_000)).items():
                     found[name] += [
@@ -99,7 +99,7 @@ async def at_rest(address: str, names: Names) -> tuple[Contents, dict[TopicParti
 
     A mirror that is killed may have asked for the end of its transaction, which then comes while partitions are read.
     """
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while True:
             before = await ends_of(address, names.topics), await group_offsets(address, names)
             contents = await committed(address, names.topics)
@@ -293,7 +293,7 @@ async def finish(process: Process) -> str:
 
     Fails if it refused.
     """
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     return out.decode()
@@ -306,7 +306,7 @@ async def kill_some_time(process: Process, random: Random) -> None:
         if random.random() < 0.3:
             await asyncio.wait_for(process.wait(), random.random() * 3)
         else:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 for _ in range(random.randint(1, 4)):
                     assert await process.stdout.readline() or process.returncode is None
             await asyncio.wait_for(process.wait(), random.random() * 0.3)
@@ -334,7 +334,7 @@ async def killed_again_and_again(source: str, target: str, unique: str, kills: i
                 contents, positions = await at_rest(target, names)
                 check_whole(contents)
                 check_outputs(names, contents, positions)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             await writers.has_looped.wait()
     await finish(await start_mirror(source, target, names, "--switch-over"))
     there, on_target = await at_rest(target, names)

@@ -65,7 +65,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/request_life.py:_answer": HOT,
     "oncelog/broker/storage/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/appending/produce_runs.py:_begin_transaction": HOT,
-    "oncelog/cli/records/fates.py:_fates": ONE_LOOP,
+    "oncelog/cli/records/stored_records.py:_outcomes": ONE_LOOP,
     "oncelog/client/aio/producer/intake.py:_put_anywhere": HOT,
     "oncelog/client/aio/consumer/start_positions.py:_find": ONE_LOOP,
     "oncelog/client/blocking/producer.py:_pump": HOT,

@@ -208,6 +208,8 @@ RENAMED = {
     r"\bdoor_to\b|_at_home\b": "single_node, name_on_node",
     r"\b[Rr]ivals?\b|\b[Tt]ruth\b": "Spark's sink, expected",
     r"_bears_|\bHeldRecords\b": "has, BufferedRecords",
+    r"(?:\b|_)[Ff]ates?(?:\b|_)": "outcome",
+    r"(?i:patience)": "timeout",
 }
 """Private words that are gone, and the field's."""
 

@@ -36,7 +36,7 @@ COMMANDS = {
     "delete-records": ("administration", "Delete the oldest records of partitions."),
     "transactions": ("administration", "Transactions: which are open, what holds readers back, and how to end it."),
     "dump-log": ("records", "Show the contents of log files."),
-    "console": ("programs", "The cluster in a browser: records with their fates, transactions, groups, pipelines."),
+    "console": ("programs", "The cluster in a browser: records with their outcomes, transactions, groups, pipelines."),
     "schema-registry": ("programs", "A schema registry with Confluent's REST API, on any cluster."),
     "schemas": ("administration", "Schemas of a registry: list, show, register, check, compare, delete."),
     "pipeline": ("programs", "Run a data pipeline on Spark."),

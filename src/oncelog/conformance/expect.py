@@ -10,7 +10,7 @@ from typing import TypeVar
 from oncelog.errors import Error, OncelogError
 
 T = TypeVar("T")
-PATIENCE_S: ContextVar[float] = ContextVar("PATIENCE_S", default=60.0)
+TIMEOUT_S: ContextVar[float] = ContextVar("TIMEOUT_S", default=60.0)
 """How long a check waits for a condition."""
 
 
@@ -63,14 +63,14 @@ def _shown(value: object, like: object) -> str:
 def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) -> T:
     """The first result of ``probe`` that is not None or False.
 
-    :raises CheckFailed: there was none within the timeout, by default the patience of the run.
+    :raises CheckFailed: there was none within the timeout, by default that of the run.
     """
-    patience = PATIENCE_S.get() if timeout_s is None else timeout_s
-    deadline = monotonic() + patience
+    waited_s = TIMEOUT_S.get() if timeout_s is None else timeout_s
+    deadline = monotonic() + waited_s
     while True:
         result = probe()
         if result is not None and result is not False:
             return result
         if monotonic() > deadline:
-            raise CheckFailed(f"what was waited for did not come about within {patience:g} s")
+            raise CheckFailed(f"what was waited for did not happen within {waited_s:g} s")
         sleep(0.02)

@@ -19,7 +19,7 @@ from typing import Any
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
+from oncelog.conformance.expect import TIMEOUT_S, CheckFailed, NotOffered
 from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.single_node import single_node
 from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, World
@@ -75,24 +75,21 @@ class ConformanceReport:
         return sum(result.outcome is outcome and area in (None, result.check.area) for result in self.results)
 
 
-Told = Callable[[CheckResult], None]
-
-
 def run(
     config: AdminConfig,
     cases: Iterable[tuple[Check, Mapping[str, Any]]],
     *,
-    patience_s: float = 30,
-    tell: Told = lambda result: None,
+    timeout_s: float = 30,
+    on_result: Callable[[CheckResult], None] = lambda result: None,
 ) -> ConformanceReport:
     """Run the cases against the cluster of ``config``.
 
-    :param patience_s: how long to wait for conditions.
-    :param tell: called with each result.
+    :param timeout_s: how long to wait for conditions.
+    :param on_result: called with each result.
     :raises OncelogError: the cluster cannot be reached.
     """
     prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
-    before = PATIENCE_S.set(patience_s)
+    before = TIMEOUT_S.set(timeout_s)
     try:
         with single_node(config) as (address, world):
             report = ConformanceReport(",".join(config.bootstrap_servers), world.nodes)
@@ -100,20 +97,20 @@ def run(
                 for number, (check, case) in enumerate(cases):
                     result = _one(address, world, f"{prefix}-{number}", check, case)
                     report.results.append(result)
-                    tell(result)
+                    on_result(result)
                     report.left_behind += _delete_topics(address, world)
             finally:
                 report.left_behind += _delete_topics(address, world)
                 report.left_behind += _end_transactions(config, world)
                 report.left_behind += _delete_groups(config, prefix, address, world)
     finally:
-        PATIENCE_S.reset(before)
+        TIMEOUT_S.reset(before)
     return report
 
 
 def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> CheckResult:
     try:
-        with RawConnection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
+        with RawConnection(address, timeout_s=max(_SHORTEST_ANSWER_S, TIMEOUT_S.get()), world=world) as connection:
             fixture = Fixture(connection, name)
             try:
                 if check.since:

@@ -11,7 +11,7 @@ from oncelog.errors import ConfigError
 
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Mechanisms with which a visitor can log in."""
-PATIENCE = {"default.api.timeout.ms": "8000", "request.timeout.ms": "8000", "metadata.max.age.ms": "10000"}
+TIMEOUT = {"default.api.timeout.ms": "8000", "request.timeout.ms": "8000", "metadata.max.age.ms": "10000"}
 """Short timeouts: a page quickly says that a broker is unreachable, and retries by itself."""
 _CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
 
@@ -64,7 +64,7 @@ class ConsoleSettings:
 
     def admin_config(self, user: str | None = None, password: str | None = None) -> AdminConfig:
         """The admin client's settings: the given ones, or those of a visitor who has logged in."""
-        properties = {**PATIENCE, "client.id": "oncelog-console", **self.properties}
+        properties = {**TIMEOUT, "client.id": "oncelog-console", **self.properties}
         if user is not None and password is not None:
             for name in _CREDENTIALS:
                 properties.pop(name, None)

@@ -1,4 +1,4 @@
-"""Filters with which templates format numbers, times and fates. Pure."""
+"""Filters with which templates format numbers, times and outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oncelog.client.aio.admin.log_reader import Fate
+from oncelog.client.aio.admin.log_reader import RecordOutcome
 from oncelog.shown import show_time
 
 _CLASSES = {
-    Fate.COMMITTED: "committed",
-    Fate.ABORTED: "aborted",
-    Fate.OPEN: "open",
-    Fate.ENDED: "ended",
-    Fate.NOT_TRANSACTIONAL: "plain",
-    Fate.COMMIT_MARKER: "marker-commit",
-    Fate.ABORT_MARKER: "marker-abort",
-    Fate.CONTROL: "marker",
+    RecordOutcome.COMMITTED: "committed",
+    RecordOutcome.ABORTED: "aborted",
+    RecordOutcome.OPEN: "open",
+    RecordOutcome.ENDED: "ended",
+    RecordOutcome.NOT_TRANSACTIONAL: "plain",
+    RecordOutcome.COMMIT_MARKER: "marker-commit",
+    RecordOutcome.ABORT_MARKER: "marker-abort",
+    RecordOutcome.CONTROL: "marker",
 }
-FATE_WORDS = {Fate.NOT_TRANSACTIONAL: "none", Fate.ENDED: "ended"}
+OUTCOME_WORDS = {RecordOutcome.NOT_TRANSACTIONAL: "none", RecordOutcome.ENDED: "ended"}
 
 
 def number(value: int | float | None) -> str:
@@ -66,12 +66,12 @@ def size(amount: int) -> str:
     return f"{amount / 1024:.1f} KB" if amount < 1024 * 1024 else f"{amount / 1024 / 1024:.1f} MB"
 
 
-def fate_class(fate: Fate) -> str:
-    return _CLASSES[fate]
+def outcome_class(outcome: RecordOutcome) -> str:
+    return _CLASSES[outcome]
 
 
-def fate_word(fate: Fate) -> str:
-    return FATE_WORDS.get(fate, fate.value)
+def outcome_word(outcome: RecordOutcome) -> str:
+    return OUTCOME_WORDS.get(outcome, outcome.value)
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
@@ -80,6 +80,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "span": span,
     "size": size,
-    "fate_class": fate_class,
-    "fate_word": fate_word,
+    "outcome_class": outcome_class,
+    "outcome_word": outcome_word,
 }

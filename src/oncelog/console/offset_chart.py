@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from oncelog.client.aio.admin.log_reader import BatchFate, Fate
+from oncelog.client.aio.admin.log_reader import DecidedBatch, RecordOutcome
 
 WIDTH = 1000
 MAX_SEGMENTS = 500
-"""With more segments, neighbours of one fate are drawn as one, whichever producer wrote them."""
+"""With more segments, neighbours of one outcome are drawn as one, whichever producer wrote them."""
 
 
 class ChartSegment(NamedTuple):
-    """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several or an unknown one)."""
+    """Offsets ``start`` to before ``end``, of one outcome and one producer (-1 for several or an unknown one)."""
 
     start: int
     end: int
-    fate: Fate
+    outcome: RecordOutcome
     producer_id: int
     producer_epoch: int
 
@@ -57,11 +57,11 @@ class OffsetChart:
         return _x(offset, self.start, self.end)
 
 
-def segments(batches: Iterable[BatchFate]) -> list[ChartSegment]:
-    """Segments from batches in order of offsets; neighbours of one fate and producer are joined."""
+def segments(batches: Iterable[DecidedBatch]) -> list[ChartSegment]:
+    """Segments from batches in order of offsets; neighbours of one outcome and producer are joined."""
     found: list[ChartSegment] = []
-    for (header, _, control), fate in batches:
-        one = ChartSegment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
+    for (header, _, control), outcome in batches:
+        one = ChartSegment(header.base_offset, header.next_offset, outcome, header.producer_id, header.producer_epoch)
         last = found[-1] if found else None
         same = last is not None and control is None and last.end == one.start and last[2:] == one[2:]
         if last is not None and same:
@@ -75,29 +75,33 @@ def draw(found: list[ChartSegment], start: int, end: int, positions: Mapping[str
     """The segments and the groups' positions between two offsets."""
     inside = [one._replace(start=max(one.start, start), end=min(one.end, end)) for one in found]
     inside = [one for one in inside if one.start < one.end]
-    data = [one for one in inside if one.fate not in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER, Fate.CONTROL)]
+    data = [
+        one
+        for one in inside
+        if one.outcome not in (RecordOutcome.COMMIT_MARKER, RecordOutcome.ABORT_MARKER, RecordOutcome.CONTROL)
+    ]
     if len(data) > MAX_SEGMENTS:
         data = _coarse(data, start, end)
-    markers = [one for one in inside if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER)]
+    markers = [one for one in inside if one.outcome in (RecordOutcome.COMMIT_MARKER, RecordOutcome.ABORT_MARKER)]
     return OffsetChart(
         start,
         end,
         [_bar(one, start, end) for one in data],
-        list({(round(bar.x), bar.segment.fate): bar for bar in (_bar(one, start, end) for one in markers)}.values()),
+        list({(round(bar.x), bar.segment.outcome): bar for bar in (_bar(one, start, end) for one in markers)}.values()),
         *_pins(positions, start, end),
     )
 
 
 def _coarse(data: list[ChartSegment], start: int, end: int) -> list[ChartSegment]:
-    """At most one segment for each fate and pixel, neighbours joined: smaller ones could not be distinguished."""
-    by_pixel: dict[tuple[int, Fate], ChartSegment] = {}
+    """At most one segment for each outcome and pixel, neighbours joined: smaller ones could not be distinguished."""
+    by_pixel: dict[tuple[int, RecordOutcome], ChartSegment] = {}
     for one in data:
-        key = (round(_x(one.start, start, end)), one.fate)
+        key = (round(_x(one.start, start, end)), one.outcome)
         known = by_pixel.get(key)
         by_pixel[key] = one if known is None else known._replace(end=one.end, producer_id=-1)
     joined: list[ChartSegment] = []
     for one in by_pixel.values():
-        if joined and joined[-1].fate is one.fate and joined[-1].end >= one.start - 1:
+        if joined and joined[-1].outcome is one.outcome and joined[-1].end >= one.start - 1:
             joined[-1] = joined[-1]._replace(end=one.end, producer_id=-1)
         else:
             joined.append(one)

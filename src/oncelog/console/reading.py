@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Fate, FateReader, Producers, StoredRecord
+from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, RecordOutcome, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.decoding import RecordDecoding, Shown
@@ -42,7 +42,7 @@ class Row:
     partition: int
     offset: int
     timestamp: int
-    fate: Fate
+    outcome: RecordOutcome
     producer_id: int
     producer_epoch: int
     sequence: int
@@ -208,18 +208,18 @@ class TopicReading:
             await self.learn(records)
 
     def _row(self, partition: int, stored: StoredRecord, names: Mapping[int, str | None]) -> Row:
-        header, record, fate = stored
+        header, record, outcome = stored
         nothing = Shown("", "null", -1)
         key, value = (nothing, nothing) if header.is_control else self.decoding.shown(record)
         return Row(
-            self.topic, partition, record.offset, record.timestamp, fate, header.producer_id, header.producer_epoch,
+            self.topic, partition, record.offset, record.timestamp, outcome, header.producer_id, header.producer_epoch,
             record.sequence, names.get(header.producer_id), key.preview(), value.preview(), len(record.headers),
             header.is_control,
         )  # fmt: skip
 
-    def _reader(self, partition: int, offset: int, step_bytes: int = STEP_BYTES) -> FateReader:
+    def _reader(self, partition: int, offset: int, step_bytes: int = STEP_BYTES) -> OutcomeReader:
         name = TopicPartition(self.topic, partition)
-        return FateReader(self.admin, name, offset, step_bytes=step_bytes, look_ahead_bytes=LOOK_AHEAD_BYTES)
+        return OutcomeReader(self.admin, name, offset, step_bytes=step_bytes, look_ahead_bytes=LOOK_AHEAD_BYTES)
 
     def wants(self, stored: StoredRecord) -> bool:
         """Whether to show a record; markers are shown only on request."""

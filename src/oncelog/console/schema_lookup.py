@@ -21,7 +21,7 @@ MAX_IDS = 50
 MAX_KNOWN = 10_000
 AGAIN_S = 15.0
 """How long what went wrong is not tried again."""
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 
 
 class _Known(NamedTuple):
@@ -46,7 +46,7 @@ class RegistryReader:
     """
 
     def __init__(self, access: Mapping[str, Any]) -> None:
-        self.registry = SchemaRegistry(**access, timeout_s=PATIENCE_S, retries=1)
+        self.registry = SchemaRegistry(**access, timeout_s=TIMEOUT_S, retries=1)
         self._codecs = Codecs(self.registry)
         self._known: dict[int, _Known] = {}
 

@@ -30,7 +30,7 @@ class Span(NamedTuple):
     transactional_id: str
     start_ms: int
     end_ms: int
-    fate: str
+    outcome: str
 
 
 def transaction_history(bootstrap_servers: str, ids: Collection[str]) -> list[Span]:

@@ -150,7 +150,7 @@ def _sparks_sink(outcome: DemoOutcome) -> str:
 
 
 def inspection(outcome: DemoOutcome) -> list[str]:
-    """The commands that show one aborted record with its fate and its transaction."""
+    """The commands that show one aborted record with its outcome and its transaction."""
     record = outcome.aborted
     if record is None:
         return []
@@ -172,7 +172,7 @@ def _aborted(outcome: DemoOutcome) -> str:
     return (
         f"<section><h2>One record that was never delivered</h2><p>Offset {record.offset} of "
         f"{escape(record.topic)}-{record.partition} is in the log, in an aborted transaction, so no read_committed "
-        f"consumer sees it. {first} shows it with its fate.</p><pre>{lines}</pre></section>"
+        f"consumer sees it. {first} shows it with its outcome.</p><pre>{lines}</pre></section>"
     )
 
 
@@ -266,7 +266,7 @@ def downtimes(outcome: DemoOutcome, end: float) -> list[ChartBar]:
             span.end_ms / 1000
             for name in lanes
             for span in outcome.spans.get(name, [])
-            if span.fate == COMMITTED and span.start_ms / 1000 > crash.at
+            if span.outcome == COMMITTED and span.start_ms / 1000 > crash.at
         ]
         until = min(ends, default=outcome.started_at + end)
         text = f"{crash.what} down: {until - crash.at:.1f} s until the next commit"
@@ -317,7 +317,7 @@ def _bars(outcome: DemoOutcome, name: str) -> list[ChartBar]:
 
 def _kind(outcome: DemoOutcome, span: Span) -> str:
     """The kind of bar; an aborted transaction during which a process was killed was left open by the crash."""
-    if span.fate == COMMITTED:
+    if span.outcome == COMMITTED:
         return "committed"
     during = any(span.start_ms <= crash.at * 1000 <= span.end_ms for crash in outcome.crashes)
     return "crashed" if during else "intended"

@@ -41,7 +41,7 @@ MAX_RESTARTS = 3
 """How often a driver that has given up by itself is restarted before the demo gives up, too."""
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
-_PATIENCE_S = 600.0
+_TIMEOUT_S = 600.0
 
 
 class DemoFailed(OncelogError):
@@ -403,10 +403,10 @@ class Demo:
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
         """Wait until something is true. Raises DemoFailed if that takes too long, ProcessFailed if a process ends."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while not reached():
             if time.monotonic() > deadline:
-                raise DemoFailed(f"waited {_PATIENCE_S:.0f} s in vain for {what}; see {self._settings.folder / 'logs'}")
+                raise DemoFailed(f"waited {_TIMEOUT_S:.0f} s in vain for {what}; see {self._settings.folder / 'logs'}")
             self._look_after_driver()
             if not self._last_event("ended"):
                 self._running_replay.check()

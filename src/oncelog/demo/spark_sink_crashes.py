@@ -22,7 +22,7 @@ from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10
 """Roughly how many micro-batches the topic is divided into."""
-_PATIENCE_S = 300.0
+_TIMEOUT_S = 300.0
 _LATEST = -1
 
 
@@ -82,12 +82,12 @@ class SparkSinkCrashes:
 
     def _wait(self, admin: Admin, child: Child, *, to_end: bool) -> bool:
         """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         ended, stored = self._ended(), self._stored(admin)
         while child.ended is None:
             if time.monotonic() > deadline:
                 raise OncelogError(
-                    f"Spark's own sink made no progress within {_PATIENCE_S:.0f} s; see {self._folder}/logs"
+                    f"Spark's own sink made no progress within {_TIMEOUT_S:.0f} s; see {self._folder}/logs"
                 )
             now = self._ended()
             if now != ended:

@@ -47,17 +47,17 @@ def crash_counts(outcome: DemoOutcome) -> dict[str, int]:
     return counts
 
 
-def fates(outcome: DemoOutcome) -> tuple[int, int]:
+def outcomes(outcome: DemoOutcome) -> tuple[int, int]:
     """Transactions committed and aborted, by the broker's own log."""
     spans = [span for listed in outcome.spans.values() for span in listed]
-    committed = sum(span.fate == "committed" for span in spans)
+    committed = sum(span.outcome == "committed" for span in spans)
     return committed, len(spans) - committed
 
 
 def facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
     """Lines below the table."""
     counts = crash_counts(outcome)
-    committed, aborted = fates(outcome)
+    committed, aborted = outcomes(outcome)
     survived = ", ".join(f"{what} {number}" for what, number in counts.items())
     return [
         ("crashes survived", f"{len(outcome.crashes)} ({survived})" if counts else "0 (--calm)"),
@@ -91,7 +91,7 @@ def verdict(outcome: DemoOutcome) -> str:
 
 def as_json_object(outcome: DemoOutcome) -> dict[str, Any]:
     names = [name.replace(" ", "_") for name in TOPIC_COLUMNS]
-    committed, aborted = fates(outcome)
+    committed, aborted = outcomes(outcome)
     return {
         "exact": outcome.exact,
         "bootstrap_servers": outcome.servers,

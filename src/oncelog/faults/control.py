@@ -29,7 +29,7 @@ from oncelog.faults.fault_texts import add_fault, do, do_parts, make_fault
 from oncelog.faults.rules import Fault, FaultError, Faults
 
 LARGEST_BODY = 64 * 1024
-PATIENCE_S = 60
+TIMEOUT_S = 60
 """Seconds that a request may take to arrive."""
 LONGEST_WAIT_S = 3600
 
@@ -132,7 +132,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = PATIENCE_S
+    timeout = TIMEOUT_S
 
     def do_POST(self) -> None:
         if self._path() == ["deeds"]:
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return json.loads(self.rfile.read(size))
         except TimeoutError:
-            raise FaultError(f"of a body of {size} bytes, not all came within {PATIENCE_S} s") from None
+            raise FaultError(f"of a body of {size} bytes, not all came within {TIMEOUT_S} s") from None
         except (ValueError, RecursionError) as error:
             raise FaultError(f"the body is not valid JSON: {error}") from None
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.coordinator.transaction.host import TxnMarker
 
-REORDER_PATIENCE_MS = 500
+REORDER_TIMEOUT_MS = 500
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS = "prepare", "first-marker", "markers"
 PHASES = (BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS)
@@ -152,7 +152,7 @@ class Inside:
             if self._waiting.pop(channel.connection_id, None) is not None:
                 handle(at_ms)
 
-        timer = self._broker.timers.schedule(now_ms + REORDER_PATIENCE_MS, too_late)
+        timer = self._broker.timers.schedule(now_ms + REORDER_TIMEOUT_MS, too_late)
         self._waiting[channel.connection_id] = go
 
     def _edited(self, struck: dict[Action, Fault], header: RequestHeader, channel: Channel) -> Channel:

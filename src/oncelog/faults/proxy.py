@@ -43,7 +43,7 @@ from oncelog.server.listener_settings import Address
 
 LARGEST_FRAME: Final = 256 << 20
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")
-REORDER_PATIENCE_S: Final = 0.5
+REORDER_TIMEOUT_S: Final = 0.5
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 _SIZE: Final = Struct(">i")
 _TELLS_OF_BROKERS: Final = {
@@ -77,7 +77,7 @@ class Passage(Protocol):
 
 
 class _Exchange:
-    """One request of a client and the fate of its answer."""
+    """One request of a client and the outcome of its answer."""
 
     __slots__ = ("answer", "cut", "delay_ms", "error", "header", "is_last", "number", "swallow", "throttle_ms")
 
@@ -211,7 +211,7 @@ class _Connection:
     def _send(self, frame: bytes, exchange: _Exchange, struck: dict[Action, Fault], unanswered: bool) -> None:
         if Action.REORDER in struck and self._held is None:
             loop = asyncio.get_running_loop()
-            self._held = (frame, exchange, loop.call_later(REORDER_PATIENCE_S, self._release))
+            self._held = (frame, exchange, loop.call_later(REORDER_TIMEOUT_S, self._release))
             return
         self._forward(frame, None if unanswered else exchange)
         if Action.DUPLICATE in struck:

@@ -102,7 +102,7 @@ def _event(number: int, event: TraceEvent, lanes: dict[str, float], y: float, la
     numeral = _text(2, y + 13, str(number), "start", "number")
     label = "".join(_text(middle, y + 13 + _LINE * index, line, "middle") for index, line in enumerate(lines))
     height = _LINE * len(lines)
-    kind = f"{event.kind.value} {event.fate.value}"
+    kind = f"{event.kind.value} {event.delivery.value}"
     if start == end:
         box = (
             f'<rect class="said" x="{middle - width / 2 - 8:g}" y="{y - 2:g}" width="{width + 16:g}" '
@@ -110,12 +110,12 @@ def _event(number: int, event: TraceEvent, lanes: dict[str, float], y: float, la
         )
         mark = "log" if event.kind is TraceKind.LOG else "note"
         return f'<g class="{mark}">{numeral}{box}{label}</g>', height + 14
-    arrow = _arrow(start, end, y + height + 4, event.fate)
+    arrow = _arrow(start, end, y + height + 4, event.delivery)
     return f'<g class="{kind}">{numeral}{label}{arrow}</g>', height + 20
 
 
-def _arrow(start: float, end: float, y: float, fate: TraceDelivery) -> str:
-    if fate is TraceDelivery.LOST:
+def _arrow(start: float, end: float, y: float, delivery: TraceDelivery) -> str:
+    if delivery is TraceDelivery.LOST:
         end = start + (end - start) * 0.72
         cross = f"M{end - 6:g},{y - 6:g}l12,12M{end + 6:g},{y - 6:g}l-12,12"
         return f'<path class="arrow" d="M{start:g},{y:g}H{end:g}"/><path class="cross" d="{cross}"/>'

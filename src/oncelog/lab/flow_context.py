@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 VERIFICATION = "transaction.partition.verification.enable"
 _TOPIC = "orders"
 _ENDED = ("Empty", "CompleteCommit", "CompleteAbort")
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 class LabError(OncelogError):
@@ -61,7 +61,7 @@ class FlowContext:
         self.promises: list[Promise] = []
         self._inside = inside
         self._world = world
-        self._spoken = World(world.node_id, 1, world.offered)
+        self._raw_world = World(world.node_id, 1, world.offered)
         """What raw clients may send; all of it to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
@@ -71,7 +71,7 @@ class FlowContext:
         self.topic = own + _TOPIC
         self._prefix = own
         watcher = RawConnection(
-            self._aside, client_id="lab", timeout_s=_PATIENCE_S, world=self._spoken, login=world.login
+            self._aside, client_id="lab", timeout_s=_TIMEOUT_S, world=self._raw_world, login=world.login
         )
         self._watcher = self._closing.enter_context(watcher)
         asking = Admin(bootstrap_servers=self._aside, client_id="lab", **_keywords(world.login))
@@ -103,7 +103,7 @@ class FlowContext:
                 )
             ]
         )
-        eventually(lambda: self._watcher.fetch(self.topic).error == 0, _PATIENCE_S)
+        eventually(lambda: self._watcher.fetch(self.topic).error == 0, _TIMEOUT_S)
 
     def _delete_topic(self) -> None:
         try:
@@ -151,7 +151,7 @@ class FlowContext:
 
     def _connection(self, actor: str) -> RawConnection:
         login = self.proxy.client_properties
-        return RawConnection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, world=self._spoken, login=login)
+        return RawConnection(self.servers, client_id=actor, timeout_s=_TIMEOUT_S, world=self._raw_world, login=login)
 
     def raw(self, actor: str) -> RawConnection:
         """A raw client, which also does things that a correct client would not do."""
@@ -190,7 +190,7 @@ class FlowContext:
             (found,) = self._admin.describe_transactions([transactional_id])
             return found.state in _ENDED
 
-        eventually(state, _PATIENCE_S)
+        eventually(state, _TIMEOUT_S)
         self.look(transactional_id)
 
     def look(self, transactional_id: str | None = None) -> None:
@@ -244,7 +244,7 @@ class FlowContext:
         return batches
 
     def log(self) -> list[TraceBatch]:
-        """The partition with the fate of each batch."""
+        """The partition with the outcome of each batch."""
         batches = self._batches()
         return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
 
@@ -259,16 +259,16 @@ def _entry(batch: RawBatch, later: Sequence[RawBatch]) -> TraceBatch:
     values: tuple[str, ...] = ()
     if batch.is_control:
         end, coordinator_epoch = batch.marker()
-        fate = f"{end} marker"
+        outcome = f"{end} marker"
     else:
         values = tuple((record.value or b"").decode(errors="replace") for record in batch.records())
         if not batch.is_transactional:
-            fate = "not transactional"
+            outcome = "not transactional"
         else:
             ends = (other.marker()[0] for other in later if other.is_control and other.pid == batch.pid)
-            fate = {"commit": "committed", "abort": "aborted", "": "open"}[next(ends, "")]
+            outcome = {"commit": "committed", "abort": "aborted", "": "open"}[next(ends, "")]
     return TraceBatch(
-        batch.base_offset, batch.last_offset, fate, batch.pid, batch.epoch, batch.sequence, values, coordinator_epoch
+        batch.base_offset, batch.last_offset, outcome, batch.pid, batch.epoch, batch.sequence, values, coordinator_epoch
     )
 
 

@@ -26,7 +26,7 @@ class Flow:
     title: str
     lesson: str
     lanes: Sequence[str]
-    play: Callable[[FlowContext], None]
+    run: Callable[[FlowContext], None]
     settings: Mapping[str, object]
 
     @property
@@ -43,10 +43,10 @@ def _flow(
     title: str,
     lesson: str,
     lanes: Sequence[str],
-    play: Callable[[FlowContext], None],
+    run: Callable[[FlowContext], None],
     settings: Mapping[str, object] = _NO_DELAY,
 ) -> Flow:
-    return Flow(name, title, lesson, lanes, play, settings)
+    return Flow(name, title, lesson, lanes, run, settings)
 
 
 _TWO = ("producer", BROKER)
@@ -152,7 +152,7 @@ def run(flow: Flow, cluster: AdminConfig | None = None) -> Trace:
 def _run(flow: Flow, cluster: AdminConfig | None) -> Trace:
     apart = BROKER not in flow.lanes
     with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as context:
-        flow.play(context)
+        flow.run(context)
         where = "an embedded broker" if cluster is None else ",".join(cluster.bootstrap_servers)
         return Trace(
             flow.name,

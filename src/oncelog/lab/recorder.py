@@ -70,8 +70,8 @@ class Recorder:
         fields = {"api": _name(header.api_key), "version": header.api_version, **fields}
         with self._changed:
             self._open[number] = asked
-            fate = TraceDelivery.LOST if lost else TraceDelivery.ARRIVED
-            self._add(TraceEvent(TraceKind.REQUEST, actor, lane, text, fate, fields))
+            delivery = TraceDelivery.LOST if lost else TraceDelivery.ARRIVED
+            self._add(TraceEvent(TraceKind.REQUEST, actor, lane, text, delivery, fields))
 
     def answered(self, number: int, frame: bytes) -> None:
         with self._changed:
@@ -94,7 +94,7 @@ class Recorder:
             elif header.api_key == ApiKey.PRODUCE:
                 description = self._produced(asked.request, description)
             text, fields = description
-            fate = (
+            delivery = (
                 TraceDelivery.LOST
                 if not arrived
                 else TraceDelivery.REFUSED
@@ -102,7 +102,7 @@ class Recorder:
                 else TraceDelivery.ARRIVED
             )
             fields = {"api": _name(header.api_key), **fields}
-            self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, fate, fields))
+            self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, delivery, fields))
 
     def _produced(self, request: Any, description: Told) -> Told:
         """Where a batch was stored; an earlier answer shows whether it had been stored before."""

@@ -120,7 +120,7 @@ def restarted(context: FlowContext) -> None:
     pid = new_pid(second)
     context.note("restarted producer", "knows neither the first PID nor whether a was stored")
     second.receive_produce(_send(second, context, pid, 0))
-    context.recorder.wait(lambda recorder: recorder.events[-1].fate is TraceDelivery.ARRIVED)
+    context.recorder.wait(lambda recorder: recorder.events[-1].delivery is TraceDelivery.ARRIVED)
     log = context.log()
     context.promise(
         "the two have different PIDs, so nobody can see that it is the same record",

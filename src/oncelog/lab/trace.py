@@ -24,7 +24,7 @@ class TraceKind(Enum):
 
 
 class TraceDelivery(Enum):
-    """The fate of a message."""
+    """What became of a message."""
 
     ARRIVED = "arrived"
     LOST = "lost"
@@ -39,17 +39,17 @@ class TraceEvent:
     source: str
     target: str
     text: str
-    fate: TraceDelivery = TraceDelivery.ARRIVED
+    delivery: TraceDelivery = TraceDelivery.ARRIVED
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceBatch:
-    """A batch in the partition at the end; ``fate`` in the words of ``oncelog consume --show-transactions``."""
+    """A batch in the partition at the end; ``outcome`` in the words of ``oncelog consume --show-transactions``."""
 
     offset: int
     last_offset: int
-    fate: str
+    outcome: str
     producer_id: int
     producer_epoch: int
     sequence: int
@@ -100,7 +100,7 @@ def as_json(trace: Trace) -> dict[str, object]:
                 "from": event.source,
                 "to": event.target,
                 "text": event.text,
-                "fate": event.fate.value,
+                "delivery": event.delivery.value,
                 **event.fields,
             }
             for event in trace.events
@@ -109,7 +109,7 @@ def as_json(trace: Trace) -> dict[str, object]:
             {
                 "offset": entry.offset,
                 "last_offset": entry.last_offset,
-                "fate": entry.fate,
+                "outcome": entry.outcome,
                 "producer_id": entry.producer_id,
                 "producer_epoch": entry.producer_epoch,
                 "sequence": entry.sequence,
@@ -130,12 +130,12 @@ def as_lines(trace: Trace) -> list[str]:
     """The trace for a terminal."""
     lines = [trace.title, f"  on {trace.broker}, topic {trace.topic}", ""]
     ways = [
-        event.source if event.source == event.target else f"{event.source} {_ARROWS[event.fate]} {event.target}"
+        event.source if event.source == event.target else f"{event.source} {_ARROWS[event.delivery]} {event.target}"
         for event in trace.events
     ]
     width = max(map(len, ways), default=0)
     for number, (way, event) in enumerate(zip(ways, trace.events, strict=True), 1):
-        lost = " (lost)" if event.fate is TraceDelivery.LOST else ""
+        lost = " (lost)" if event.delivery is TraceDelivery.LOST else ""
         seen = " (read in the log)" if event.kind is TraceKind.LOG else ""
         lines.append(f"  {number:2}  {way:<{width}}  {event.text}{lost}{seen}")
     lines += ["", "  the partition at the end:"]
@@ -151,11 +151,11 @@ def log_lines(log: Sequence[TraceBatch]) -> list[str]:
         offsets = span(entry.offset, entry.last_offset)
         who = f"PID {entry.producer_id}, epoch {entry.producer_epoch}" if entry.producer_id >= 0 else "no PID"
         if entry.coordinator_epoch is not None:
-            lines.append(f"{offsets:>5}  {entry.fate} of {who}, coordinator epoch {entry.coordinator_epoch}")
+            lines.append(f"{offsets:>5}  {entry.outcome} of {who}, coordinator epoch {entry.coordinator_epoch}")
             continue
         last = entry.sequence + entry.last_offset - entry.offset
         numbered = f", sequence {span(entry.sequence, last)}" if entry.sequence >= 0 else ""
-        lines.append(f"{offsets:>5}  {', '.join(entry.values)}: {entry.fate}, {who}{numbered}")
+        lines.append(f"{offsets:>5}  {', '.join(entry.values)}: {entry.outcome}, {who}{numbered}")
     return lines or ["nothing"]
 
 

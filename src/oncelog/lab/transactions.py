@@ -27,7 +27,9 @@ def commit(context: FlowContext) -> None:
     after = context.read(READER)
     context.promise("before the commit a read_committed reader gets nothing", before == [])
     context.promise("after it the reader gets both a and b", after == ["a", "b"])
-    context.promise("a commit marker ends the transaction in the partition", context.log()[-1].fate == "commit marker")
+    context.promise(
+        "a commit marker ends the transaction in the partition", context.log()[-1].outcome == "commit marker"
+    )
 
 
 def abort(context: FlowContext) -> None:
@@ -84,7 +86,7 @@ def coordinator_dies(context: FlowContext) -> None:
     read = context.read(READER)
     context.promise("the coordinator crashed between the two phases", fault.hits == 1)
     context.promise("the transaction is committed nevertheless: the decision was in the log", read == ["a"])
-    markers = [entry for entry in context.log() if entry.fate == "commit marker"]
+    markers = [entry for entry in context.log() if entry.outcome == "commit marker"]
     context.promise("one commit marker was written", len(markers) == 1)
 
 

@@ -153,7 +153,7 @@ class Compaction:
         try:
             newest, latest_offset = self._newest_offsets()
             self._end = min(self._end, latest_offset + 1)
-            transactions = TransactionFate(self._aborted)
+            transactions = CleanedTransactionMetadata(self._aborted)
             for group in self._groups():
                 self._rewrite(group, newest, latest_offset, transactions)
             for file in self._files:
@@ -195,7 +195,7 @@ class Compaction:
         """The newest committed offset of each key in the dirty part, and the last offset examined."""
         newest: dict[bytes, int] = {}
         used_bytes, latest_offset = 0, self._dirty_from - 1
-        transactions = TransactionFate([a for a in self._aborted if a.last_offset >= self._dirty_from])
+        transactions = CleanedTransactionMetadata([a for a in self._aborted if a.last_offset >= self._dirty_from])
         bases = [part.segment.base_offset for part in self._parts]
         for part in self._parts[max(bisect_right(bases, self._dirty_from) - 1, 0) :]:
             for header, batch in self._batches(part):
@@ -234,7 +234,11 @@ class Compaction:
     # --- writing
 
     def _rewrite(
-        self, group: Sequence[_Part], newest: dict[bytes, int], latest_offset: int, transactions: TransactionFate
+        self,
+        group: Sequence[_Part],
+        newest: dict[bytes, int],
+        latest_offset: int,
+        transactions: CleanedTransactionMetadata,
     ) -> None:
         new = Segment.create(
             self._disk, self._folder, group[0].segment.base_offset, self._now_ms, suffix=CLEANED_SUFFIX
@@ -267,7 +271,7 @@ class Compaction:
         )
 
     def _kept(
-        self, header: BatchHeader, batch: memoryview, newest: dict[bytes, int], transactions: TransactionFate
+        self, header: BatchHeader, batch: memoryview, newest: dict[bytes, int], transactions: CleanedTransactionMetadata
     ) -> Buffer | None:
         """What remains of a batch: itself, a smaller one, one without records, or nothing."""
         horizon = header.delete_horizon_ms
@@ -324,7 +328,7 @@ class Compaction:
         return encode_empty_batch(header) if header.next_offset in self._segment_ends else None
 
 
-class TransactionFate:
+class CleanedTransactionMetadata:
     """Which transactional batches were aborted, and which markers end an empty transaction; fed in offset order."""
 
     def __init__(self, aborted: Sequence[AbortedTxn]) -> None:

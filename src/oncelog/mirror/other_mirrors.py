@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Fate, FateReader
+from oncelog.client.aio.admin.log_reader import OutcomeReader, RecordOutcome
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirroredPosition, MirrorState, is_replaced
 from oncelog.types import TopicPartition
 
-_TOLD = (Fate.COMMITTED, Fate.OPEN, Fate.ENDED, Fate.NOT_TRANSACTIONAL)
+_RECORDED = (RecordOutcome.COMMITTED, RecordOutcome.OPEN, RecordOutcome.ENDED, RecordOutcome.NOT_TRANSACTIONAL)
 
 
 async def mirrors_into(admin: Admin, *, but_for: str = "") -> dict[str, MirrorState]:
@@ -23,18 +23,18 @@ async def mirrors_into(admin: Admin, *, but_for: str = "") -> dict[str, MirrorSt
     :param but_for: a map topic to leave out.
     """
     return {
-        topic: await _told(admin, TopicPartition(topic, 0))
+        topic: await _recorded(admin, TopicPartition(topic, 0))
         for topic in await admin.list_topics()
         if topic.startswith(MAP_PREFIX) and topic != but_for
     }
 
 
-async def _told(admin: Admin, name: TopicPartition) -> MirrorState:
+async def _recorded(admin: Admin, name: TopicPartition) -> MirrorState:
     state = MirrorState()
-    reader = FateReader(admin, name, (await admin.list_offsets({name: EARLIEST}))[name].offset)
+    reader = OutcomeReader(admin, name, (await admin.list_offsets({name: EARLIEST}))[name].offset)
     while (batches := await reader.step_batches()) or reader.position < reader.high_watermark:
-        for batch, fate in batches:
-            if fate in _TOLD:
+        for batch, outcome in batches:
+            if outcome in _RECORDED:
                 for record in batch.records:
                     state.apply(record.key, record.value)
     return state

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from oncelog.mirror.cut import PartitionView
 from oncelog.types import TopicPartition
 
-PATIENCE_S = 10.0
+REPORT_AFTER_S = 10.0
 """Transactions that have been open for less time are not mentioned."""
 _MAX_NAMED = 5
 
@@ -29,7 +29,7 @@ class OpenTransactions:
         seen = [(view.name, item.producer_id, item.first) for view in views for item in view.open_transactions()]
         self._since_s = {key: self._since_s.get(key, now_s) for key in seen}
         self._told.intersection_update(seen)
-        late = [key for key, since_s in sorted(self._since_s.items()) if now_s - since_s >= PATIENCE_S]
+        late = [key for key, since_s in sorted(self._since_s.items()) if now_s - since_s >= REPORT_AFTER_S]
         new = [key for key in late if key not in self._told]
         if not new:
             return None
@@ -45,4 +45,4 @@ class OpenTransactions:
         )
 
 
-__all__ = ["PATIENCE_S", "OpenTransactions"]
+__all__ = ["REPORT_AFTER_S", "OpenTransactions"]

@@ -41,7 +41,7 @@ class Decided:
     """A dead letter, and what becomes of it."""
 
     record: ConsumerRecord[bytes, bytes]
-    fate: LetterOutcome
+    outcome: LetterOutcome
     letter: Letter | None
 
 
@@ -170,7 +170,7 @@ class Redrive:
             with _fencing_told(self._group):
                 await self._carry_out(self._producer, decided, positions)
         self._positions |= positions
-        self.counts.update(one.fate for one in decided)
+        self.counts.update(one.outcome for one in decided)
         return decided
 
     async def _next(self) -> list[ConsumerRecord[bytes, bytes]]:
@@ -199,9 +199,9 @@ class Redrive:
         for record in records:
             if self._limit is not None and written >= self._limit:
                 break
-            fate, letter = self._plan.decide(record)
+            outcome, letter = self._plan.decide(record)
             written += letter is not None
-            decided.append(Decided(record, fate, letter))
+            decided.append(Decided(record, outcome, letter))
             positions[TopicPartition(record.topic, record.partition)] = record.offset + 1
         return decided, positions
 

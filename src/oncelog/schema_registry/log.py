@@ -82,7 +82,7 @@ class SchemasLog:
             transactional_id,
             TRANSACTION_TIMEOUT_MS,
             delivery_ms=DELIVERY_MS,
-            delivery_setting="a registry's patience",
+            delivery_setting="the time a registry waits",
         )
 
     async def create(self) -> None:

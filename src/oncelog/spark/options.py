@@ -149,17 +149,17 @@ class OffsetsOption:
 class ClusterOptions:
     """How the client of a cluster waits, retries and fetches.
 
-    :param patience_ms: how long a call is repeated while brokers are away, named ``patience_setting`` in messages;
+    :param timeout_ms: how long a call is repeated while brokers are away, named ``timeout_setting`` in messages;
         ``delivery_ms`` is the same for sending a batch, ``poll_ms`` for an answer to a reading task.
-    :param offset_attempts: how often offsets are requested, each time for at most ``patience_ms``, with
+    :param offset_attempts: how often offsets are requested, each time for at most ``timeout_ms``, with
         ``offset_interval_ms`` between; None means once.
     :param rack: the reader's rack (KIP-392); empty reads from leaders.
     :param max_request_bytes: limits one Produce request; None leaves that to the broker.
     :param two_phase_commit: the transactions of batches have no timeout (KIP-939).
     """
 
-    patience_ms: int = 60_000
-    patience_setting: str = "kafka.default.api.timeout.ms"
+    timeout_ms: int = 60_000
+    timeout_setting: str = "kafka.default.api.timeout.ms"
     delivery_ms: int = 120_000
     poll_ms: int = 120_000
     offset_attempts: int | None = None
@@ -403,8 +403,8 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, MAX_INT),
         writers=given.parsed("writers", _writers, "auto or a whole number of at least 0", None),
         cluster=ClusterOptions(
-            patience_ms=_client_number(client, "max.block.ms", 60_000, 0, MAX_INT),
-            patience_setting="kafka.max.block.ms",
+            timeout_ms=_client_number(client, "max.block.ms", 60_000, 0, MAX_INT),
+            timeout_setting="kafka.max.block.ms",
             delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
             max_request_bytes=max_request if "max.request.size" in client else None,
             two_phase_commit=_two_phase_commit(client),
@@ -443,7 +443,7 @@ def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
     at_least_0 = "a whole number of at least 0"
     most = _client_number(client, "fetch.max.bytes", MAX_INT, 1, MAX_INT)
     return ClusterOptions(
-        patience_ms=_client_number(client, "default.api.timeout.ms", 60_000, 0, MAX_INT),
+        timeout_ms=_client_number(client, "default.api.timeout.ms", 60_000, 0, MAX_INT),
         poll_ms=given.positive("kafkaConsumer.pollTimeoutMs") or 120_000,
         offset_attempts=given.positive("fetchOffset.numRetries"),
         offset_interval_ms=given.parsed("fetchOffset.retryIntervalMs", _whole, at_least_0, 1000),

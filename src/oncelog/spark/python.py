@@ -19,7 +19,7 @@ _PROBE = (
     "import sys; from oncelog.spark.versions import ONCELOG, PYSPARK; "
     "sys.stdout.write(' '.join(['%d.%d' % sys.version_info[:2], PYSPARK or '-', ONCELOG]))"
 )
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 
 def worker_python(environment: Mapping[str, str] = os.environ) -> str:
@@ -39,7 +39,7 @@ def worker_python_problem(program: str | None = None, environment: Mapping[str, 
     command = [program, "-c", _PROBE]
     try:
         run = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE_S, check=False, env=dict(environment)
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, env=dict(environment)
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Spark's workers would run {program}, which cannot be started ({error}): {advice}"

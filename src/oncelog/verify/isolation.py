@@ -26,7 +26,7 @@ _QUIET_ROUNDS = 20
 """After this many rounds without progress below the last stable offset the reader counts as stuck."""
 
 
-class _Fate(Enum):
+class _Outcome(Enum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     UNDECIDED = "undecided"
@@ -36,7 +36,7 @@ class _Fate(Enum):
 class _Batch(NamedTuple):
     """What became of a batch, and the offsets of its records."""
 
-    fate: _Fate
+    outcome: _Outcome
     first_offset: int
     last_offset: int
     offsets: Sequence[int]
@@ -99,7 +99,7 @@ async def compare_reader(
     async for batch in _batches(admin, where, start, end, aborted, undecided):
         shown = await reader.up_to(batch.last_offset)
         report.totals.shown += len(shown)
-        expected = batch.offsets if batch.fate is _Fate.COMMITTED else ()
+        expected = batch.offsets if batch.outcome is _Outcome.COMMITTED else ()
         if len(shown) == len(expected) and all(map(int.__eq__, shown, expected)):
             continue
         await _add(admin, where, batch, set(expected), set(shown), report)
@@ -124,19 +124,19 @@ async def _batches(
                 return
             first, position = position, header.next_offset
             if header.is_control:
-                fate = _Fate.CONTROL
+                outcome = _Outcome.CONTROL
             elif not header.is_transactional:
-                fate = _Fate.COMMITTED
+                outcome = _Outcome.COMMITTED
             elif 0 <= undecided.get(header.producer_id, -1) <= header.base_offset:
-                fate = _Fate.UNDECIDED
+                outcome = _Outcome.UNDECIDED
             else:
                 is_aborted = aborted.is_aborted(header.producer_id, header.base_offset)
-                fate = _Fate.ABORTED if is_aborted else _Fate.COMMITTED
+                outcome = _Outcome.ABORTED if is_aborted else _Outcome.COMMITTED
             offsets: Sequence[int] = range(max(header.base_offset, first), header.next_offset)
             if header.records_count <= header.last_offset_delta and not header.is_control:
                 offsets = [one.offset for one in decode_records(stored.records, at) if one.offset >= first]
             yield _Batch(
-                fate, header.base_offset, header.last_offset, offsets, header.producer_id, header.producer_epoch
+                outcome, header.base_offset, header.last_offset, offsets, header.producer_id, header.producer_epoch
             )
         if position == before:
             return  # compaction has removed everything up to the end
@@ -146,7 +146,7 @@ async def _add(
     admin: Admin, where: TopicPartition, batch: _Batch, expected: set[int], shown: set[int], report: Report
 ) -> None:
     wrong = {"aborted-shown": [], "undecided-shown": [], "committed-hidden": []}  # type: dict[str, list[int]]
-    kind = "undecided-shown" if batch.fate is _Fate.UNDECIDED else "aborted-shown"
+    kind = "undecided-shown" if batch.outcome is _Outcome.UNDECIDED else "aborted-shown"
     wrong[kind] = sorted(shown - expected)
     wrong["committed-hidden"] = sorted(expected - shown)
     hidden = wrong["committed-hidden"]
@@ -157,7 +157,7 @@ async def _add(
             report.add(
                 name,
                 where,
-                f"{len(offsets)} records of the batch at offset {batch.first_offset}, which is {batch.fate.value}",
+                f"{len(offsets)} records of the batch at offset {batch.first_offset}, which is {batch.outcome.value}",
                 first=offsets[0],
                 last=offsets[-1],
                 producer_id=batch.producer_id,

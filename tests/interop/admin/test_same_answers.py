@@ -117,7 +117,7 @@ pytestmark = pytest.mark.kafka
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 NO_ID = bytes(16)
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class Pair:
@@ -137,7 +137,7 @@ class Pair:
         version = type(request).MAX_VERSION if version is None else version
         ours = self.ours.call(request, version)
         mine = comparable(ours)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             theirs = comparable(self.kafka.call(kafka_request or request, version))
             if theirs == mine or time.monotonic() > deadline:

@@ -16,7 +16,7 @@ from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.wire import Message, Struct
 from tests.interop.admin.admin_wire import ANY_ORDER, OF_THE_BROKER, Connection
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 CLOSED, WAITS = "the connection is closed", "no answer yet"
 UNSORTED = (ANY_ORDER | {"groups", "transaction_states", "members", "results_by_transaction", "active_producers"}) - {
     "entries"
@@ -78,7 +78,7 @@ class Side:
             self._reconnect()
             return WAITS
 
-    def _ask(self, request: Message, version: int, timeout_s: float = PATIENCE_S) -> Any:
+    def _ask(self, request: Message, version: int, timeout_s: float = TIMEOUT_S) -> Any:
         self._connection.set_timeout(timeout_s)
         return self._connection.call(request, version)
 
@@ -152,8 +152,8 @@ class Side:
 
 def until(so: Callable[[], bool]) -> None:
     """Wait for a condition; it may take long, but not forever."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not so():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not so within {PATIENCE_S} s")
+            raise TimeoutError(f"not so within {TIMEOUT_S} s")
         time.sleep(0.02)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.client.blocking import Admin
-from tests.interop.cluster.disturber import PATIENCE_S
+from tests.interop.cluster.disturber import TIMEOUT_S
 from tests.support.kafka_cluster import KafkaCluster
 
 
@@ -22,7 +22,7 @@ def cluster(tmp_path: Path) -> Iterator[KafkaCluster]:
 def admin(cluster: KafkaCluster) -> Iterator[Admin]:
     with Admin(
         bootstrap_servers=cluster.bootstrap_servers,
-        default_api_timeout_ms=PATIENCE_S * 1000,
+        default_api_timeout_ms=TIMEOUT_S * 1000,
         request_timeout_ms=10_000,
     ) as found:
         yield found

@@ -13,7 +13,7 @@ from tests.interop.cluster.actors import PARTITIONS
 from tests.support.kafka_cluster import NODES, KafkaCluster
 
 TROUBLES = ("kill", "stop", "pause", "leaders", "reassign", "reassign and kill")
-PATIENCE_S = 300
+TIMEOUT_S = 300
 
 
 def every_round(part: int) -> list[tuple[str, int]]:
@@ -42,7 +42,7 @@ class Disturber:
             case _:
                 self._take_replicas(node, kill=trouble == "reassign and kill")
         self._busy()
-        eventually(self._in_sync, PATIENCE_S)
+        eventually(self._in_sync, TIMEOUT_S)
 
     def _end(self, node: int, how: str) -> None:
         process = self._cluster.nodes[node]
@@ -73,7 +73,7 @@ class Disturber:
         self._moved(wanted)
 
     def _moved(self, wanted: dict[TopicPartition, tuple[int, ...]]) -> None:
-        eventually(lambda: not self._admin.list_partition_reassignments(), PATIENCE_S)
+        eventually(lambda: not self._admin.list_partition_reassignments(), TIMEOUT_S)
 
         def lead() -> bool:
             """Repeated, because a node that was late for the controller leads nothing and is given nothing back."""
@@ -82,7 +82,7 @@ class Disturber:
                 self._admin.elect_leaders(others)
             return not others
 
-        eventually(lead, PATIENCE_S)
+        eventually(lead, TIMEOUT_S)
 
     def _partitions(self) -> Iterator[tuple[TopicPartition, int, tuple[int, ...], tuple[int, ...]]]:
         for topic in self._admin.describe_topics(self._admin.list_topics(internal=True)):

@@ -24,7 +24,7 @@ from oncelog.conformance.expect import eventually
 from oncelog.spark.progress import Progress
 from tests.class_archive import QUICK_START
 from tests.interop.cluster.actors import PARTITIONS, Actor, Sender
-from tests.interop.cluster.disturber import PATIENCE_S, Disturber, by_partition, every_round
+from tests.interop.cluster.disturber import TIMEOUT_S, Disturber, by_partition, every_round
 from tests.support.children import ends_with_us
 from tests.support.kafka_cluster import NODES, KafkaCluster
 
@@ -141,7 +141,7 @@ def test_pipelines_lose_and_double_nothing(
         def copied() -> bool:
             return all(by_partition(servers, topic) == sent for topic in WRITTEN)
 
-        eventually(copied, PATIENCE_S)
+        eventually(copied, TIMEOUT_S)
         pipelines.end()
         assert copied()
     finally:

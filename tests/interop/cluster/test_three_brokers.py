@@ -19,7 +19,7 @@ from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.interop.cluster.actors import PARTITIONS, Actor, Copy, Reader, Sender, Transactions
-from tests.interop.cluster.disturber import PATIENCE_S, Disturber, by_partition, every_round
+from tests.interop.cluster.disturber import TIMEOUT_S, Disturber, by_partition, every_round
 from tests.interop.cluster.query import Query
 from tests.support.kafka_cluster import NODES, KafkaCluster
 
@@ -92,7 +92,7 @@ def check_sent(servers: str, sender: Sender) -> None:
 
 def check_transactions(admin: Admin, servers: str, transactions: Transactions, reader: Reader) -> None:
     # markers come after the answer
-    eventually(lambda: admin.describe_transactions(["transactions"])[0].state in ENDED, PATIENCE_S)
+    eventually(lambda: admin.describe_transactions(["transactions"])[0].state in ENDED, TIMEOUT_S)
     found = by_partition(servers, "transactions")
     first = found[0]
     assert all(values == first for values in found.values())
@@ -102,17 +102,17 @@ def check_transactions(admin: Admin, servers: str, transactions: Transactions, r
     def read_all() -> bool:
         return all(reader.seen.get(TopicPartition("transactions", n)) == first for n in range(PARTITIONS))
 
-    eventually(read_all, PATIENCE_S)
+    eventually(read_all, TIMEOUT_S)
     reader.end()
 
 
 def check_copies(servers: str, sender: Sender, copy: Copy, query: Query) -> None:
     """The copy equals the source, once the copies have reached its end."""
     sent = by_partition(servers, "sent")
-    eventually(lambda: query.read >= sender.steps * 10, PATIENCE_S)
+    eventually(lambda: query.read >= sender.steps * 10, TIMEOUT_S)
     query.end()
     assert by_partition(servers, "rows") == sent
-    eventually(lambda: by_partition(servers, "copied") == sent, PATIENCE_S)
+    eventually(lambda: by_partition(servers, "copied") == sent, TIMEOUT_S)
     copy.end()
     assert by_partition(servers, "copied") == sent
     logger.info("%d records sent, %d batches of the query done again", sender.steps * 10, query.repeated)

@@ -27,7 +27,7 @@ from tests.support.apache_kafka import ApacheKafka, run_tool
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
-PATIENCE_S = 240
+TIMEOUT_S = 240
 TOOLS = "org.apache.kafka.tools"
 ORDERS = [TopicPartition("orders", number) for number in range(2)]
 SENT = [b"%d" % number for number in range(20)]
@@ -68,7 +68,7 @@ def read_on(servers: str, count: int) -> list[bytes | None]:
         auto_offset_reset="earliest",
         isolation_level="read_committed",
         enable_auto_commit=False,
-        default_api_timeout_ms=PATIENCE_S * 1000,
+        default_api_timeout_ms=TIMEOUT_S * 1000,
     ) as consumer:
         while len(found) < count:
             found.append(next(consumer).value)
@@ -106,12 +106,12 @@ def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list
     told = promote(
         tmp_path / "data", tmp_path / "node", "--listen", first.bootstrap_servers, "--controller", first.controller
     )
-    first.start_promoted(tmp_path / "node", timeout_s=PATIENCE_S)
+    first.start_promoted(tmp_path / "node", timeout_s=TIMEOUT_S)
     nodes += [join(tmp_path, number, told["cluster_id"], first.controller) for number in (2, 3)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda node: node.start(), nodes[1:]))
     connection = RawConnection(first.bootstrap_servers)
-    eventually(lambda: voters(connection) == 3, PATIENCE_S)
+    eventually(lambda: voters(connection) == 3, TIMEOUT_S)
 
     give_three_replicas(first, tmp_path / "three.json")
     call("topics", "alter", "__transaction_state", "--set-config", "min.insync.replicas=2",
@@ -121,13 +121,13 @@ def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list
     first.kill()
 
     left = nodes[1].bootstrap_servers
-    with Admin(bootstrap_servers=left, default_api_timeout_ms=PATIENCE_S * 1000) as admin:
+    with Admin(bootstrap_servers=left, default_api_timeout_ms=TIMEOUT_S * 1000) as admin:
 
         def led_by_others() -> bool:
             topics = admin.describe_topics(["orders", "__transaction_state", "__consumer_offsets"])
             return all(item.leader in (2, 3) for topic in topics for item in topic.partitions)
 
-        eventually(led_by_others, PATIENCE_S)
+        eventually(led_by_others, TIMEOUT_S)
         resource = ConfigResource(ConfigResourceType.TOPIC, "orders")
         least = admin.describe_configs([resource], names=["min.insync.replicas"])[resource]["min.insync.replicas"]
         assert least.value == "2"
@@ -144,7 +144,7 @@ def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list
     assert values(left, "orders", 2) == SENT
     producer.connection = RawConnection(coordinator.bootstrap_servers)
     producer.commit()
-    eventually(lambda: values(left, "orders", 2) == [*SENT, b"before", b"after"], PATIENCE_S)
+    eventually(lambda: values(left, "orders", 2) == [*SENT, b"before", b"after"], TIMEOUT_S)
     assert new_pid(producer.connection) > known.pid
     assert sorted(map(bytes, filter(None, read_on(left, 17)))) == sorted([*SENT[5:], b"before", b"after"])
 
@@ -168,7 +168,7 @@ def give_three_replicas(node: ApacheKafka, plan: Path) -> None:
         told = run_tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", *servers, *file, "--verify")
         return told.count(" is completed.") == len(moves)
 
-    eventually(verified, PATIENCE_S)
+    eventually(verified, TIMEOUT_S)
     elect = ("--election-type", "PREFERRED", "--all-topic-partitions")
     run_tool(f"{TOOLS}.LeaderElectionCommand", *servers, *elect)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from oncelog.types import TopicPartition
-from tests.simulation.history import Fate, History, Log, Sent
+from tests.simulation.history import History, Log, Outcome, Sent
 
 Place = tuple[TopicPartition, bytes]
 """A key in a partition."""
@@ -46,7 +46,7 @@ def _is_committed(history: History, one: Sent) -> bool:
     if one.transaction is None:
         return True
     transaction = history.transactions[one.transaction]
-    return transaction.fate is Fate.COMMITTED
+    return transaction.outcome is Outcome.COMMITTED
 
 
 def _lost(
@@ -89,7 +89,7 @@ def _may_be_committed(history: History, one: Sent) -> bool:
     if one.transaction is None:
         return unknown
     transaction = history.transactions[one.transaction]
-    return transaction.commit_asked_ns is not None and (unknown or transaction.fate is not Fate.COMMITTED)
+    return transaction.commit_asked_ns is not None and (unknown or transaction.outcome is not Outcome.COMMITTED)
 
 
 def _head(history: History, sent: Mapping[bytes, Sent]) -> Iterator[str]:
@@ -108,5 +108,5 @@ def _head(history: History, sent: Mapping[bytes, Sent]) -> Iterator[str]:
                     f"at {offset}"
                 )
             seen[one.key] = offset
-            if one.transaction is not None and history.transactions[one.transaction].fate is Fate.ABORTED:
+            if one.transaction is not None and history.transactions[one.transaction].outcome is Outcome.ABORTED:
                 yield f"{value!r} of an aborted transaction is at {offset} of {where}, below the cleaner's checkpoint"

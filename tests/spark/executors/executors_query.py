@@ -29,7 +29,7 @@ from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink.engine import BatchStep
 from tests.class_archive import QUICK_START, executors_options
 from tests.spark.crash_query import source_of
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
 
 CLUSTER = {
@@ -171,7 +171,7 @@ def say(value: object) -> None:
 def main() -> None:
     task = json.loads(sys.argv[1])
     executors_write.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
-    scheduling.PATIENCE_S = task["slots_patience_s"]
+    scheduling.TIMEOUT_S = task["slots_timeout_s"]
     spark = session(
         "crash", master=task["master"], settings=QUICK_START | CLUSTER | executors_options() | task.get("settings", {})
     )

@@ -29,7 +29,7 @@ from tests.conformance.nodes import Node
 from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.spark_faults import FaultOnce, PauseAt, PausePoint
 
 
@@ -267,7 +267,7 @@ def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_o
 def test_more_writers_than_slots_are_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oncelog.spark.executors.scheduling.PATIENCE_S", 0.5)
+    monkeypatch.setattr("oncelog.spark.executors.scheduling.TIMEOUT_S", 0.5)
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 9)
     with pytest.raises(ConfigError, match="writers is 9, but the cluster has 2 slots"):
         write_to(rows_of(spark, 5), oncelog_broker, unique_name, writers="9")
@@ -303,7 +303,7 @@ def test_slots_that_another_job_holds_are_not_waited_for_without_end(
     """If the user asked for more writers than there are slots, the batch is refused; if the sink chooses, fewer
     write.
     """
-    monkeypatch.setattr("oncelog.spark.executors.scheduling.PATIENCE_S", 0.5)
+    monkeypatch.setattr("oncelog.spark.executors.scheduling.TIMEOUT_S", 0.5)
     monkeypatch.setattr("oncelog.spark.executors.write.DRIVER_BYTES", 0)
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)
     with another_job(spark, tmp_path):

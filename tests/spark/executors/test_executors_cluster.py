@@ -19,7 +19,7 @@ import pytest
 from oncelog.spark.sink.engine import BatchStep
 from tests.conformance.features import set_transaction_version
 from tests.conftest import RunningBroker
-from tests.spark.driver_process import PATIENCE_S, DriverProcess
+from tests.spark.driver_process import TIMEOUT_S, DriverProcess
 from tests.spark.executors.executors_query import BEFORE, DiesWithRows
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
 from tests.spark.sink.test_sink_crashes import OncelogProcess, Restartable
@@ -96,7 +96,7 @@ class Job:
                 "rows": ROWS,
                 "shuffle": False,
                 "options": {"writers": "4"},
-                "slots_patience_s": 120,  # executors come back slowly on a busy machine
+                "slots_timeout_s": 120,  # executors come back slowly on a busy machine
                 "faults": [(fault.value, step.value, batch) for fault, step, batch in faults],
             }
             | task,
@@ -157,11 +157,11 @@ def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job
 def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Job) -> None:
     """Its report has reached the driver, and the others' follow: nothing is written again."""
     with PausePoint() as point, job.run(hold=pause(point, BatchStep.PRODUCED, 0)) as run:
-        paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+        paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
         assert run.line() == "the others have ended"
         held = psutil.Process(paused.pid).parents()[1].pid
         next(executor for executor in job.executors() if executor.pid != held).kill()
-        eventually(lambda: "Lost executor" in run.log(), True, timeout_s=PATIENCE_S)
+        eventually(lambda: "Lost executor" in run.log(), True, timeout_s=TIMEOUT_S)
         paused.resume()
         status, log = run.finish()
         assert status == 0, log[-4000:]
@@ -223,7 +223,7 @@ def test_driver_killed_at_every_step(
     with PausePoint() as point:
         for batch, step in enumerate(steps):
             with job.run(pauses=[pause(point, step, batch)], **TWO_WRITERS) as run:
-                paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
                 run.kill()
                 paused.connection.close()
             job.check(batch + 1 if step is BatchStep.COMMITTED else batch)
@@ -241,7 +241,7 @@ def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Re
             with job.run(pauses=pauses) as run:
                 try:
                     while pauses:
-                        paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                        paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
                         pauses.remove(pause(point, paused.step, paused.batch_id))
                         own_broker.kill()
                         own_broker.start()
@@ -255,7 +255,7 @@ def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Re
 def test_two_runs_of_a_query_write_each_batch_once(job: Job) -> None:
     """The one that is overtaken fails without effect, and does not fence the other in turn."""
     with PausePoint() as point, job.run(pauses=[pause(point, BatchStep.HALF_PRODUCED, 1)], **TWO_WRITERS) as overtaken:
-        paused = point.wait(overtaken.alive, timeout_s=PATIENCE_S)
+        paused = point.wait(overtaken.alive, timeout_s=TIMEOUT_S)
         job.complete(**TWO_WRITERS)
         before = job.ends()
         paused.resume()
@@ -271,8 +271,8 @@ def test_worker_lost_for_good_leaves_the_batch_to_fewer_writers(
 ) -> None:
     with SparkCluster(java_options=QUICK) as small, PausePoint() as point:
         job = Job(small, own_broker, unique_name, tmp_path, 3)
-        with job.run(pauses=[pause(point, BatchStep.HALF_PRODUCED, 0)], options={}, slots_patience_s=10) as run:
-            paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+        with job.run(pauses=[pause(point, BatchStep.HALF_PRODUCED, 0)], options={}, slots_timeout_s=10) as run:
+            paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
             small.kill_worker(0)
             paused.resume()
             assert run.line()["writers"] in (2, 4)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from oncelog import Broker
 from oncelog.spark.sink.engine import BatchStep
 from tests.cli.conftest import call
-from tests.spark.driver_process import PATIENCE_S
+from tests.spark.driver_process import TIMEOUT_S
 from tests.spark.executors import test_executors_cluster as executors
 from tests.spark.sink.crash_job import Job, wait_paused
 from tests.support.apache_kafka import ApacheKafka
@@ -66,7 +66,7 @@ def test_query_whose_executors_write_goes_on_after_promote(
         job = executors.Job(cluster, broker, unique_name, tmp_path, 5)
         with PausePoint() as point:
             with job.run(pauses=[executors.pause(point, step, 2)], **executors.TWO_WRITERS) as run:
-                paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                paused = point.wait(run.alive, timeout_s=TIMEOUT_S)
                 run.kill()
                 paused.connection.close()
             job.check(3 if step is BatchStep.COMMITTED else 2)

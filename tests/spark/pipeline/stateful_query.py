@@ -27,7 +27,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import for_each_batch, session
 from tests.class_archive import QUICK_START, executors_options
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 EVENT = "at timestamp_ltz, key string, kind string, amount bigint"
 SETTINGS = {

@@ -18,7 +18,7 @@ from tests.spark.kafka_records import committed, create_topic, produce, wait_unt
 from tests.spark.pipeline.stateful_query import SETTINGS, start
 from tests.spark.pipeline.test_stateful import expected, made
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 EVENTS = 80
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"

@@ -23,7 +23,7 @@ from oncelog.spark.schemas import avro_schema, from_registry, to_registry
 from tests.class_archive import QUICK_JAVA
 from tests.spark.schemas import registry_session
 from tests.support.connect_server import connect_server
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 pytestmark = pytest.mark.timeout(900)
 PROGRAM = Path(registry_session.__file__)

@@ -22,7 +22,7 @@ from tests.conftest import RunningBroker
 from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import Seen, committed, create_topic, eventually, produce
 from tests.support.children import ends_with_us
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 from tests.support.spark_faults import Paused, PausePoint
 
 ROOT = Path(__file__).parents[3]

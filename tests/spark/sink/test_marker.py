@@ -34,7 +34,7 @@ from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.patient_queries import run_to_the_end, worker_was_late
+from tests.support.restarted_queries import run_to_the_end, worker_was_late
 from tests.support.sink_writes import BatchWrite, commit_batch
 from tests.unit.spark.sink.test_checkpoint import spark_writes
 

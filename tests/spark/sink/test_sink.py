@@ -23,7 +23,7 @@ from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.writers import begin_stream
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 
 class RunningBroker(Protocol):

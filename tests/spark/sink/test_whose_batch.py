@@ -20,7 +20,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.session import for_each_batch
 from tests.spark.kafka_records import committed, create_topic, produce, values, wait_until_settled
 from tests.spark.sink.test_marker import Job, RunningBroker
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 Sink = Callable[[DataFrame, int], None]
 

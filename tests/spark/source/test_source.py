@@ -18,7 +18,7 @@ from oncelog.spark.session import lag
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.stream import StreamReader
 from tests.spark.kafka_records import create_topic, eventually, produce, produce_transaction
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 
 class RunningBroker(Protocol):

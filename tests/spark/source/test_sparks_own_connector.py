@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from oncelog.spark.maven import spark_connector_jars
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, produce_transaction, values
 from tests.support.both_brokers import KAFKA_IN_SOAK
-from tests.support.patient_queries import run_to_the_end
+from tests.support.restarted_queries import run_to_the_end
 
 
 class RunningBroker(Protocol):

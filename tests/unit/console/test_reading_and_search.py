@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Fate, Producers, StoredRecord
+from oncelog.client.aio.admin.log_reader import Producers, RecordOutcome, StoredRecord
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import NotAvro, PastedSchema
 from oncelog.console.decoding import FULL_BYTES, RecordDecoding, ValueDecoder, decode
@@ -292,7 +292,9 @@ class SlowReader:
         self.clock, self.position, self.end = clock, 0, end
 
     async def step(self) -> list[StoredRecord]:
-        stored = [StoredRecord(BatchHeader(), Record(at, 0, b"k", b"v"), Fate.COMMITTED) for at in range(self.end)]
+        stored = [
+            StoredRecord(BatchHeader(), Record(at, 0, b"k", b"v"), RecordOutcome.COMMITTED) for at in range(self.end)
+        ]
         self.position = self.end
         self.clock[0] += 60
         return stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.client.aio.admin.log_reader import BatchFate, Fate, StoredBatch
+from oncelog.client.aio.admin.log_reader import DecidedBatch, RecordOutcome, StoredBatch
 from oncelog.console.offset_chart import MAX_SEGMENTS, WIDTH, ChartSegment, draw, segments
 from oncelog.console.readers import SinkMarker
 from oncelog.console.timeline import TimelineStep, events
@@ -71,28 +71,39 @@ def test_a_newer_producer_fences_and_an_id_is_forgotten() -> None:
 # --- the chart
 
 
-def batch(start: int, count: int, fate: Fate, producer_id: int = 1) -> BatchFate:
-    control = {Fate.COMMIT_MARKER: ControlType.COMMIT, Fate.ABORT_MARKER: ControlType.ABORT}.get(fate)
+def batch(start: int, count: int, outcome: RecordOutcome, producer_id: int = 1) -> DecidedBatch:
+    control = {RecordOutcome.COMMIT_MARKER: ControlType.COMMIT, RecordOutcome.ABORT_MARKER: ControlType.ABORT}.get(
+        outcome
+    )
     header = BatchHeader(base_offset=start, last_offset_delta=count - 1, producer_id=producer_id, records_count=count)
-    return BatchFate(StoredBatch(header, (), control), fate)
+    return DecidedBatch(StoredBatch(header, (), control), outcome)
 
 
 def test_neighbours_of_one_transaction_are_one_segment() -> None:
     found = segments([
-        batch(0, 5, Fate.COMMITTED), batch(5, 5, Fate.COMMITTED), batch(10, 1, Fate.COMMIT_MARKER),
-        batch(11, 2, Fate.COMMITTED, 2), batch(15, 2, Fate.COMMITTED, 2),
+        batch(0, 5, RecordOutcome.COMMITTED), batch(5, 5, RecordOutcome.COMMITTED),
+        batch(10, 1, RecordOutcome.COMMIT_MARKER),
+        batch(11, 2, RecordOutcome.COMMITTED, 2), batch(15, 2, RecordOutcome.COMMITTED, 2),
     ])  # fmt: skip
     assert [(one.start, one.end) for one in found] == [(0, 10), (10, 11), (11, 13), (15, 17)]
 
 
-FATES = st.sampled_from([Fate.COMMITTED, Fate.ABORTED, Fate.OPEN, Fate.NOT_TRANSACTIONAL, Fate.COMMIT_MARKER])
+OUTCOMES = st.sampled_from(
+    [
+        RecordOutcome.COMMITTED,
+        RecordOutcome.ABORTED,
+        RecordOutcome.OPEN,
+        RecordOutcome.NOT_TRANSACTIONAL,
+        RecordOutcome.COMMIT_MARKER,
+    ]
+)
 
 
-@given(st.lists(st.tuples(st.integers(1, 50), FATES, st.integers(0, 5)), max_size=60), st.integers(0, 500))
-def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, Fate, int]], start: int) -> None:
+@given(st.lists(st.tuples(st.integers(1, 50), OUTCOMES, st.integers(0, 5)), max_size=60), st.integers(0, 500))
+def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, RecordOutcome, int]], start: int) -> None:
     batches, offset = [], 0
-    for count, fate, producer in runs:
-        batches.append(batch(offset, 1 if fate is Fate.COMMIT_MARKER else count, fate, producer))
+    for count, outcome, producer in runs:
+        batches.append(batch(offset, 1 if outcome is RecordOutcome.COMMIT_MARKER else count, outcome, producer))
         offset = batches[-1].batch.header.next_offset
     end = max(start + 1, offset)
     chart = draw(segments(batches), start, end, {"g": start, "h": end, "i": 0})
@@ -101,11 +112,14 @@ def test_bars_lie_within_the_drawing_in_order(runs: list[tuple[int, Fate, int]],
     assert len(chart.pins) == 3
 
 
-def test_a_chart_of_very_many_segments_stays_small_and_loses_no_fate() -> None:
-    many = [ChartSegment(n, n + 1, Fate.ABORTED if n % 1000 == 7 else Fate.COMMITTED, n, 0) for n in range(100_000)]
+def test_a_chart_of_very_many_segments_stays_small_and_loses_no_outcome() -> None:
+    many = [
+        ChartSegment(n, n + 1, RecordOutcome.ABORTED if n % 1000 == 7 else RecordOutcome.COMMITTED, n, 0)
+        for n in range(100_000)
+    ]
     chart = draw(many, 0, 100_000, {})
     assert len(chart.bars) <= 4 * MAX_SEGMENTS
-    assert {bar.segment.fate for bar in chart.bars} == {Fate.COMMITTED, Fate.ABORTED}
+    assert {bar.segment.outcome for bar in chart.bars} == {RecordOutcome.COMMITTED, RecordOutcome.ABORTED}
 
 
 def test_labels_of_groups_at_one_place_do_not_meet() -> None:

@@ -29,8 +29,8 @@ class Stored:
 
 
 def sent(plan: Plan, stored: Stored) -> Letter:
-    fate, letter = plan.decide(stored)
-    assert fate is LetterOutcome.SENT
+    outcome, letter = plan.decide(stored)
+    assert outcome is LetterOutcome.SENT
     assert letter is not None
     return letter
 
@@ -63,7 +63,7 @@ def test_another_topic_leaves_the_partition_to_the_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "fate"),
+    ("plan", "outcome"),
     [
         (Plan(where=(("a", b"1"),)), LetterOutcome.SENT),
         (Plan(where=(("a", b"2"),)), LetterOutcome.SENT),
@@ -74,10 +74,10 @@ def test_another_topic_leaves_the_partition_to_the_key() -> None:
         (Plan(error="no JSON", where=(("b", b"1"),)), LetterOutcome.PASSED),
     ],
 )
-def test_letters_are_chosen_by_all_that_is_asked(plan: Plan, fate: LetterOutcome) -> None:
+def test_letters_are_chosen_by_all_that_is_asked(plan: Plan, outcome: LetterOutcome) -> None:
     found, letter = plan.decide(Stored((("a", b"1"), ("a", b"2"), ("b", None), *ORIGIN)))
-    assert found is fate
-    assert (letter is None) == (fate is LetterOutcome.PASSED)
+    assert found is outcome
+    assert (letter is None) == (outcome is LetterOutcome.PASSED)
 
 
 def test_letter_that_is_not_chosen_is_not_read_further() -> None:
@@ -85,13 +85,13 @@ def test_letter_that_is_not_chosen_is_not_read_further() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attempts", "fate"), [(b"2", LetterOutcome.SENT), (b"3", LetterOutcome.PARKED), (b"4", LetterOutcome.PARKED)]
+    ("attempts", "outcome"), [(b"2", LetterOutcome.SENT), (b"3", LetterOutcome.PARKED), (b"4", LetterOutcome.PARKED)]
 )
-def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, fate: LetterOutcome) -> None:
+def test_letter_is_parked_as_it_is_after_its_attempts(attempts: bytes, outcome: LetterOutcome) -> None:
     stored = Stored(((ATTEMPTS_HEADER, attempts), *ORIGIN))
     found, letter = Plan(max_attempts=3, parking="parked").decide(stored)
-    assert found is fate
-    if fate is LetterOutcome.PARKED:
+    assert found is outcome
+    if outcome is LetterOutcome.PARKED:
         assert letter == Letter("parked", None, b"k", b"{", stored.headers)
 
 

@@ -22,7 +22,7 @@ from oncelog.schema_registry.service import Elsewhere, Registry
 from oncelog.schema_registry.settings import RegistrySettings
 from tests.simulation.planting import Mutant, planted
 
-SOON_S, PATIENCE_S = 0.05, 5.0
+SOON_S, TIMEOUT_S = 0.05, 5.0
 
 
 class Topic:
@@ -92,7 +92,7 @@ class One:
         await self.registry.close()
 
     async def change(self, rule: Callable[..., Any]) -> Any:
-        return await asyncio.wait_for(self.registry.change(rule), PATIENCE_S)
+        return await asyncio.wait_for(self.registry.change(rule), TIMEOUT_S)
 
     async def register(self, subject: str, name: str) -> Any:
         return await self.change(registering(subject, name))

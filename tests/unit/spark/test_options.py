@@ -176,7 +176,7 @@ def test_waiting_and_fetching_are_as_the_options_say() -> None:
         "kafka.max.partition.fetch.bytes": "200000",
     }
     assert parse_source_options(BASE | options, streaming=True).cluster == ClusterOptions(
-        patience_ms=900,
+        timeout_ms=900,
         poll_ms=700,
         offset_attempts=5,
         offset_interval_ms=0,
@@ -196,7 +196,7 @@ def test_waiting_and_fetching_are_as_the_options_say() -> None:
     sink = parse_sink_options(SINK | more | {"checkpointLocation": "/ck"}, streaming=True)
     assert (sink.compression, sink.compression_level, sink.batch_size_bytes) == ("zstd", -5, 5000)
     assert sink.cluster == ClusterOptions(
-        patience_ms=600, patience_setting="kafka.max.block.ms", delivery_ms=800, max_request_bytes=5000
+        timeout_ms=600, timeout_setting="kafka.max.block.ms", delivery_ms=800, max_request_bytes=5000
     )
 
 

@@ -52,7 +52,7 @@ class FetchPurgatory:
         self._timers = timers
         self._tasks = tasks
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
-        self._patient: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         """The watchers that were woken before without being answered; a fetch is in one of the two."""
         self._woken: dict[TopicPartition, bool] = {}
         """Partitions whose patient fetches are being woken, and whether to repeat that afterwards."""
@@ -90,8 +90,8 @@ class FetchPurgatory:
         """``partition`` has more to read, failed, or is gone."""
         if self._woken and partition in self._woken:  # most often no fetch waits: then no key is hashed
             self._woken[partition] = True
-        elif self._patient and partition in self._patient:
-            self._tasks.begin(self._wake_patient(partition))
+        elif self._waiting and partition in self._waiting:
+            self._tasks.begin(self._wake_waiting(partition))
         watching = self._watchers.get(partition) if self._watchers else None
         if watching is None:
             return
@@ -102,15 +102,15 @@ class FetchPurgatory:
                 self.forget(fetch)
                 continue
             if not fetch.is_over:
-                self._patient.setdefault(partition, {})[fetch] = None
+                self._waiting.setdefault(partition, {})[fetch] = None
                 _remove(self._watchers, partition, fetch)
 
-    def _wake_patient(self, partition: TopicPartition) -> Work[None]:
+    def _wake_waiting(self, partition: TopicPartition) -> Work[None]:
         self._woken[partition] = True
         try:
             while self._woken[partition]:
                 self._woken[partition] = False
-                for part in in_parts(list(self._patient.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
+                for part in in_parts(list(self._waiting.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
                     for fetch in part:
                         if not fetch.is_over and fetch.attempt(False, partition):
                             self.forget(fetch)
@@ -161,7 +161,7 @@ class FetchPurgatory:
     def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             _remove(self._watchers, partition, fetch)
-            _remove(self._patient, partition, fetch)
+            _remove(self._waiting, partition, fetch)
 
 
 def _remove(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @click.option("--check", "names", multiple=True, metavar="NAME", help="Only this check; may be repeated.")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and run none.")
 @click.option(
-    "--patience",
+    "--timeout",
+    "timeout_s",
     type=Seconds(0.1),
     default=30,
     show_default=True,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 )
 @cluster_options
 def command(
-    cluster: ConnectionOptions, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, patience: float
+    cluster: ConnectionOptions, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, timeout_s: float
 ) -> None:
     """Check idempotence, transactions, isolation, coordinators and groups of any broker that speaks the protocol.
 
@@ -54,7 +55,7 @@ def command(
     cases = cases_of(chosen)
     with cleaning_up(), progress("checks", len(cases)) as advance:
         report = run(
-            cluster.admin_settings(), cases, patience_s=patience, tell=lambda result: advance(1, result.check.area)
+            cluster.admin_settings(), cases, timeout_s=timeout_s, on_result=lambda result: advance(1, result.check.area)
         )
     (_show_json if cluster.as_json else _show)(report, chosen)
     if failed := report.count(CheckOutcome.FAILED):

@@ -48,7 +48,7 @@ def command(
     log_format: str,
     with_parent: bool,
 ) -> None:
-    """Show topics, records with their fates, transactions, groups and pipelines in a browser, until Ctrl-C.
+    """Show topics, records with their outcomes, transactions, groups and pipelines in a browser, until Ctrl-C.
 
     It only reads unless --allow-changes is given. Where the broker asks for a login with a password, each visitor
     logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.

@@ -168,7 +168,7 @@ def _show(plan: PromotionPlan, now_ms: int, *, done: bool) -> None:
     for transaction in plan.decided_transactions:
         click.echo(f"decided transaction: {_begun(transaction)}: {verb} completed in the target, with its markers")
     for transaction in plan.open_transactions:
-        click.echo(f"open transaction: {_fate(transaction, now_ms)}")
+        click.echo(f"open transaction: {_outcome(transaction, now_ms)}")
 
 
 def not_taken_over(names: Sequence[str]) -> list[str]:
@@ -182,7 +182,7 @@ def _begun(transaction: UnfinishedTransaction) -> str:
     return f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
 
 
-def _fate(transaction: UnfinishedTransaction, now_ms: int) -> str:
+def _outcome(transaction: UnfinishedTransaction, now_ms: int) -> str:
     began = _begun(transaction)
     if transaction.two_phase_commit:
         token = f"{transaction.producer_id}:{transaction.producer_epoch}"

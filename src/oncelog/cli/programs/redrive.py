@@ -178,16 +178,16 @@ def _show(one: Decided, *, as_json: bool) -> None:
     where = "" if letter is None else letter.topic + ("" if letter.partition is None else f"-{letter.partition}")
     place = f"{record.topic}-{record.partition}:{record.offset}"
     if as_json:
-        show_json({"letter": place, "fate": one.fate.value, "to": where or None, "error": error})
+        show_json({"letter": place, "outcome": one.outcome.value, "to": where or None, "error": error})
     else:
-        click.echo("\t".join((place, one.fate.value, where or "-", error)))
+        click.echo("\t".join((place, one.outcome.value, where or "-", error)))
 
 
 def _totals(redrive: Redrive) -> dict[str, int]:
     from oncelog.redrive.letters import LetterOutcome
 
     return {
-        **{fate.value: redrive.counts[fate] for fate in LetterOutcome},
+        **{outcome.value: redrive.counts[outcome] for outcome in LetterOutcome},
         "deleted": redrive.deleted,
         "left": redrive.left,
     }
@@ -199,7 +199,7 @@ def _summary(redrive: Redrive, *, dry_run: bool) -> str:
     counts = redrive.counts
     words = {LetterOutcome.PARKED: "parked", LetterOutcome.SKIPPED: "skipped", LetterOutcome.PASSED: "passed over"}
     said = [f"{counted(counts[LetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
-    said += [f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]]
+    said += [f"{counts[outcome]} {word}" for outcome, word in words.items() if counts[outcome]]
     if redrive.deleted:
         said.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")
     return ", ".join(said)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.structs import ConsumerRecord
 
-PATIENCE_S = 10
+REPORT_AFTER_S = 10
 """After this time without a partition, and without an error, a member of a group is told why that may be: longer than
 the first rebalance of a group takes."""
 
@@ -80,7 +80,7 @@ the first rebalance of a group takes."""
 @click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
 @click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
 @registry_option
-@click.option("--show-transactions", is_flag=True, help="Show every stored record with its fate, and the markers.")
+@click.option("--show-transactions", is_flag=True, help="Show every stored record with its outcome, and the markers.")
 @cluster_options
 def command(
     cluster: ConnectionOptions,
@@ -103,7 +103,7 @@ def command(
 ) -> None:
     """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
 
-    With --show-transactions: everything that is stored with its fate (committed, aborted, open, not transactional), the
+    With --show-transactions: every stored record with its outcome (committed, aborted, open, not transactional), the
     producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
     transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
 
@@ -142,9 +142,9 @@ def command(
     in_json = cluster.as_json or form == "json"
     with _decoding(schema_registry) as decoding:
         if show_transactions:
-            from oncelog.cli.records.fates import show_fates
+            from oncelog.cli.records.stored_records import show_outcomes
 
-            asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
+            asyncio.run(show_outcomes(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
             return
         line = _line(in_json, form, fields, key_separator, decoding)
         _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
@@ -251,7 +251,7 @@ class _NotAssigned:
             "the members before this one have them all, or its coordinator does not answer; "
             f"see oncelog groups describe {self._group}, and the broker's log"
         )
-        otherwise = "" if waited_s < PATIENCE_S else why
+        otherwise = "" if waited_s < REPORT_AFTER_S else why
         still_waiting(self._servers, f"a partition of group {self._group!r}", waited_s, None, otherwise)
 
 

@@ -19,7 +19,7 @@ from oncelog.errors import OncelogError
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
 
-PATIENCE_MS = "1500"
+TIMEOUT_MS = "1500"
 
 
 def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomplete: str) -> list[CompletionItem]:
@@ -31,7 +31,7 @@ def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomp
         properties = given_properties(given.get("config"), given.get("assignments") or ())
         address = given.get("bootstrap_server") or properties.get("bootstrap.servers") or os.environ.get(ENVIRONMENT)
         properties["bootstrap.servers"] = address or DEFAULT_ADDRESS
-        properties.update({"default.api.timeout.ms": PATIENCE_MS, "request.timeout.ms": PATIENCE_MS})
+        properties.update({"default.api.timeout.ms": TIMEOUT_MS, "request.timeout.ms": TIMEOUT_MS})
         with Admin(config=AdminConfig.from_properties(properties)) as admin:
             return [CompletionItem(name) for name in ask(admin) if name.startswith(incomplete)]
     except OncelogError:

@@ -15,7 +15,7 @@ from oncelog.client.core import waiting
 from oncelog.client.core.waiting import Retried, Waiting
 from oncelog.errors import Error
 
-PATIENCE_S = 5.0
+REPORT_AFTER_S = 5.0
 """After this time without success, one line says why."""
 
 NEXT_STEPS = {
@@ -40,7 +40,7 @@ class _WaitHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.msg, Retried):
             self._last = time.monotonic(), record.msg
-        elif isinstance(record.msg, Waiting) and record.msg.waited_s >= PATIENCE_S:
+        elif isinstance(record.msg, Waiting) and record.msg.waited_s >= REPORT_AFTER_S:
             self._report(record.msg)
 
     def _report(self, wait: Waiting) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import BatchFate, FateReader
+from oncelog.client.aio.admin.log_reader import DecidedBatch, OutcomeReader
 from oncelog.console.offset_chart import draw, segments
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
 from oncelog.console.web import RefusedRequest, Visit
@@ -66,10 +66,12 @@ def _readers(positions: dict[str, int], ends: Ends) -> list[tuple[str, int, int,
     ]
 
 
-async def _batches(admin: Admin, name: TopicPartition, start: int, end: int) -> tuple[list[BatchFate], int]:
-    """The batches between two offsets with their fates, and how far they were read."""
-    reader = FateReader(admin, name, start, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES, headers_only=True)
-    found: list[BatchFate] = []
+async def _batches(admin: Admin, name: TopicPartition, start: int, end: int) -> tuple[list[DecidedBatch], int]:
+    """The batches between two offsets with their outcomes, and how far they were read."""
+    reader = OutcomeReader(
+        admin, name, start, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES, headers_only=True
+    )
+    found: list[DecidedBatch] = []
     size = 0
     while reader.position < end and size < BUDGET_BYTES:
         more = await reader.step_batches()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from starlette.responses import Response, StreamingResponse
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import Fate, FateReader, StoredRecord
+from oncelog.client.aio.admin.log_reader import OutcomeReader, RecordOutcome, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import PastedSchema
@@ -157,7 +157,7 @@ async def one(visit: Visit) -> Response:
     admin = await visit.admin()
     stored, reader = await _stored(visit, admin)
     reading = await _reading(visit, admin)
-    header, record, fate = stored
+    header, record, outcome = stored
     await reading.learn([stored])
     key, value = reading.decoding.shown(record)
     return visit.page(
@@ -166,7 +166,7 @@ async def one(visit: Visit) -> Response:
         partition=reader.name.partition,
         header=header,
         record=record,
-        fate=fate,
+        outcome=outcome,
         transactional_id=await reading.producers.name(header),
         key=key,
         value=value,
@@ -187,11 +187,11 @@ async def raw(visit: Visit) -> Response:
     return Response(data or b"", media_type="application/octet-stream", headers=DOWNLOAD_HEADERS)
 
 
-async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]:
+async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, OutcomeReader]:
     topic, offset = visit.name("topic", "topic"), visit.number("offset", 0)
     described = (await admin.describe_topics([topic]))[0]
     chosen = _led(described, _chosen(visit, len(described.partitions))[:1])[0][0]
-    reader = FateReader(admin, chosen, offset, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES)
+    reader = OutcomeReader(admin, chosen, offset, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES)
     for stored in await reader.step():
         if stored.record.offset == offset:
             return stored, reader
@@ -252,7 +252,7 @@ async def _events(
 async def _tail(
     visit: Visit, reading: TopicReading, search: Search, chosen: list[TopicPartition]
 ) -> AsyncIterator[str]:
-    readers: dict[TopicPartition, FateReader] = {}
+    readers: dict[TopicPartition, OutcomeReader] = {}
     quiet, begun, in_trouble = 0, False, False
     yield "retry: 2000\n\n"
     while not visit.console.ended.is_set() and visit.console.sessions.knows(visit.session):
@@ -282,7 +282,7 @@ async def _news(
     reading: TopicReading,
     search: Search,
     chosen: list[TopicPartition],
-    readers: dict[TopicPartition, FateReader],
+    readers: dict[TopicPartition, OutcomeReader],
 ) -> AsyncIterator[str]:
     """New records since the last call; the first call only notes the partitions' ends."""
     latest = await reading.admin.list_offsets(dict.fromkeys(chosen, -1))
@@ -291,7 +291,7 @@ async def _news(
         end = latest[name].offset
         reader = readers.get(name)
         if reader is None or reader.position > end:
-            readers[name] = FateReader(
+            readers[name] = OutcomeReader(
                 reading.admin, name, end, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES
             )
             continue
@@ -311,10 +311,10 @@ async def _news(
                 text = row_template.render(rows=rows[::-1], fields={n: visit.query(n) for n in ("topic", "kd", "vd")})
                 yield _event("records", json.dumps({"html": text, "count": len(wanted)}))
             for one in stored:
-                if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER):
+                if one.outcome in (RecordOutcome.COMMIT_MARKER, RecordOutcome.ABORT_MARKER):
                     yield _event("ended", json.dumps({
                         "partition": name.partition, "producer": one.header.producer_id, "offset": one.record.offset,
-                        "fate": "committed" if one.fate is Fate.COMMIT_MARKER else "aborted",
+                        "outcome": "committed" if one.outcome is RecordOutcome.COMMIT_MARKER else "aborted",
                     }))  # fmt: skip
 
 

@@ -109,8 +109,8 @@
       const news = JSON.parse(event.data);
       for (const row of byId("rows").rows) {
         if (row.dataset.partition === String(news.partition) && row.dataset.producer === String(news.producer) && Number(row.dataset.offset) < news.offset) {
-          const fate = row.querySelector(".fate.open");
-          if (fate) { fate.textContent = news.fate; fate.className = `fate ${news.fate}`; }
+          const outcome = row.querySelector(".outcome.open");
+          if (outcome) { outcome.textContent = news.outcome; outcome.className = `outcome ${news.outcome}`; }
         }
       }
     });

@@ -23,7 +23,7 @@ from oncelog.spark.process import this_process
 if TYPE_CHECKING:
     from pyspark import SparkContext, SparkJobInfo, SparkStageInfo
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 """How long to wait with too few slots: executors arrive or are replaced, other jobs end."""
 LESS = 4
 """If other jobs hold slots, a batch is tried again with this many times fewer writers."""
@@ -78,7 +78,7 @@ def _dynamic_allocation(context: SparkContext) -> bool:
 
 def _await_slots(context: SparkContext, wanted: int) -> int:
     """How many slots there are: at least ``wanted``, unless they do not appear for a while."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while (slots := slots_of(context)) < wanted and time.monotonic() <= deadline:
         time.sleep(0.2)
     return slots
@@ -91,7 +91,7 @@ def _lacking(slots: int) -> TooFewSlots:
 def _held(writers: int) -> TooFewSlots:
     return TooFewSlots(
         max(writers // LESS, 1),
-        f"other jobs of this application have left fewer than {writers} slots for tasks free for {PATIENCE_S:.0f} s",
+        f"other jobs of this application have left fewer than {writers} slots for tasks free for {TIMEOUT_S:.0f} s",
     )
 
 
@@ -109,7 +109,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
     def watch(tag: str) -> None:
         there = free = time.monotonic()
         running = writers == 1
-        while not over.wait(min(1.0, PATIENCE_S / 2)):
+        while not over.wait(min(1.0, TIMEOUT_S / 2)):
             now = time.monotonic()
             slots = slots_of(context)
             there = now if slots >= writers else there
@@ -117,7 +117,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
                 stage.numActiveTasks or stage.numCompletedTasks for stage in _stages(context, _jobs(context, tag))
             )
             free = now if running or slots < writers else free
-            if now - min(there, free) <= PATIENCE_S:
+            if now - min(there, free) <= TIMEOUT_S:
                 continue
             found.append(_held(writers) if slots >= writers else _lacking(slots))
             context.cancelJobsWithTag(tag)  # repeatedly: a job that is still being planned is not cancelled
@@ -151,7 +151,7 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     A single job of one stage has no such input. Spark's records lag behind events: wait for them, but not if Spark has
     dropped a job's end from them.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     if this_process().part(SingleStages).has(context, tag):
         return False
     jobs = _jobs(context, tag)

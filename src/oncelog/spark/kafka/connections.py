@@ -58,7 +58,7 @@ def cluster_for(options: SourceOptions | SinkOptions) -> KafkaCluster:
 
 
 def _warn_unreachable(waits: ClusterOptions, error: KafkaError) -> None:
-    logger.warning("%s; trying again until %s=%d has passed", error, waits.patience_setting, waits.patience_ms)
+    logger.warning("%s; trying again until %s=%d has passed", error, waits.timeout_setting, waits.timeout_ms)
 
 
 def client_config(properties: Mapping[str, str]) -> ClientConfig:

@@ -50,7 +50,7 @@ T = TypeVar("T")
 DEFAULTS = ClusterOptions()
 NEAR_REPLICA_KEPT_S = 300.0
 """How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
-GROUP_PATIENCE_MS = 5000
+GROUP_TIMEOUT_MS = 5000
 """How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
 """How long a leader with an older epoch than a query has seen is assumed not to have heard of the newer one yet."""
@@ -75,7 +75,7 @@ class Loop(Protocol):
 async def _connected(
     config: ClientConfig, options: ClusterOptions, unreachable: Callable[[KafkaError], None] | None
 ) -> ClusterAccess:
-    cluster = ClusterAccess(config, timeout_ms=options.patience_ms, setting=options.patience_setting)
+    cluster = ClusterAccess(config, timeout_ms=options.timeout_ms, setting=options.timeout_setting)
 
     async def attempt() -> None:
         try:
@@ -118,7 +118,7 @@ class KafkaCluster:
     ) -> KafkaCluster:
         """Connect on this process's loop, or on the given one. Raises KafkaError if no broker answers.
 
-        :param unreachable: called once, at the first attempt to connect that fails; others follow for ``patience_ms``.
+        :param unreachable: called once, at the first attempt to connect that fails; others follow for ``timeout_ms``.
         """
         chosen = loop or background()
         return cls(chosen.run(_connected(config, options, unreachable)), chosen, options)
@@ -143,13 +143,13 @@ class KafkaCluster:
 
     async def _partition_counts(self, topics: Sequence[str] | None, create: bool) -> dict[str, int]:
         loop = asyncio.get_running_loop()
-        patient_until = loop.time() + (GIVE_UP_ON_UNKNOWN_SECONDS if create else 0)
+        wait_until = loop.time() + (GIVE_UP_ON_UNKNOWN_SECONDS if create else 0)
 
         async def attempt() -> dict[str, int]:
             counts: dict[str, int] = {}
             for topic in await self._topics(topics, create=create):
                 error = error_of(topic.error_code)
-                if error is Error.UNKNOWN_TOPIC_OR_PARTITION and loop.time() >= patient_until:
+                if error is Error.UNKNOWN_TOPIC_OR_PARTITION and loop.time() >= wait_until:
                     continue
                 if error is not Error.NONE:
                     raise topic_error(error, topic.name or "")
@@ -237,7 +237,7 @@ class KafkaCluster:
                     self.aio,
                     questions,
                     read_committed=isolation is IsolationLevel.READ_COMMITTED,
-                    wait_for_unknown_s=self.options.patience_ms / 1000,
+                    wait_for_unknown_s=self.options.timeout_ms / 1000,
                 )
             except KafkaError:
                 left -= 1
@@ -253,7 +253,7 @@ class KafkaCluster:
     async def ends_of(self, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """:meth:`epoch_ends`, on the client's loop."""
         loop = asyncio.get_running_loop()
-        patient_until = loop.time() + STALE_LEADER_S
+        wait_until = loop.time() + STALE_LEADER_S
         while True:
             try:
                 found = await epoch_ends(self.aio, epochs)
@@ -261,7 +261,7 @@ class KafkaCluster:
                 if error.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3
                     return {}
                 raise
-            if min(found.values(), default=0) >= 0 or loop.time() >= patient_until:
+            if min(found.values(), default=0) >= 0 or loop.time() >= wait_until:
                 return found
             await asyncio.sleep(self.aio.config.retry_backoff_ms / 1000)
             await self.aio.repeat("Metadata", self.aio.refresh)
@@ -272,7 +272,7 @@ class KafkaCluster:
         committed = OffsetLookups(self.aio, self.aio.finder(CoordinatorType.GROUP, group), group)
         topics = ", ".join(sorted({partition.topic for partition in offsets}))
         with naming_the_right(group, f"READ on the topic {topics}"):
-            self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))
+            self.run(committed.commit(positions, lambda: anonymous, GROUP_TIMEOUT_MS))
 
     # --- records
 

@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 POLL_S = 0.25
 STARTS = 4
 """How often a query is started if Spark gives up on its Python worker before a batch has completed."""
-PATIENCE_MS = 10_000
+TIMEOUT_MS = 10_000
 """How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
@@ -144,8 +144,8 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
 def _check_source(name: str, source: SourceOptions) -> None:
     servers = source.bootstrap_servers
     try:
-        patience = replace(source.cluster, patience_ms=PATIENCE_MS)
-        with contextlib.closing(KafkaCluster.connect(client_config(source.client), patience)) as cluster:
+        options = replace(source.cluster, timeout_ms=TIMEOUT_MS)
+        with contextlib.closing(KafkaCluster.connect(client_config(source.client), options)) as cluster:
             known = cluster.partition_counts(source.subscription.topics or None)
     except UnsupportedVersionError as error:
         raise PipelineError(f"pipeline {name}: {error}") from error

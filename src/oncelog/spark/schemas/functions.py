@@ -37,7 +37,7 @@ Access: TypeAlias = "str | Mapping[str, Any]"
 """A registry's address, or the arguments of :class:`~oncelog.schemas.SchemaRegistry` by name, ``url`` among them."""
 FAIL, NULL, REPORT = "fail", "null", "report"
 VALUE, PROBLEM = "value", "problem"
-PATIENCE: Mapping[str, Any] = {"timeout_s": 60.0, "retries": 8}
+TIMEOUT: Mapping[str, Any] = {"timeout_s": 60.0, "retries": 8}
 """How long workers wait for a registry that restarts, unless ``Access`` says otherwise."""
 MAX_READERS = 100
 
@@ -229,7 +229,7 @@ class Kept:
         with self._lock:
             codecs = self._registries.get(address)
             if codecs is None:
-                codecs = self._registries[address] = Codecs(open_registry(access, PATIENCE))
+                codecs = self._registries[address] = Codecs(open_registry(access, TIMEOUT))
             found = self._readers.get((address, reader))
             if found is None:
                 if len(self._readers) >= MAX_READERS:

@@ -24,7 +24,7 @@ from oncelog.spark.sink.planning import checkpoint_at
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-CLAIM_PATIENCE_S = 30.0
+CLAIM_TIMEOUT_S = 30.0
 """How long to wait for the worker of an earlier run of the query to end."""
 
 
@@ -75,7 +75,7 @@ class Claims:
 
         name = hashlib.sha256(f"{os.getuid()} {query_id}".encode()).hexdigest()[:32]
         file = os.open(Path(tempfile.gettempdir(), f"oncelog-query-{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        deadline = time.monotonic() + CLAIM_PATIENCE_S
+        deadline = time.monotonic() + CLAIM_TIMEOUT_S
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,8 +13,8 @@ HOST = ("host:9092",)
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait_messages, "PATIENCE_S", 0)
+def reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
 
 
 def test_a_member_without_a_partition_is_told_once_why_that_may_be(
@@ -25,7 +25,7 @@ def test_a_member_without_a_partition_is_told_once_why_that_may_be(
         waiting = consume._NotAssigned(HOST, "billing")
         waiting.look(())
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(consume, "PATIENCE_S", 0)
+        monkeypatch.setattr(consume, "REPORT_AFTER_S", 0)
         waiting.look(())
         waiting.look(())
     (told,) = capsys.readouterr().err.splitlines()
@@ -36,7 +36,7 @@ def test_a_member_without_a_partition_is_told_once_why_that_may_be(
 def test_a_member_that_had_a_partition_is_not_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(consume, "PATIENCE_S", 0)
+    monkeypatch.setattr(consume, "REPORT_AFTER_S", 0)
     with waits_reported():
         waiting = consume._NotAssigned(HOST, "billing")
         waiting.look({TopicPartition("orders", 0)})

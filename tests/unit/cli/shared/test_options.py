@@ -31,7 +31,7 @@ def test_seconds_are_taken(text: str) -> None:
         ("transactions", "list", "--longer-than", "1e300"),
         ("consume", "-t", "t", "--timeout", "nan"),
         ("top", "--interval", "inf"),
-        ("conformance", "--patience", "inf"),
+        ("conformance", "--timeout", "inf"),
         ("demo", "--seconds", "inf"),
     ],
 )

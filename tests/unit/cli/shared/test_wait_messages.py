@@ -12,7 +12,7 @@ from oncelog.client.core.waiting import asked_for, retried, still_waiting
 from oncelog.errors import Error
 
 HOST = ("host:9092",)
-LONG_S = wait_messages.PATIENCE_S + 60
+LONG_S = wait_messages.REPORT_AFTER_S + 60
 
 
 def test_the_last_error_is_told_once_with_the_address_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,7 @@ def test_a_wait_that_nobody_gives_up_is_told_with_its_error_or_once_its_cause_ma
 def test_an_error_from_before_the_wait_is_not_its_cause(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(wait_messages, "PATIENCE_S", -1)
+    monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", -1)
     with waits_reported():
         retried(Error.LEADER_NOT_AVAILABLE, "no leader yet")
         still_waiting(HOST, "delete_topics", -1, 30)
@@ -85,7 +85,7 @@ def test_without_a_command_nobody_is_told_and_nothing_is_counted() -> None:
 def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from oncelog.client.aio.connection import wait_reports
 
-    monkeypatch.setattr(wait_messages, "PATIENCE_S", 0)
+    monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
     monkeypatch.setattr(wait_reports, "TICK_MS", 1)
     told = asyncio.Event()
     monkeypatch.setattr(wait_messages, "remark", lambda text: (print(text), told.set()))

@@ -99,7 +99,7 @@ class Context:
 @pytest.fixture
 def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduling, "slots_of", lambda context: 4)
-    monkeypatch.setattr(scheduling, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(scheduling, "TIMEOUT_S", 0.0)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Carried, ignore
 from oncelog.spark.sink.planning import Planned
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 SCHEMA = StructType([StructField("value", StringType())])
 ROWS = cast(DataFrame, SimpleNamespace(columns=["value"], schema=SCHEMA))
 OPTIONS = cast(SinkOptions, SimpleNamespace(micro_batch=3, writers=None, topic="t"))
@@ -41,7 +41,7 @@ class Course:
 
     def plan(self) -> Planned:
         self.planning.set()
-        assert self.computed.wait(PATIENCE_S)
+        assert self.computed.wait(TIMEOUT_S)
         self.calls.append("planned")
         return PLANNED
 
@@ -56,7 +56,7 @@ class Course:
         write.write_rows(ROWS, OPTIONS, self.plan, ignore)
 
     def _collect(self, *given: object) -> Any:
-        assert self.planning.wait(PATIENCE_S)
+        assert self.planning.wait(TIMEOUT_S)
         self.calls.append("computed")
         self.computed.set()
         if isinstance(self._found, Exception):

@@ -1,7 +1,7 @@
-"""Reads the batches of a partition as stored, control records included, and determines the fate of each record.
+"""Reads the batches of a partition as stored, control records included, and determines the outcome of each record.
 
 Called by the command line and the console. Below the last stable offset the broker lists the aborted transactions, so
-one pass suffices; above it a record's fate is the next marker of its producer, and without one its transaction is open.
+one pass suffices; above it the next marker of a record's producer decides, and without one its transaction is open.
 Source: KIP-98 (``abortedTransactions`` of Fetch).
 """
 
@@ -29,7 +29,7 @@ FETCH = Api(ApiKey.FETCH, 4, 12)
 MAX_BYTES = 4 * 1024 * 1024
 
 
-class Fate(Enum):
+class RecordOutcome(Enum):
     """The outcome of a record's transaction, in the words shown to users."""
 
     COMMITTED = "committed"
@@ -52,19 +52,19 @@ class StoredBatch(NamedTuple):
     control: ControlType | None
 
 
-class BatchFate(NamedTuple):
-    """A batch and the fate of its records."""
+class DecidedBatch(NamedTuple):
+    """A batch and the outcome of its records."""
 
     batch: StoredBatch
-    fate: Fate
+    outcome: RecordOutcome
 
 
 class StoredRecord(NamedTuple):
-    """A record with the batch that holds it and its fate."""
+    """A record with the batch that holds it and its outcome."""
 
     header: BatchHeader
     record: Record
-    fate: Fate
+    outcome: RecordOutcome
 
 
 class FetchedLog(NamedTuple):
@@ -154,7 +154,7 @@ async def fetch_stored(
 
 
 async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: int) -> AsyncIterator[StoredBatch]:
-    """Every batch from ``start`` up to ``end``, exclusive, whatever its fate."""
+    """Every batch from ``start`` up to ``end``, exclusive, whatever its outcome."""
     position = start
     while position < end:
         batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
@@ -175,7 +175,7 @@ def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Itera
         yield StoredBatch(header, records, control_type_of(data, position) if header.is_control else None)
 
 
-class FateReader:
+class OutcomeReader:
     """Reads through one partition from ``position`` on; :meth:`step` never waits for new records.
 
     :param step_bytes: how much one step reads, at least one batch.
@@ -204,20 +204,20 @@ class FateReader:
         self._headers_only = headers_only
 
     async def step(self) -> list[StoredRecord]:
-        """The next records with their fates; empty at the end of the partition."""
+        """The next records with their outcomes; empty at the end of the partition."""
         return [
-            StoredRecord(batch.header, record, fate)
-            for batch, fate in await self.step_batches()
+            StoredRecord(batch.header, record, outcome)
+            for batch, outcome in await self.step_batches()
             for record in batch.records
         ]
 
-    async def step_batches(self) -> list[BatchFate]:
-        """The next batches with their fates; empty at the end of the partition."""
+    async def step_batches(self) -> list[DecidedBatch]:
+        """The next batches with their outcomes; empty at the end of the partition."""
         stable = await self._read(IsolationLevel.READ_COMMITTED)
         self.high_watermark, self.last_stable_offset = stable.high_watermark, stable.last_stable_offset
         if self.position < stable.last_stable_offset:
             self._move_past(stable.batches, stable.last_stable_offset)
-            return list(decided_fates(stable.batches, stable.aborted))
+            return list(decided_outcomes(stable.batches, stable.aborted))
         tail: list[StoredBatch] = []
         while self.position < stable.high_watermark:
             more = await self._read(IsolationLevel.READ_UNCOMMITTED)
@@ -226,9 +226,9 @@ class FateReader:
             if self._look_ahead_bytes is not None:
                 break
         if self._look_ahead_bytes is None or self.position >= stable.high_watermark:
-            return list(fates_by_markers(tail))
-        later = await self._fates_after(tail, stable.high_watermark)
-        return list(fates_by_markers(tail, later))
+            return list(outcomes_by_markers(tail))
+        later = await self._outcomes_after(tail, stable.high_watermark)
+        return list(outcomes_by_markers(tail, later))
 
     async def _read(self, isolation: IsolationLevel) -> FetchedLog:
         return await read(
@@ -240,10 +240,10 @@ class FateReader:
             headers_only=self._headers_only,
         )
 
-    async def _fates_after(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
-        """Later fates, by producer id, of the transactions that no marker in ``tail`` ends."""
+    async def _outcomes_after(self, tail: Sequence[StoredBatch], end: int) -> dict[int, RecordOutcome]:
+        """Later outcomes, by producer id, of the transactions that no marker in ``tail`` ends."""
         wanted = _unended(tail)
-        found: dict[int, Fate] = {}
+        found: dict[int, RecordOutcome] = {}
         position, left = self.position, self._look_ahead_bytes or 0
         while wanted.keys() - found.keys() and position < end and left > 0:
             stored = await fetch_stored(self._admin, self.name, position, IsolationLevel.READ_UNCOMMITTED)
@@ -263,7 +263,7 @@ class FateReader:
             starts = {state.producer_id: state.transaction_start_offset for state in states}
             for producer_id, last in wanted.items():
                 open_from = starts.get(producer_id, -1)
-                found.setdefault(producer_id, Fate.OPEN if 0 <= open_from <= last else Fate.ENDED)
+                found.setdefault(producer_id, RecordOutcome.OPEN if 0 <= open_from <= last else RecordOutcome.ENDED)
         return found
 
     def _move_past(self, batches: list[StoredBatch], end: int) -> None:
@@ -282,42 +282,44 @@ def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
     return found
 
 
-def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[BatchFate]:
-    """Fates below the last stable offset, where every transaction is over."""
+def decided_outcomes(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[DecidedBatch]:
+    """Outcomes below the last stable offset, where every transaction is over."""
     transactions = AbortedFilter(aborted)
     for batch in batches:
         header, _, control = batch
         kept = transactions.keeps(header, control)
         if control is not None:
-            fate = _MARKERS.get(control, Fate.CONTROL)
+            outcome = _MARKERS.get(control, RecordOutcome.CONTROL)
         elif not header.is_transactional:
-            fate = Fate.NOT_TRANSACTIONAL
+            outcome = RecordOutcome.NOT_TRANSACTIONAL
         else:
-            fate = Fate.COMMITTED if kept else Fate.ABORTED
-        yield BatchFate(batch, fate)
+            outcome = RecordOutcome.COMMITTED if kept else RecordOutcome.ABORTED
+        yield DecidedBatch(batch, outcome)
 
 
-def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[BatchFate]:
-    """Fates above the last stable offset, up to the high watermark: by the next marker of the same producer.
+def outcomes_by_markers(
+    batches: list[StoredBatch], later: Mapping[int, RecordOutcome] | None = None
+) -> Iterator[DecidedBatch]:
+    """Outcomes above the last stable offset, up to the high watermark: by the next marker of the same producer.
 
-    :param later: fates by producer id for transactions that no marker in ``batches`` ends; without it they are open.
+    :param later: outcomes by producer id for transactions that no marker in ``batches`` ends; without it they are open.
     """
-    fates: list[Fate] = []
+    outcomes: list[RecordOutcome] = []
     ended = dict(later or {})
     for header, _, control in reversed(batches):
         if control is not None:
-            fates.append(_MARKERS.get(control, Fate.CONTROL))
+            outcomes.append(_MARKERS.get(control, RecordOutcome.CONTROL))
             if control in _OUTCOMES:
                 ended[header.producer_id] = _OUTCOMES[control]
         elif header.is_transactional:
-            fates.append(ended.get(header.producer_id, Fate.OPEN))
+            outcomes.append(ended.get(header.producer_id, RecordOutcome.OPEN))
         else:
-            fates.append(Fate.NOT_TRANSACTIONAL)
-    return (BatchFate(batch, fate) for batch, fate in zip(batches, reversed(fates), strict=True))
+            outcomes.append(RecordOutcome.NOT_TRANSACTIONAL)
+    return (DecidedBatch(batch, outcome) for batch, outcome in zip(batches, reversed(outcomes), strict=True))
 
 
-_MARKERS = {ControlType.COMMIT: Fate.COMMIT_MARKER, ControlType.ABORT: Fate.ABORT_MARKER}
-_OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED}
+_MARKERS = {ControlType.COMMIT: RecordOutcome.COMMIT_MARKER, ControlType.ABORT: RecordOutcome.ABORT_MARKER}
+_OUTCOMES = {ControlType.COMMIT: RecordOutcome.COMMITTED, ControlType.ABORT: RecordOutcome.ABORTED}
 
 
 class Producers:

@@ -297,12 +297,12 @@ class ClusterAccess:
         :raises KafkaError: a partition was refused for good, does not exist, or gave no answer in time.
         """
         loop = asyncio.get_running_loop()
-        patient_until = loop.time() + wait_for_unknown_s
+        wait_until = loop.time() + wait_for_unknown_s
         left = dict.fromkeys(partitions)
         found: dict[TopicPartition, T] = {}
 
         async def attempt() -> None:
-            by_leader = await self.leaders(left, may_come=loop.time() < patient_until)
+            by_leader = await self.leaders(left, may_come=loop.time() < wait_until)
             answers = await asyncio.gather(*(_each(ask, node, names) for node, names in by_leader.items()))
             refused: list[KafkaError] = []
             for answer in answers:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.5
-BOOTSTRAP_PATIENCE_SECONDS = 1.0
+BOOTSTRAP_TIMEOUT_SECONDS = 1.0
 """If a bootstrap server is silent for this long, the next one is tried as well."""
 _CLOSED = "the client was closed"
 
@@ -102,8 +102,8 @@ class Network:
             if order:
                 connection, task = self._connect(order.pop(), 0)
                 opening[task] = connection
-            patience = BOOTSTRAP_PATIENCE_SECONDS if order else None
-            done, _ = await asyncio.wait(opening, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            timeout = BOOTSTRAP_TIMEOUT_SECONDS if order else None
+            done, _ = await asyncio.wait(opening, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             if any(opening.pop(task).ready for task in done):
                 return
             if self._refused is not None:

@@ -104,7 +104,7 @@ class TwoPhaseTransactions(TransactionManager):
             raise IllegalStateError(
                 f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
                 f"at {token_of(last)}: it is another id's, or the cluster was set back to an earlier state than the "
-                "database; nothing was ended: commit_transaction() or abort_transaction() end it once you know its fate"
+                "database; nothing was ended; commit or abort it when you know its outcome"
             )
         if nothing_prepared:
             return Deferred.of(None)

@@ -43,7 +43,7 @@ def test_a_batch_that_a_later_one_overtook_at_a_leader_without_memory_is_stored_
     assert [outcome.error for outcome in core.outcomes] == [None] * 5
 
 
-def test_a_batch_whose_fate_is_unknown_is_settled_before_the_new_epoch() -> None:
+def test_a_batch_whose_outcome_is_unknown_is_settled_before_the_new_epoch() -> None:
     kafka = KafkaPartition()
     core = known_producer(kafka)
     for n in (1, 2, 3):

@@ -29,7 +29,7 @@ class Whole(WholeBatch):
 
 
 class Course:
-    """The fate of some hundred records, drawn by a seed."""
+    """The outcome of some hundred records, drawn by a seed."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)

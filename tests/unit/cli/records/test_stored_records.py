@@ -1,4 +1,4 @@
-"""The fate of every stored record, against a naive reader of the whole log."""
+"""The outcome of every stored record, against a naive reader of the whole log."""
 
 from __future__ import annotations
 
@@ -7,42 +7,46 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.client.aio.admin.log_reader import Fate, StoredBatch, decided_fates, fates_by_markers
+from oncelog.client.aio.admin.log_reader import RecordOutcome, StoredBatch, decided_outcomes, outcomes_by_markers
 from oncelog.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader, Record
 from oncelog.records.control import ControlType
 
 
 @dataclass
 class Log:
-    """A partition as a list of one-record batches, with the fates known to an observer of the writes."""
+    """A partition as a list of one-record batches, with the outcomes known to an observer of the writes."""
 
     batches: list[StoredBatch] = field(default_factory=list)
-    fates: list[Fate] = field(default_factory=list)
+    outcomes: list[RecordOutcome] = field(default_factory=list)
     open: dict[int, list[int]] = field(default_factory=dict)
     aborted: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, producer: int, attributes: int, control: ControlType | None, fate: Fate) -> int:
+    def add(self, producer: int, attributes: int, control: ControlType | None, outcome: RecordOutcome) -> int:
         offset = len(self.batches)
         header = BatchHeader(base_offset=offset, producer_id=producer, attributes=attributes, records_count=1)
         self.batches.append(StoredBatch(header, (Record(offset, 0, None, b""),), control))
-        self.fates.append(fate)
+        self.outcomes.append(outcome)
         return offset
 
     def write(self, producer: int) -> None:
-        self.open.setdefault(producer, []).append(self.add(producer, TRANSACTIONAL_BIT, None, Fate.OPEN))
+        self.open.setdefault(producer, []).append(self.add(producer, TRANSACTIONAL_BIT, None, RecordOutcome.OPEN))
 
     def write_plain(self, producer: int) -> None:
         if producer not in self.open:
-            self.add(producer, 0, None, Fate.NOT_TRANSACTIONAL)
+            self.add(producer, 0, None, RecordOutcome.NOT_TRANSACTIONAL)
 
     def end(self, producer: int, commit: bool) -> None:
         offsets = self.open.pop(producer, [])
         for offset in offsets:
-            self.fates[offset] = Fate.COMMITTED if commit else Fate.ABORTED
+            self.outcomes[offset] = RecordOutcome.COMMITTED if commit else RecordOutcome.ABORTED
         if not commit and offsets:
             self.aborted.append((offsets[0], producer))
-        kind, fate = (ControlType.COMMIT, Fate.COMMIT_MARKER) if commit else (ControlType.ABORT, Fate.ABORT_MARKER)
-        self.add(producer, TRANSACTIONAL_BIT | CONTROL_BIT, kind, fate)
+        kind, outcome = (
+            (ControlType.COMMIT, RecordOutcome.COMMIT_MARKER)
+            if commit
+            else (ControlType.ABORT, RecordOutcome.ABORT_MARKER)
+        )
+        self.add(producer, TRANSACTIONAL_BIT | CONTROL_BIT, kind, outcome)
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["write", "plain", "commit", "abort"])), max_size=40)
@@ -61,13 +65,13 @@ def _log(steps: list[tuple[int, str]]) -> Log:
 
 
 @given(STEPS)
-def test_fates_above_the_last_stable_offset_are_those_of_the_next_marker(steps: list[tuple[int, str]]) -> None:
+def test_outcomes_above_the_last_stable_offset_are_those_of_the_next_marker(steps: list[tuple[int, str]]) -> None:
     log = _log(steps)
-    assert [stored.fate for stored in fates_by_markers(log.batches)] == log.fates
+    assert [stored.outcome for stored in outcomes_by_markers(log.batches)] == log.outcomes
 
 
 @given(STEPS, st.integers(0, 40))
-def test_fates_below_it_follow_the_brokers_list_of_aborted_transactions(
+def test_outcomes_below_it_follow_the_brokers_list_of_aborted_transactions(
     steps: list[tuple[int, str]], start: int
 ) -> None:
     log = _log(steps)
@@ -76,8 +80,8 @@ def test_fates_below_it_follow_the_brokers_list_of_aborted_transactions(
     start = min(start, len(log.batches))
     # a broker names the transactions that reach the range; those that ended before it are left out
     reaching = [entry for entry in log.aborted if _end(log, entry) >= start]
-    found = decided_fates(log.batches[start:], reaching)
-    assert [stored.fate for stored in found] == log.fates[start:]
+    found = decided_outcomes(log.batches[start:], reaching)
+    assert [stored.outcome for stored in found] == log.outcomes[start:]
 
 
 def _end(log: Log, aborted: tuple[int, int]) -> int:

@@ -1,4 +1,4 @@
-"""``oncelog consume --show-transactions``: every stored record with its fate and its producer."""
+"""``oncelog consume --show-transactions``: every stored record with its outcome and its producer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import decoded, dumped, shown
 from oncelog.cli.shared.stop_signal import Stop
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.log_reader import FateReader, Producers, StoredRecord
+from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.shown import json_bytes
@@ -23,10 +23,10 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, Topic
 if TYPE_CHECKING:
     from oncelog.cli.shared.schema_values import Decoding
 
-HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
+HEADINGS = ("PARTITION:OFFSET", "OUTCOME", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
 
 
-async def show_fates(config: AdminConfig, what: What, *, in_json: bool, decoding: Decoding | None) -> None:
+async def show_outcomes(config: AdminConfig, what: What, *, in_json: bool, decoding: Decoding | None) -> None:
     """Show records until there is a reason to stop, or a signal cancels this.
 
     :param decoding: for keys and values with schemas; those of internal topics have fields of their own.
@@ -41,7 +41,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool, decoding
             producers = Producers(admin)
             if not in_json:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
-            async for name, stored in _fates(admin, what):
+            async for name, stored in _outcomes(admin, what):
                 internal = name.topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
                 transactional_id = await producers.name(stored.header)
                 line = partial(_json_line if in_json else _line, name, stored, transactional_id)
@@ -53,7 +53,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool, decoding
     remark(f"{counted(count, 'record')}, control records included")
 
 
-async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
+async def _outcomes(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
     """Stored records of the partitions in turn, until there is a reason to stop."""
     names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
 
@@ -65,7 +65,7 @@ async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition
     starts, ends = bounds(
         what, await offsets(EARLIEST), await offsets(LATEST), await offsets(what.start.lookup()), at_until
     )
-    walkers = [FateReader(admin, name, starts[name]) for name in names]
+    walkers = [OutcomeReader(admin, name, starts[name]) for name in names]
     left, quiet_since = what.max_messages, time.monotonic()
     while True:
         came = False
@@ -91,9 +91,9 @@ async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition
 
 
 def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None) -> bytes:
-    header, record, fate = stored
+    header, record, outcome = stored
     producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
-    fields = [f"{name}:{record.offset}", fate.value, producer, transactional_id or "-"]
+    fields = [f"{name}:{record.offset}", outcome.value, producer, transactional_id or "-"]
     if not header.is_control:
         fields += decoding.texts(fields[0], record) if decoding else shown(name.topic, record)
     return ("\t".join(fields) + "\n").encode()
@@ -102,13 +102,13 @@ def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | No
 def _json_line(
     name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None
 ) -> bytes:
-    header, record, fate = stored
+    header, record, outcome = stored
     fields: dict[str, Any] = {
         "topic": name.topic,
         "partition": name.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "fate": fate.value,
+        "outcome": outcome.value,
         "control": header.is_control,
         "producer_id": header.producer_id,
         "producer_epoch": header.producer_epoch,

@@ -226,7 +226,7 @@ def test_bytes_that_are_no_text_are_refused_by_csv_alone(exported: ExportedTopic
     exported.produce([b"\xff"])
     ended = exported.export()
     if exported.to.suffix == ".csv":
-        assert "A value is no text (UTF-8)" in ended.sentence()
+        assert "A value is not UTF-8 text" in ended.sentence()
         assert exported.to.read_bytes() == b""
     else:
         ended.done()

@@ -24,7 +24,7 @@ def stand_in() -> Iterator[StandIn]:
 
 HTML = (200, {"Content-Type": "text/html"}, b"<html>welcome to our portal</html>")
 WRONG: list[tuple[Answer, str]] = [
-    (HTML, "is no schema registry: it answers '<html>welcome"),
+    (HTML, "is not a schema registry: it answers '<html>welcome"),
     ((500, {}, b"<html>oops</html>"), "answers with status 500, as no schema registry: '<html>oops"),
     ((503, {}, b""), "answers with status 503"),
     ((302, {"Location": "http://elsewhere.invalid/"}, b""), "redirects to http://elsewhere.invalid/"),
@@ -34,7 +34,7 @@ WRONG: list[tuple[Answer, str]] = [
     ((200, JSON_ANSWER, b'{"schema": 7}'), "no usable schema"),
     ((200, JSON_ANSWER, b"[]"), "no usable"),
     ((200, JSON_ANSWER, b'{"schema": "\\"int\\"", "references": [1]}'), "no usable list"),
-    ((200, JSON_ANSWER, b"[" * 100_000), "is no schema registry"),
+    ((200, JSON_ANSWER, b"[" * 100_000), "is not a schema registry"),
 ]
 
 
@@ -142,7 +142,7 @@ def test_a_schema_that_is_none_is_one_error_and_not_fetched_again(stand_in: Stan
     stand_in.answer("POST", "/subjects/s/versions", {"schema": text})
     codecs = Codecs(SchemaRegistry(stand_in.url))
     for _ in range(2):
-        with pytest.raises(SchemaError, match="schema 1: this is no Avro schema"):
+        with pytest.raises(SchemaError, match="schema 1: this is not an Avro schema"):
             codecs.of(1)
     assert len(stand_in.requests) == 1
 

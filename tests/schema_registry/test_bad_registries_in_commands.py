@@ -45,7 +45,7 @@ def slow(target: str) -> Answer:
 BAD: list[tuple[str, Answer, str]] = [
     ("401", (401, {}, b""), "asks for a login"),
     ("500", (500, {}, b"oops\n  boom"), "answers with status 500, as no schema registry"),
-    ("HTML", (200, {"Content-Type": "text/html"}, b"<html>\n<body>our portal"), "is no schema registry"),
+    ("HTML", (200, {"Content-Type": "text/html"}, b"<html>\n<body>our portal"), "is not a schema registry"),
 ]
 LIES: list[tuple[str, Answer, str]] = [
     ("another subject", lie(subject="customers-value"), "was asked for subject orders-value and answers with subject"),

@@ -176,7 +176,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
             try:
                 re.compile(arguments.text(pattern, "pattern") if not isinstance(pattern, re.Pattern) else pattern)
             except re.error as error:
-                raise ValueError(f"{pattern!r} is no valid pattern: {error}") from error
+                raise ValueError(f"{pattern!r} is not a valid pattern: {error}") from error
         super().subscribe(topics, pattern, listener)
 
     async def getmany(

@@ -176,7 +176,7 @@ class Demo:
             if self._settings.master is None:
                 self._crash_writer(0.48)
             self._crash_driver(
-                ENRICHED, BatchStep.COMMITTED, 0.55, "the transaction was committed, Spark had not been told"
+                ENRICHED, BatchStep.COMMITTED, 0.55, "the transaction was committed, and Spark did not know"
             )
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)

@@ -148,9 +148,7 @@ def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray | pa.Array:
         try:
             return column.cast(pa.string())
         except pa.ArrowInvalid:
-            raise ExportError(
-                f"A {name} is no text (UTF-8), and CSV holds nothing else: export to Parquet or Delta"
-            ) from None
+            raise ExportError(f"A {name} is not UTF-8 text, which CSV requires: export to Parquet or Delta") from None
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
     if pa.types.is_decimal(kind):

@@ -100,7 +100,7 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "abort",
             "A transaction aborts",
-            "Aborted records stay in the log. Readers are told what to skip.",
+            "Aborted records stay in the log. The answer to a fetch lists what readers skip.",
             _FOUR,
             transactions.abort,
         ),

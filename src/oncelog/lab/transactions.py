@@ -68,7 +68,7 @@ def zombie_fenced(context: FlowContext) -> None:
     except KafkaError as error:
         why = type(error).__name__
         context.note("zombie", f"its program gets {why}")
-    context.promise("the zombie was refused, and was told", why != "")
+    context.promise("the zombie was refused with an error", why != "")
     context.promise("a reader gets only b: nothing from the zombie, before or after", context.read(READER) == ["b"])
 
 

@@ -233,7 +233,7 @@ def _opened(path: Path) -> int | None:
     try:
         return os.open(path, os.O_RDWR)
     except FileNotFoundError as error:
-        raise PromotionError(f"{path.parent} is no data folder of oncelog: it has no {path.name}") from error
+        raise PromotionError(f"{path.parent} is not a data folder of oncelog: it has no {path.name}") from error
     except OSError:
         return None
 

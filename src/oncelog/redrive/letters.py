@@ -173,7 +173,7 @@ def _number(headers: Sequence[tuple[str, bytes | None]], name: str, place: str) 
     if given is None:
         return None
     if not given.isdigit() or len(given) > 10:
-        raise RedriveError(f"Header {name} of dead letter {place} is no number: {given[:40]!r}")
+        raise RedriveError(f"Header {name} of dead letter {place} is not a number: {given[:40]!r}")
     return int(given)
 
 

@@ -129,7 +129,7 @@ class Redrive:
     ) -> None:
         """Without positions, letters that are older than positions are kept may have been sent by an earlier run."""
         if committed and self._first_run:
-            raise RedriveError(f"Group {self._group} has positions, so this is no first run: leave --first-run out")
+            raise RedriveError(f"Group {self._group} has positions: this is not its first run, leave --first-run out")
         with_letters = [name for name in ends if firsts[name].offset < ends[name].offset]
         if committed or self._first_run or not with_letters:
             return

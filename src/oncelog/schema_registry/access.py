@@ -89,7 +89,7 @@ class AccessControl:
             raise rest_errors.store_failed(str(error)) from error
         except KafkaError as error:
             if error.error is Error.SASL_AUTHENTICATION_FAILED:
-                raise Refused(401, 40101, "the cluster does not know this user with this password") from None
+                raise Refused(401, 40101, "the user does not exist, or the password is wrong") from None
             raise
         (topic,) = answer.topics
         if topic.error_code == Error.TOPIC_AUTHORIZATION_FAILED:
@@ -107,7 +107,7 @@ def _credentials(header: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         colon = ""
     if kind.lower() != "basic" or not colon or not user:
-        raise Refused(401, 40101, "this registry asks for a user of the cluster, by basic authentication")
+        raise Refused(401, 40101, "this registry requires basic authentication as a user of the cluster")
     return user, password
 
 
@@ -120,5 +120,5 @@ def _check_host(host: str) -> None:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
         raise Refused(
-            421, 42100, f"without a login, this registry answers under an address or localhost, not {name!r}"
+            421, 42100, f"this registry has no login, so it answers under an address or localhost only, not {name!r}"
         ) from None

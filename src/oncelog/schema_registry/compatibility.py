@@ -108,7 +108,7 @@ def dependencies(state: RegistryState, references: Sequence[VersionReference]) -
         place = (reference.subject, reference.version)
         version = state.subjects.get(reference.subject, {}).get(reference.version)
         if version is None:
-            raise InvalidSchema(f'it refers to version {place[1]} of the subject "{place[0]}", which is not there')
+            raise InvalidSchema(f'it refers to version {place[1]} of the subject "{place[0]}", which does not exist')
         if its_own_are_there:
             under_way.discard(place)
             found[reference.name] = Dependency(reference.name, version.content.schema)
@@ -170,7 +170,7 @@ def _check_settings(state: RegistryState, subject: str) -> None:
         value = state.setting(subject, name)
         if value is not None and value != _ALLOWED.get(name):
             raise rest_errors.not_permitted(
-                f"the configuration of subject {subject} has {name}, which this registry does not know"
+                f"the configuration of subject {subject} has {name}, which this registry does not support"
             )
 
 

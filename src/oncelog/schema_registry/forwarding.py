@@ -44,7 +44,7 @@ class Forwarder:
         """
         if self._trusted is not None and urlsplit(url).scheme != "https":
             raise rest_errors.unknown_leader(
-                f"{url} writes, without TLS: passwords that came here over TLS are not sent there; give it TLS too"
+                f"the registry that writes, {url}, has no TLS: passwords that came over TLS are not sent to it"
             )
         headers = {name: request.headers[name] for name in _KEPT if name in request.headers}
         target = request.scope["raw_path"].decode("latin-1").partition("?")[0]

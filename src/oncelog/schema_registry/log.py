@@ -138,7 +138,7 @@ class SchemasLog:
         without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
         if without == entries or await self._is_owner(header):
             return entries
-        log.info("the address in %s is not that of the registry that may write: it is not asked", entries)
+        log.info("the address in %s is not that of the registry that may write: no request goes there", entries)
         return without
 
     async def _is_owner(self, header: BatchHeader) -> bool:
@@ -151,7 +151,7 @@ class SchemasLog:
                 async with asyncio.timeout(OWNER_SECONDS):
                     (found,) = await self._admin.describe_transactions([self._transactional_id])
             except (KafkaError, TimeoutError) as error:
-                log.info("whose producer %s has is not known: %s", self._transactional_id, error)
+                log.info("the current producer of %s is not known: %s", self._transactional_id, error)
                 return False
             self._owners = found.producer_id
         return header.producer_id in (self._owners, self._transactions.producer.producer_id)

@@ -28,15 +28,15 @@ class Submitted(NamedTuple):
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """:raises Refused: the body is no JSON object."""
+    """:raises Refused: the body is not a JSON object."""
     try:
         found = json.loads(body)
     except RecursionError:
         raise rest_errors.invalid_schema("the body is nested too deeply") from None
     except ValueError as error:
-        raise Refused(400, 400, f"the body is no JSON: {error}") from None
+        raise Refused(400, 400, f"the body is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Refused(422, 422, "the body is no JSON object")
+        raise Refused(422, 422, "the body is not a JSON object")
     return found
 
 
@@ -50,13 +50,13 @@ def submitted(body: bytes, *, normalize: bool) -> Submitted:
     if not isinstance(schema, str) or not schema.strip():
         raise rest_errors.invalid_schema("Empty schema")
     if not isinstance(kind, str):
-        raise rest_errors.invalid_schema(f"schemaType is no text: {kind!r}")
+        raise rest_errors.invalid_schema(f"schemaType is not a string: {kind!r}")
     rules = found.get("ruleSet")
     if isinstance(rules, dict) and any(rules.values()):
         raise rest_errors.invalid_rules()
     metadata = found.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
-        raise rest_errors.invalid_schema("metadata is no JSON object")
+        raise rest_errors.invalid_schema("metadata is not a JSON object")
     extra = compact({"metadata": metadata}).decode() if metadata else ""
     version, schema_id = _number(found, "version"), _number(found, "id")
     return Submitted(
@@ -75,7 +75,7 @@ def _number(found: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value <= MAX_NUMBER:
-        raise rest_errors.invalid_schema(f"{name} is no number from 1 to 2^31-1: {value!r}")
+        raise rest_errors.invalid_schema(f"{name} is not a number from 1 to 2^31-1: {value!r}")
     return value
 
 
@@ -83,11 +83,11 @@ def _references(listed: object) -> tuple[VersionReference, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list) or len(listed) > MAX_REFERENCES:
-        raise rest_errors.invalid_schema(f"references is no list of at most {MAX_REFERENCES}")
+        raise rest_errors.invalid_schema(f"references is not a list of at most {MAX_REFERENCES}")
     found = []
     for one in listed:
         if not isinstance(one, dict):
-            raise rest_errors.invalid_schema(f"a reference is no JSON object: {one!r}")
+            raise rest_errors.invalid_schema(f"a reference is not a JSON object: {one!r}")
         name, subject, version = one.get("name"), one.get("subject"), one.get("version")
         if not isinstance(name, str) or not isinstance(subject, str) or not name or not subject:
             raise rest_errors.invalid_schema("a reference needs a name and a subject")

@@ -111,7 +111,7 @@ def too_large(what: str) -> Refused:
 
 
 def invalid_rules() -> Refused:
-    return Refused(422, 42210, "This registry has no rules (ruleSet): register the schema without them")
+    return Refused(422, 42210, "This registry does not support rules (ruleSet): register the schema without them")
 
 
 def store_failed(why: str) -> Refused:

@@ -65,7 +65,7 @@ class RestRequest:
         try:
             return max(int(text), -1)
         except ValueError:
-            raise Refused(404, 404, f"{name} is no number: {text!r}") from None
+            raise Refused(404, 404, f"{name} is not a number: {text!r}") from None
 
 
 class App:
@@ -130,7 +130,7 @@ class App:
         return bytes(body)
 
     def _too_large(self) -> Refused:
-        return rest_errors.too_large(f"a body may have {self._max_body_bytes} bytes")
+        return rest_errors.too_large(f"a body may have at most {self._max_body_bytes} bytes")
 
     async def _change(self, request: Request, call: RestRequest, rule: Rule) -> Response:
         for _ in range(2):
@@ -138,12 +138,12 @@ class App:
                 return _json(200, await self._registry.change(rule))
             except Elsewhere as elsewhere:
                 if FORWARDED in request.headers:
-                    raise rest_errors.unknown_leader(f"{elsewhere.url} writes, not this registry") from None
+                    raise rest_errors.unknown_leader(f"this registry does not write, {elsewhere.url} does") from None
                 answer = await self._forwarder.forward(elsewhere.url, request, call.body)
                 if answer is not None:
                     return Response(answer.body, answer.status, media_type=CONTENT_TYPE)
                 await self._registry.take_over(elsewhere.url)
-        raise rest_errors.unknown_leader("who writes changes too often; send the request again")
+        raise rest_errors.unknown_leader("the writing registry changed too often; send the request again")
 
 
 def _json(status: int, value: object) -> Response:
@@ -295,7 +295,7 @@ def _schemas(registry: Registry, call: RestRequest) -> Question | None:
 
 def _id(text: str) -> int:
     if not text.isdecimal() or int(text) > 2**31 - 1:
-        raise Refused(404, 404, f"HTTP 404 Not Found: {text!r} is no id")
+        raise Refused(404, 404, f"HTTP 404 Not Found: {text!r} is not an id")
     return int(text)
 
 

@@ -32,9 +32,9 @@ def check_subject(subject: str) -> None:
     if subject.startswith((":.", ":*:")):
         raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
     if not subject or len(subject) > LONGEST_SUBJECT or not subject.isprintable():
-        raise rest_errors.invalid_subject(subject[:80], f"it takes 1 to {LONGEST_SUBJECT} printable characters")
+        raise rest_errors.invalid_subject(subject[:80], f"a name has 1 to {LONGEST_SUBJECT} printable characters")
     if subject in ("__GLOBAL", "__EMPTY"):
-        raise rest_errors.invalid_subject(subject, "the name has a meaning of its own")
+        raise rest_errors.invalid_subject(subject, "the name is reserved")
 
 
 def register(state: RegistryState, checks: Checks, subject: str, submitted: Submitted) -> SchemaDecision:
@@ -156,7 +156,8 @@ def set_config(state: RegistryState, subject: str | None, asked: dict[str, Any])
         check_subject(subject)
     unknown = sorted(name for name, value in asked.items() if value is not None and name not in _SETTINGS)
     if unknown:
-        raise rest_errors.not_permitted(f"this registry has no {', '.join(unknown)}: only compatibility and normalize")
+        text = f"this registry does not support {', '.join(unknown)}: only compatibility and normalize"
+        raise rest_errors.not_permitted(text)
     level, normalize = asked.get("compatibility"), asked.get("normalize")
     if level is not None and (not isinstance(level, str) or level.upper() not in LEVELS):
         raise rest_errors.invalid_level(level)

@@ -75,7 +75,7 @@ def decode_key(data: bytes | None) -> Key | None:
 
 
 def decode_value(data: bytes | None) -> Value | None:
-    """:raises DamagedRecord: it is no JSON object."""
+    """:raises DamagedRecord: it is not a JSON object."""
     return None if data is None else _object(data, "value")
 
 
@@ -83,9 +83,9 @@ def _object(data: bytes | None, what: str) -> Value:
     try:
         found = json.loads(data or b"")
     except (ValueError, RecursionError) as error:
-        raise DamagedRecord(f"a record of _schemas has a {what} that is no JSON: {(data or b'')[:100]!r}") from error
+        raise DamagedRecord(f"a record of _schemas has a {what} that is not JSON: {(data or b'')[:100]!r}") from error
     if not isinstance(found, dict):
-        raise DamagedRecord(f"a record of _schemas has a {what} that is no JSON object: {(data or b'')[:100]!r}")
+        raise DamagedRecord(f"a record of _schemas has a {what} that is not a JSON object: {(data or b'')[:100]!r}")
     return found
 
 

@@ -90,7 +90,7 @@ class Registry:
         self._ready = asyncio.Event()
         self._settled = asyncio.Event()
         """Whether it is ready, or will not be before somebody corrects the topic."""
-        self._problem = "it has not read its topic yet"
+        self._problem = "it is still reading its topic"
 
     async def start(self) -> None:
         """Begin to follow the topic; :meth:`ready` says when it has caught up."""
@@ -236,7 +236,7 @@ class Registry:
         except KafkaError as error:
             self._writes = False
             raise _store_error(error) from error
-        raise rest_errors.unknown_leader("another registry has taken over; send the request again")
+        raise rest_errors.unknown_leader("another registry took over; send the request again")
 
     async def _decide(self, rule: Rule) -> SchemaDecision | None:
         """What a rule decides; None if it was decided without knowing everything.
@@ -303,8 +303,8 @@ class Registry:
             return
         if group.members:
             raise rest_errors.unknown_leader(
-                f"a registry of Confluent's writes to this cluster (the group {CONFLUENTS_GROUP} has members); two "
-                "kinds of registries cannot write to one topic: stop the one or the other"
+                f"Confluent's registry writes to this cluster (the group {CONFLUENTS_GROUP} has members); two "
+                "kinds of registries cannot write to one topic: stop one of them"
             )
 
     async def _write(self, writes: list[Write]) -> bool:

@@ -34,8 +34,8 @@ def check_listening(settings: RegistrySettings, address: Address) -> None:
         raise ConfigError("TLS needs both a certificate and its private key")
     if settings.login is Login.NONE and not address.is_loopback:
         raise ConfigError(
-            f"without a login a schema registry listens on this machine alone, not on {address}: "
-            "use --login kafka, with which users of the cluster have the rights of its ACLs"
+            f"a schema registry without a login listens on this machine only, not on {address}: "
+            "use --login kafka, which requires a user of the cluster and applies its ACLs"
         )
 
 
@@ -46,7 +46,7 @@ def _check_url(url: str) -> None:
     except ValueError:
         usable = False
     if not usable or "@" in url or url.rstrip("/") != f"{parts.scheme}://{parts.netloc}":
-        raise ConfigError(f"the url of a schema registry is http://HOST:PORT or https://HOST:PORT, not {url!r}")
+        raise ConfigError(f"the URL of a schema registry is http://HOST:PORT or https://HOST:PORT, not {url!r}")
 
 
 def bind(address: Address) -> socket.socket:

@@ -39,7 +39,7 @@ class AvroCodec:
     """Reads and writes the payloads of one schema.
 
     :param dependencies: what the schema refers to, by name.
-    :raises SchemaError: the text is no Avro schema, or a few bytes could claim a huge value of it.
+    :raises SchemaError: the text is not an Avro schema, or a few bytes could claim a huge value of it.
     """
 
     schema_type = AVRO
@@ -135,7 +135,7 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
         known[""] = _loaded(schema.text)
         return load_schema("", repo=Known(), _write_hint=False)
     except (SchemaParseException, UnknownType, *UNFIT) as error:
-        raise SchemaError(f"this is no Avro schema: {_said(error)}") from error
+        raise SchemaError(f"this is not an Avro schema: {_said(error)}") from error
 
 
 def _loaded(text: str) -> Any:

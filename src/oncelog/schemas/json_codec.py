@@ -18,7 +18,7 @@ class JsonCodec:
     """Reads and writes the payloads of one schema.
 
     :param dependencies: what the schema refers to, by name.
-    :raises SchemaError: the text is no JSON Schema.
+    :raises SchemaError: the text is not a JSON Schema.
     """
 
     schema_type = JSON
@@ -45,9 +45,9 @@ class JsonCodec:
             known: Any = Registry(retrieve=fetch)  # type: ignore[call-arg]  # attrs makes it
             self._validator = kind(parsed, registry=known.with_resources(resources))
         except NoSchema as error:
-            raise SchemaError(f"this is no JSON Schema: {error.message}") from error
+            raise SchemaError(f"this is not a JSON Schema: {error.message}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise SchemaError(f"this is no JSON Schema: {error}") from error
+            raise SchemaError(f"this is not a JSON Schema: {error}") from error
         title = parsed.get("title") if isinstance(parsed, dict) else None
         self.name: str | None = title if isinstance(title, str) else None
 
@@ -62,12 +62,12 @@ class JsonCodec:
     def decode(self, data: bytes, *, check: bool = True) -> Any:
         """The value behind the schema id.
 
-        :raises SchemaError: it is no JSON, or does not fit the schema.
+        :raises SchemaError: it is not JSON, or does not fit the schema.
         """
         try:
             value = json.loads(data[HEADER_BYTES:])
         except (ValueError, RecursionError) as error:
-            raise SchemaError(f"the payload is no JSON: {error}") from error
+            raise SchemaError(f"the payload is not JSON: {error}") from error
         if check:
             self.check(value)
         return value

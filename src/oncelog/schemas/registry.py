@@ -276,7 +276,7 @@ def _quoted(subject: str) -> str:
     try:
         return quote(subject, safe="")
     except UnicodeEncodeError as error:  # JSON may contain half of a surrogate pair
-        raise SchemaRegistryError(f"the subject {subject!r} cannot be asked for: it is no text") from error
+        raise SchemaRegistryError(f"the subject {subject!r} must be a string") from error
 
 
 def _body(schema: Schema) -> dict[str, Any]:

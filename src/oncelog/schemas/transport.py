@@ -226,7 +226,7 @@ class Transport:
         answered = _json(text)
         if 200 <= status < 300:
             if answered is _NO_JSON:
-                raise SchemaRegistryError(f"{shown} is no schema registry: it answers {_shown(text)}", status)
+                raise SchemaRegistryError(f"{shown} is not a schema registry: it answers {_shown(text)}", status)
             return answered
         raise _refused(shown, status, answered, text)
 

@@ -236,7 +236,7 @@ def option_texts(options: Mapping[str, OptionValue], of: str) -> dict[str, str]:
     """Options as Spark's ``option`` passes them on: numbers as text, True as ``true``.
 
     :param of: who takes the options, for a message.
-    :raises ConfigError: a name is no string, or a value is no string, number or boolean; the text names the option.
+    :raises ConfigError: a name is not a string, or a value not a string, number or boolean; the text names the option.
     """
     return {_option_name(name, of): _option_text(name, value, of) for name, value in options.items()}
 

@@ -171,7 +171,7 @@ def read_control(header: BatchHeader, data: Buffer) -> tuple[ControlBatch | None
     if marker is None:
         return ControlBatch(None), f"type {kind.name if kind is not ControlType.UNKNOWN else 'unknown'}"
     if not header.has_producer_id or not header.is_transactional:
-        return None, "it is no batch of a transaction"
+        return None, "it is not a batch of a transaction"
     if marker.coordinator_epoch < 0:
         return None, f"its coordinator's epoch is {marker.coordinator_epoch}"
     return ControlBatch(marker), ""

@@ -48,7 +48,7 @@ _LOG_FOUND = _table(
     # bytes
     ("crc-mismatch", "The checksum of a batch is not that of its bytes.", _RESTORE),
     ("malformed-batch", "A batch violates the format: header, records or compression cannot be read.", _RESTORE),
-    ("malformed-marker", "A control record is no marker that a coordinator writes.", _BROKER),
+    ("malformed-marker", "A control record is not a marker that a coordinator writes.", _BROKER),
     ("timestamp-mismatch", "The largest timestamp of a batch is not that of its records.", _BROKER),
     ("unreadable", "The broker refuses to return a part of the log, because it is damaged.", _RESTORE),
     # offsets

@@ -364,4 +364,4 @@ def test_security_is_left_behind_only_where_that_is_asked_for(before: Before, tm
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     outcome = call("promote", str(tmp_path / "data"), "--to", str(tmp_path / "k"))
-    assert (outcome.code, "is no data folder of oncelog" in outcome.err) == (1, True)
+    assert (outcome.code, "is not a data folder of oncelog" in outcome.err) == (1, True)

@@ -83,7 +83,7 @@ def test_a_data_folder_that_cannot_be_read_is_refused_with_the_reason(
 
 def test_a_target_beside_the_data_folder_may_be_written_with_dots(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    assert "is no data folder of oncelog" in refusal(tmp_path / "data", tmp_path / "data" / ".." / "kafka")
+    assert "is not a data folder of oncelog" in refusal(tmp_path / "data", tmp_path / "data" / ".." / "kafka")
 
 
 def test_what_a_promotion_did_not_leave_is_not_removed(tmp_path: Path) -> None:

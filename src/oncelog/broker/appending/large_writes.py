@@ -87,7 +87,7 @@ class LargeWrites:
         """Resolves when the bytes are in the file, or the write has failed."""
         worker = self._worker
         if worker is None:
-            raise InvariantError("a batch was to be written by a thread, and there is none")
+            raise InvariantError("a batch has to be written by a worker thread, and there is none")
         written: Deferred[None] = Deferred()
         partition, size_bytes = batch.partition, batch.size_bytes
         append.alone = self._make_lock()

@@ -59,7 +59,7 @@ class ValidationThread:
         """
         worker = self.worker
         if worker is None:
-            raise InvariantError("a batch was to be validated by a thread, and there is none")
+            raise InvariantError("a batch has to be validated by a worker thread, and there is none")
         validate = batch.partition.log.validation(batch.records, now_ms)
         found: list[Checked] = []
         answer: Deferred[Checked] = Deferred()

@@ -286,7 +286,7 @@ def _groups(admin: Admin) -> Iterator[DoctorFinding]:
         if lost:
             yield warn(
                 "groups",
-                f"{listing.group_id!r} has committed offsets whose records retention has removed: {_listed(lost)}",
+                f"{listing.group_id!r} has committed offsets whose records were removed by retention: {_listed(lost)}",
                 "it then starts where auto.offset.reset says: reset its offsets with oncelog groups reset-offsets, or "
                 "keep records longer",
             )

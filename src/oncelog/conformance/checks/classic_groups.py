@@ -279,7 +279,7 @@ def the_leader_alone_receives_the_members_and_assigns(fixture: Fixture) -> None:
     until(lambda: one.heartbeat() == REBALANCING)
     led = one.join(metadata=subscription(b"first"))
     followed = two.receive_join(waiting)
-    holds(led.leader == followed.leader == one.id, "both members are told the same leader, the first one")
+    holds(led.leader == followed.leader == one.id, "both members get the same leader, the first one")
     same(
         {member.member_id: member.metadata for member in led.members},
         {

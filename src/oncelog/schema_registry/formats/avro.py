@@ -81,7 +81,7 @@ class AvroSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> AvroSchema:
-    """:raises InvalidSchema: the text is no Avro schema."""
+    """:raises InvalidSchema: the text is not an Avro schema."""
     try:
         names, known = Names(), Names()
         for dependency in dependencies:
@@ -93,14 +93,14 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> AvroSchema:
     except _NOT_A_SCHEMA as error:
         if isinstance(error, InvalidSchema):
             raise
-        raise InvalidSchema(f"this is no Avro schema: {_reason(error)}") from error
+        raise InvalidSchema(f"this is not an Avro schema: {_reason(error)}") from error
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, json.JSONDecodeError):
-        return f"its text is no JSON: {error}"
+        return f"its text is not JSON: {error}"
     return str(error)[:500] or type(error).__name__
 
 

@@ -270,9 +270,10 @@ class Reading:
             ]
             if not refused:
                 return []
-            text = f"no branch of {name} takes branch {', '.join(map(str, refused[:10]))} of {part}"
+            text = f"no branch of {name} accepts branch {', '.join(map(str, refused[:10]))} of {part}"
             return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
-        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", f"no branch of {name} takes all")]
+        text = f"no branch of {name} accepts everything that was allowed"
+        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
 
     def _to_combined(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         """The reader combines, the writer does not: its own keywords, all of ``allOf``, one of the others."""
@@ -293,14 +294,15 @@ class Reading:
             alone = [self._part(writer, one, {**writer.schema, "type": one}) for one in types]
             if all(any(not self._compare(branch, one, path) for branch in branches) for one in alone):
                 return []
-        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", f"no branch of {name} takes all")]
+        text = f"no branch of {name} accepts everything that was allowed"
+        return [Problem("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{name}", text)]
 
     # --- keywords
 
     def _keywords(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = list(_types(reader, writer, path))
         if reader.values is not None:
-            found.append(Problem("ENUM_ARRAY_CHANGED", path, "the values are listed now, and were not"))
+            found.append(Problem("ENUM_ARRAY_CHANGED", path, "only listed values are allowed now"))
         if found:
             return found
         shared = reader.types & writer.types
@@ -321,7 +323,7 @@ class Reading:
             return []
         if "not" in writer.schema and not self._compare(writer.at("not"), reader.at("not"), f"{path}/not"):
             return []
-        return [Problem("NOT_TYPE_EXTENDED", f"{path}/not", "more is excluded than before, or it cannot be told")]
+        return [Problem("NOT_TYPE_EXTENDED", f"{path}/not", "more is excluded than before, or this cannot be decided")]
 
     def _objects(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = _bounds(reader, writer, path, ("maxProperties",), ("minProperties",))
@@ -386,7 +388,7 @@ class Reading:
                     if not isinstance(before, list) or not set(wanted) <= set(before):
                         found.append(Problem("DEPENDENCY_ARRAY_EXTENDED", where, "more is required than before"))
                 elif before is None or isinstance(before, list):
-                    found.append(Problem("DEPENDENCY_SCHEMA_ADDED", where, "it was not there before"))
+                    found.append(Problem("DEPENDENCY_SCHEMA_ADDED", where, "it is new"))
                 else:
                     found += self._compare(reader.inner(wanted), writer.inner(before), where)
         return found
@@ -394,7 +396,7 @@ class Reading:
     def _arrays(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         found = _bounds(reader, writer, path, ("maxItems",), ("minItems",))
         if reader.get("uniqueItems") is True and writer.get("uniqueItems") is not True:
-            found.append(Problem("UNIQUE_ITEMS_ADDED", f"{path}/uniqueItems", "items must differ now"))
+            found.append(Problem("UNIQUE_ITEMS_ADDED", f"{path}/uniqueItems", "items must be unique now"))
         ours, our_rest = _items(reader)
         theirs, their_rest = _items(writer)
         for at in range(max(len(ours), len(theirs))):
@@ -417,12 +419,12 @@ class Reading:
     def _contains(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
         where = f"{path}/contains"
         if "contains" not in writer.schema:
-            return [Problem("MIN_CONTAINS_ADDED", where, "it was not there before")]
+            return [Problem("MIN_CONTAINS_ADDED", where, "it is new")]
         found = self._compare(reader.at("contains"), writer.at("contains"), where)
         if "maxContains" in reader.schema and reader.schema["contains"] != writer.schema["contains"]:
-            found.append(Problem("MAX_CONTAINS_ADDED", where, "their number is not compared if the schema changes"))
+            found.append(Problem("MAX_CONTAINS_ADDED", where, "matches are not counted when their schema changes"))
         if writer.get("minContains", 1) < reader.get("minContains", 1):
-            found.append(Problem("MIN_CONTAINS_INCREASED", where, "more of them must be there"))
+            found.append(Problem("MIN_CONTAINS_INCREASED", where, "more matches are required"))
         return found + _bounds(reader, writer, path, ("maxContains",), ())
 
 
@@ -438,7 +440,7 @@ def _not_compared(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> 
     for name in _NOT_COMPARED:
         ours = reader.get(name)
         if ours is not None and ours is not True and ours != writer.get(name):
-            text = f"this registry does not compare {name}: it must stay as it was"
+            text = f"this registry does not compare {name}: it must not change"
             found.append(Problem("NOT_COMPARED", f"{path}/{name}", text))
     return found
 
@@ -480,7 +482,7 @@ def _strings(reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[
     ours, theirs = reader.get("pattern"), writer.get("pattern")
     if ours is not None and ours != theirs:
         kind = "PATTERN_ADDED" if theirs is None else "PATTERN_CHANGED"
-        found.append(Problem(kind, f"{path}/pattern", "patterns are not compared: it must stay as it was"))
+        found.append(Problem(kind, f"{path}/pattern", "this registry does not compare patterns: it must not change"))
     return found
 
 

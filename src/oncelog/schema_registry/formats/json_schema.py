@@ -48,7 +48,7 @@ class JsonSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
-    """:raises InvalidSchema: the text is no JSON Schema, or refers to something that was not given with it."""
+    """:raises InvalidSchema: the text is not a JSON Schema, or refers to something that was not given with it."""
     try:
         tree = _loaded(text)
         registry: Registry[Any] = Registry()
@@ -64,7 +64,7 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
         for reference, where in _references(tree, resolver, specification):
             where.lookup(reference)
     except _NOT_A_SCHEMA as error:
-        raise InvalidSchema(f"this is no JSON Schema: {_reason(error)}") from error
+        raise InvalidSchema(f"this is not a JSON Schema: {_reason(error)}") from error
     return JsonSchema(tree, JsonSchemaNode(tree, resolver, specification))
 
 

@@ -44,7 +44,7 @@ class Parser:
                 return known
         module = MODULES.get(schema_type)
         if module is None:
-            raise InvalidSchema(f"there is no schema type {schema_type!r}; the types are {', '.join(MODULES)}")
+            raise InvalidSchema(f"unknown schema type {schema_type!r}; the types are {', '.join(MODULES)}")
         format_: SchemaFormat = import_module(f"oncelog.schema_registry.formats.{module}")
         parsed = format_.parse(text, dependencies)
         return self._remember(key, parsed)

@@ -58,7 +58,7 @@ class ProtobufSchema:
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
-    """:raises InvalidSchema: the text is no Protobuf schema, or imports something that was not given with it."""
+    """:raises InvalidSchema: the text is not a Protobuf schema, or imports something that was not given with it."""
     given = _descriptor_of(text)
     source = text if given is None else printed(given)
     descriptor, imported = _compiled(source, dependencies)
@@ -79,9 +79,9 @@ def _descriptor_of(text: str) -> FileDescriptorProto | None:
     try:
         found = FileDescriptorProto.FromString(base64.b64decode(text))
     except (binascii.Error, DecodeError, ValueError) as error:
-        raise InvalidSchema(f"this is no Protobuf schema, nor the base64 of one: {error}") from error
+        raise InvalidSchema(f"this is not a Protobuf schema, nor the base64 of one: {error}") from error
     if not (found.message_type or found.enum_type or found.extension or found.service or found.dependency):
-        raise InvalidSchema("this is no Protobuf schema: it defines nothing")
+        raise InvalidSchema("this is not a Protobuf schema: it defines nothing")
     return found
 
 
@@ -130,9 +130,9 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
                 command, capture_output=True, timeout=PROTOC_SECONDS, check=False, stdin=subprocess.DEVNULL, cwd=folder
             )
         except subprocess.TimeoutExpired:
-            raise InvalidSchema(f"this is no Protobuf schema: protoc took more than {PROTOC_SECONDS} s") from None
+            raise InvalidSchema(f"this is not a Protobuf schema: protoc took more than {PROTOC_SECONDS} s") from None
         if ended.returncode != 0 or not out.exists():
-            raise InvalidSchema(f"this is no Protobuf schema: {_said(ended.stderr, name)}")
+            raise InvalidSchema(f"this is not a Protobuf schema: {_said(ended.stderr, name)}")
         every = FileDescriptorSet.FromString(out.read_bytes())
     found = [one for one in every.file if one.name == name]
     return found[0], [one for one in every.file if one.name != name]
@@ -150,10 +150,10 @@ def _write(root: Path, name: str, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except (OSError, UnicodeEncodeError) as error:
-        raise InvalidSchema(f"the reference {name[:100]!r} cannot be a file: {error}") from error
+        raise InvalidSchema(f"the reference {name[:100]!r} is not a valid file name: {error}") from error
 
 
 def _said(stderr: bytes, name: str) -> str:
     lines = [line for line in stderr.decode(errors="replace").splitlines() if "warning:" not in line]
     text = "; ".join(line.replace(f"{name}:", "line ", 1) for line in lines)
-    return text[:1000] or "protoc ended without saying why"
+    return text[:1000] or "protoc failed without a message"

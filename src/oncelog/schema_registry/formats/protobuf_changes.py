@@ -92,7 +92,7 @@ class _Comparison:
             if message.options.map_entry:
                 continue
             if message.name not in there:
-                yield Change("MESSAGE_REMOVED", where, "the message is gone")
+                yield Change("MESSAGE_REMOVED", where, "the message was removed")
             else:
                 yield from self._message(message, there[message.name], where)
 
@@ -128,13 +128,13 @@ class _Comparison:
             for inner, outer in zip(maps[0].field, maps[1].field, strict=True):
                 yield from self._field(inner, outer, path, maps[0], maps[1])
         elif (maps[0] is None) != (maps[1] is None) or (kinds[0] is None) != (kinds[1] is None):
-            yield Change("FIELD_KIND_CHANGED", path, f"{after.name} is of another kind than {before.name} was")
+            yield Change("FIELD_KIND_CHANGED", path, f"{after.name} has another kind than {before.name} had")
         elif kinds[0] != kinds[1]:
             yield Change("FIELD_SCALAR_KIND_CHANGED", path, f"{after.name} is {kinds[1]} after {kinds[0]}")
         elif kinds[0] is None:
             yield from self._named(before, after, path)
         elif kinds[0] != "text" and _is_repeated(before) != _is_repeated(after):
-            yield Change("FIELD_NUMERIC_LABEL_CHANGED", path, f"{after.name} is repeated, or is no more")
+            yield Change("FIELD_NUMERIC_LABEL_CHANGED", path, f"{after.name} became repeated, or ceased to be")
 
     def _named(self, before: FieldDescriptorProto, after: FieldDescriptorProto, path: str) -> Iterator[Change]:
         """A field whose type is a message: by its name, and by its content if that is in another file."""
@@ -181,5 +181,5 @@ def _moves(before: DescriptorProto, after: DescriptorProto, path: str) -> Iterat
     for name, members in old.items():
         gone = sorted(members - left)
         if gone and (name in new or members & left):
-            text = f"fields {', '.join(map(str, gone))} of the oneof are gone"
+            text = f"fields {', '.join(map(str, gone))} of the oneof were removed"
             yield Change("ONEOF_FIELD_REMOVED", f"{path}/{name}", text)

@@ -29,7 +29,7 @@ class JsonColumns:
     """The columns of a reader's schema.
 
     :param needs: what the schema refers to, by name.
-    :raises SchemaError: the text is no JSON Schema.
+    :raises SchemaError: the text is not a JSON Schema.
     """
 
     def __init__(self, schema: Schema, needs: Mapping[str, Schema]) -> None:

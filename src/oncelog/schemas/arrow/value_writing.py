@@ -123,7 +123,7 @@ class ColumnWriter:
             wanted = ProtobufColumns(self._codec.message_class(self._codec.path).DESCRIPTOR).arrow_type
             optional = [one.name for one in wanted]
         if not kinds.is_struct(wanted):
-            raise SchemaError(f"{self._shown} is no record: columns cannot be written with it")
+            raise SchemaError(f"{self._shown} is not a record: columns cannot be written with it")
         missing = sorted({one.name for one in wanted} - {one.name for one in columns} - set(optional))
         if missing:
             raise SchemaError(f"{self._shown} requires {', '.join(missing)}, which is none of the columns")

@@ -112,7 +112,7 @@ def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> Sch
     """
     named: dict[str, Any] = {"url": access} if isinstance(access, str) else dict(access)
     if not named.get("url"):
-        raise ConfigError("a schema registry is given by its address, or by a mapping with url and other settings")
+        raise ConfigError("give the schema registry as an address, or as a mapping with url and other settings")
     known = tuple(inspect.signature(SchemaRegistry).parameters)
     unknown = sorted(set(named) - set(known))
     if unknown:

@@ -117,7 +117,7 @@ def _number(headers: Headers, name: str) -> int:
         return int(found)
     if len(found) in (4, 8) and found[0] < 0x80:
         return int.from_bytes(found, "big")
-    raise CannotIdentify(f"its header {name} is no number of 64 bits: {found!r}")
+    raise CannotIdentify(f"its header {name} is not a number of 64 bits: {found!r}")
 
 
 def _identified(identity: bytes, value: bytes | None, headers: Headers) -> bytes:

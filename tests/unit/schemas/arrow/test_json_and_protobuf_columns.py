@@ -120,7 +120,7 @@ def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
         1: "the value does not fit the JSON Schema: ",
         2: "id is 'x', which cannot be read as an in",
         3: "id is missing, and the reader's schema r",
-        4: "the payload is no JSON: Expecting proper",
+        4: "the payload is not JSON: Expecting prope",
         5: "id is 18446744073709551616, which cannot",
         6: "schema id 9 is not known to http://regis",
         7: "it was written with schema 3 of type AVR",

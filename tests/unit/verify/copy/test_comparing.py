@@ -250,7 +250,7 @@ def test_records_are_recognised_as_the_user_says() -> None:
     for way, dest in (("key", (None, b"v", ())), ("header:id", (b"k", b"v", ())), ("offsets:p,o", (b"k", b"v", ()))):
         with pytest.raises(CannotIdentify):
             parse_by(way).dest(0, 0, *dest)
-    with pytest.raises(CannotIdentify, match="is no number"):
+    with pytest.raises(CannotIdentify, match="is not a number"):
         parse_by("offsets:p,o").dest(0, 0, None, None, (("p", b"x"), ("o", b"1")))
     for wrong in ("", "contents", "header:", "offsets:p", "key:x"):
         with pytest.raises(ConfigError, match="--by takes content, key, header:NAME"):

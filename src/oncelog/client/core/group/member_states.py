@@ -80,18 +80,18 @@ MAY_FOLLOW: Mapping[ClientMemberState, Mapping[ClientMemberState, str]] = {
         **_END,
     },
     _S.RECONCILING: {
-        _S.STABLE: "the listener has been told",
+        _S.STABLE: "the listener has been called",
         **_LOSS,
         **_END,
     },
     _S.FENCED: {
-        _S.JOINING: "the listener has been told",
+        _S.JOINING: "the listener has been called",
         _S.REJOINED: "the coordinator admits the member before that",
         _S.FENCED: "the coordinator refuses the member again before that",
         **_END,
     },
     _S.REJOINED: {
-        _S.STABLE: "the listener has been told",
+        _S.STABLE: "the listener has been called",
         _S.FENCED: "lost again before that",
         **_END,
     },

@@ -27,6 +27,8 @@ from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
 from oncelog.log.producers.verification import VerificationGuard
 from oncelog.ports import Random
+from oncelog.protocol.generated.consumer_group_metadata_key import ConsumerGroupMetadataKey
+from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
@@ -79,12 +81,14 @@ class GroupShard:
     def replay(self, record: LoggedRecord) -> None:
         decoded = decode_group_record(record.key, record.value)
         if not isinstance(decoded, GroupRecord):
-            return
-        apply = _APPLY.get(decoded.key.API_KEY)
-        if isinstance(decoded.key, OffsetCommitKey):
-            self._apply_offset(decoded.key, decoded.value, record.offset, record.producer.producer_id)
-        elif apply is not None:
-            apply(self, decoded.key, decoded.value)
+            return  # of share or streams groups, which belong to other coordinators
+        key, value = decoded
+        if isinstance(key, OffsetCommitKey):
+            self._apply_offset(key, value, record.offset, record.producer.producer_id)
+        elif isinstance(key, GroupMetadataKey):
+            self._apply_classic_group(key.group, value)
+        else:
+            self._apply_to_consumer_group(key, value)
 
     def replay_marker(self, marker: LoggedMarker) -> None:
         self.offsets.replay_marker(marker)
@@ -163,8 +167,7 @@ class GroupShard:
         """
         offsets = self.offsets
         for record_offset, (place, value) in enumerate(committed, base_offset):
-            if place[0] not in self.groups:
-                self.groups[place[0]] = ClassicGroup(place[0])
+            self._simple_group(place[0])
             logged = CommittedOffset(*value[:-1], record_offset)
             if producer_id == NO_PRODUCER_ID:
                 offsets.commit(place, logged)
@@ -173,106 +176,98 @@ class GroupShard:
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
         """As :meth:`offsets_committed`, for a single offset whose state is at hand."""
-        if place[0] not in self.groups:
-            self.groups[place[0]] = ClassicGroup(place[0])
+        self._simple_group(place[0])
         self.offsets.commit(place, committed)
 
+    def _simple_group(self, group_id: str) -> None:
+        """Offsets of an unknown group create a simple group, a classic one without members."""
+        if group_id not in self.groups:
+            self.groups[group_id] = ClassicGroup(group_id)
+
     def _apply_offset(self, key: OffsetCommitKey, value: Any, offset: int, producer_id: int) -> None:
-        """Apply an offset; for an unknown group it creates a simple group, a classic one without members."""
-        if value is not None and key.group not in self.groups:
-            self.groups[key.group] = ClassicGroup(key.group)
+        if value is not None:
+            self._simple_group(key.group)
         self.offsets.replay(key, value, offset, producer_id)
 
-    def _apply_classic_group(self, key: Any, value: Any) -> None:
-        if value is None:
-            if isinstance(self.groups.get(key.group), ClassicGroup):
-                self.env.timers.cancel_group(key.group)
-                del self.groups[key.group]
-        else:
-            self.groups[key.group] = records.classic_group_from(key.group, value)
+    def _apply_classic_group(self, group_id: str, value: Any) -> None:
+        if value is not None:
+            self.groups[group_id] = records.classic_group_from(group_id, value)
+        elif isinstance(self.groups.get(group_id), ClassicGroup):
+            self._remove_group(group_id)
 
-    def _consumer_group(self, group_id: str) -> ConsumerGroup:
-        """The group that a record belongs to; replaces a simple group, or none."""
-        group = self.groups.get(group_id)
+    def _apply_to_consumer_group(self, key: Any, value: Any) -> None:
+        """A record replaces a simple group, or creates the group; a tombstone of an unknown group changes nothing."""
+        group = self.groups.get(key.group_id)
         if not isinstance(group, ConsumerGroup):
-            group = self.groups[group_id] = ConsumerGroup(group_id)
-        return group
+            if value is None:
+                return
+            group = self.groups[key.group_id] = ConsumerGroup(key.group_id)
+        if value is None and isinstance(key, ConsumerGroupMetadataKey):
+            self._remove_group(key.group_id)
+        else:
+            _APPLY[key.API_KEY](group, key, value)
 
-    def _known_consumer_group(self, group_id: str) -> ConsumerGroup | None:
-        group = self.groups.get(group_id)
-        return group if isinstance(group, ConsumerGroup) else None
-
-    def _apply_consumer_epoch(self, key: Any, value: Any) -> None:
-        if value is None:
-            if self._known_consumer_group(key.group_id) is not None:
-                self.env.timers.cancel_group(key.group_id)
-                del self.groups[key.group_id]
-            return
-        group = self._consumer_group(key.group_id)
-        group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
-
-    def _apply_partition_metadata(self, key: Any, value: Any) -> None:
-        group = self._known_consumer_group(key.group_id) if value is None else self._consumer_group(key.group_id)
-        if group is not None:
-            group.has_partition_metadata = value is not None
-
-    def _apply_subscription(self, key: Any, value: Any) -> None:
-        if value is not None:
-            group = self._consumer_group(key.group_id)
-            member = group.members.get(key.member_id, ConsumerMember(key.member_id))
-            group.put_member(records.with_subscription(member, value))
-            return
-        known = self._known_consumer_group(key.group_id)
-        if known is not None:
-            known.remove_member(key.member_id)
-
-    def _apply_assignment(self, key: Any, value: Any) -> None:
-        if value is not None:
-            group = self._consumer_group(key.group_id)
-            member = group.members.get(key.member_id, ConsumerMember(key.member_id))
-            group.put_member(records.with_assignment(member, value))
-            return
-        known = self._known_consumer_group(key.group_id)
-        member_left = None if known is None else known.members.get(key.member_id)
-        if known is not None and member_left is not None:
-            known.put_member(replace(member_left, epoch=-1, previous_epoch=-1, assigned={}, revoking={}))
-
-    def _apply_target_epoch(self, key: Any, value: Any) -> None:
-        if value is not None:
-            group = self._consumer_group(key.group_id)
-            group.assignment_epoch = value.assignment_epoch
-            group.assignment_timestamp_ms = value.assignment_timestamp
-            return
-        known = self._known_consumer_group(key.group_id)
-        if known is not None:
-            known.assignment_epoch, known.assignment_timestamp_ms = -1, 0
-
-    def _apply_target(self, key: Any, value: Any) -> None:
-        if value is not None:
-            self._consumer_group(key.group_id).targets[key.member_id] = records.target_from(value)
-            return
-        known = self._known_consumer_group(key.group_id)
-        if known is not None:
-            known.targets.pop(key.member_id, None)
-
-    def _apply_regex(self, key: Any, value: Any) -> None:
-        if value is not None:
-            resolved = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
-            self._consumer_group(key.group_id).regexes[key.regular_expression] = resolved
-            return
-        known = self._known_consumer_group(key.group_id)
-        if known is not None:
-            known.regexes.pop(key.regular_expression, None)
+    def _remove_group(self, group_id: str) -> None:
+        self.env.timers.cancel_group(group_id)
+        del self.groups[group_id]
 
 
-_APPLY: dict[int, Callable[[GroupShard, Any, Any], None]] = {
-    2: GroupShard._apply_classic_group,
-    3: GroupShard._apply_consumer_epoch,
-    4: GroupShard._apply_partition_metadata,
-    5: GroupShard._apply_subscription,
-    6: GroupShard._apply_target_epoch,
-    7: GroupShard._apply_target,
-    8: GroupShard._apply_assignment,
-    16: GroupShard._apply_regex,
+# --- records of consumer groups; a value of None is a tombstone
+
+
+def _apply_epoch(group: ConsumerGroup, key: Any, value: Any) -> None:
+    group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
+
+
+def _apply_partition_metadata(group: ConsumerGroup, key: Any, value: Any) -> None:
+    group.has_partition_metadata = value is not None
+
+
+def _apply_subscription(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.remove_member(key.member_id)
+    else:
+        member = group.members.get(key.member_id, ConsumerMember(key.member_id))
+        group.put_member(records.with_subscription(member, value))
+
+
+def _apply_target_epoch(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.assignment_epoch, group.assignment_timestamp_ms = -1, 0
+    else:
+        group.assignment_epoch, group.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
+
+
+def _apply_target(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.targets.pop(key.member_id, None)
+    else:
+        group.targets[key.member_id] = records.target_from(value)
+
+
+def _apply_assignment(group: ConsumerGroup, key: Any, value: Any) -> None:
+    member = group.members.get(key.member_id)
+    if value is not None:
+        group.put_member(records.with_assignment(member or ConsumerMember(key.member_id), value))
+    elif member is not None:
+        group.put_member(replace(member, epoch=-1, previous_epoch=-1, assigned={}, revoking={}))
+
+
+def _apply_regex(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.regexes.pop(key.regular_expression, None)
+    else:
+        resolved = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+        group.regexes[key.regular_expression] = resolved
+
+
+_APPLY: dict[int, Callable[[ConsumerGroup, Any, Any], None]] = {
+    3: _apply_epoch,
+    4: _apply_partition_metadata,
+    5: _apply_subscription,
+    6: _apply_target_epoch,
+    7: _apply_target,
+    8: _apply_assignment,
+    16: _apply_regex,
 }
-"""By the record's type. Other types (share and streams groups) belong to other coordinators, and are ignored."""
+"""By the record's type."""

@@ -109,9 +109,8 @@ class AppendPipeline:
     def verify(self, batch: PendingBatch) -> Deferred[Verification]:
         """Verify with the transaction coordinator if the partition has no open transaction of this producer
         (KIP-890)."""
-        transactional_id, header = batch.request.transactional_id, batch.header
-        if transactional_id is None:  # such a request has already been refused as a whole
-            return Deferred.of(Verification(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        header = batch.header
+        transactional_id = batch.request.transactional_id or ""  # without one, the request was refused as a whole
         producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         operation, now_ms = _supported_operation(batch.version), self._ports.now_ms
         return verify_transaction(
@@ -179,14 +178,15 @@ class AppendPipeline:
     def _validate(self, batch: PendingBatch) -> Work[Error]:
         """Validate a batch in advance if that takes long; all others are validated when they are appended."""
         validation = self._validation
-        if validation.worker is None or not takes_long(batch):
+        worker = validation.worker
+        if worker is None or not takes_long(batch):
             return Error.NONE
         max_bytes = max_unpacked_bytes(batch)
         if not validation.has_capacity(max_bytes):
             return Error.NONE
         batch.validated = validate_briefly(batch, self._ports.now_ms)
         if batch.validated is None:
-            batch.validated = yield validation.validate(batch, self._ports.now_ms, max_bytes)
+            batch.validated = yield validation.validate(worker, batch, self._ports.now_ms, max_bytes)
             if self._is_gone(batch):
                 return Error.UNKNOWN_TOPIC_OR_PARTITION
         return Error.NONE

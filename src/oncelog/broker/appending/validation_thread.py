@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 
 from oncelog.broker.requests.parking import Park, ParkReason
 from oncelog.deferred import Deferred
-from oncelog.errors import InvariantError
 
 if TYPE_CHECKING:
     from oncelog.broker.appending.batch import PendingBatch
@@ -47,19 +46,14 @@ class ValidationThread:
 
     def has_capacity(self, max_bytes: int) -> bool:
         """Whether a batch with a cost of ``max_bytes`` may be handed over now."""
-        if self.worker is None:
-            return False
         in_validation = self._in_validation_bytes
         return not in_validation or in_validation + max_bytes <= MAX_IN_VALIDATION_BYTES
 
-    def validate(self, batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
-        """The result of ``validate_append``, computed on the worker thread.
+    def validate(self, worker: Background, batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
+        """The result of ``validate_append``, computed on ``worker``.
 
         :param max_bytes: the maximum cost of the batch (``validation_cost``).
         """
-        worker = self.worker
-        if worker is None:
-            raise InvariantError("a batch has to be validated by a worker thread, and there is none")
         validate = batch.partition.log.validation(batch.records, now_ms)
         found: list[Checked] = []
         answer: Deferred[Checked] = Deferred()

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MARKERS_IN_A_CHUNK = 50
-_AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
@@ -337,35 +336,21 @@ class Coordinators:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
-
-        def by_partition(errors: list[Error]) -> dict[TopicPartition, Error]:
-            return dict(zip(marker.partitions, errors, strict=True))
-
-        if len(marker.partitions) == 1:
-            (partition,) = marker.partitions
-            outcome = _AT_ONCE.flat_map(lambda _: self._bring_marker(marker, partition, now_ms))
-            written = outcome.map(lambda error: {partition: error})
-        elif len(marker.partitions) <= MARKERS_IN_A_CHUNK:
-            bringing = _AT_ONCE.map(
-                lambda _: [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
-            )
-            written = bringing.flat_map(gather).map(by_partition)
-        else:
-            bringing = self._ports.tasks.begin(self._bring_markers(marker, now_ms))
-            written = bringing.flat_map(gather).map(by_partition)
+        begun = self._ports.tasks.begin(self._write_markers(marker, now_ms))
+        written = begun.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written
 
-    def _bring_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
+    def _write_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
         outcomes: list[Deferred[Error]] = []
         for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
-            outcomes += [self._bring_marker(marker, partition, now_ms) for partition in part]
-            if len(outcomes) < len(marker.partitions):
+            if outcomes:
                 yield
+            outcomes += [self._write_marker(marker, partition, now_ms) for partition in part]
         return outcomes
 
-    def _bring_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
+    def _write_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         if self.marker_gate is None:
             return self._append_marker(marker, partition, now_ms)
         return self.marker_gate.passes(

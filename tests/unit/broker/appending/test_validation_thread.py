@@ -21,6 +21,7 @@ from oncelog.broker.appending.validation_thread import MAX_IN_VALIDATION_BYTES
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.parking import MAX_PARKS, Park
 from oncelog.errors import Error
+from oncelog.ports import Background
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_topics_request import (
     CreatableTopic,
@@ -385,9 +386,9 @@ def test_few_batches_of_a_request_for_many_partitions_are_parked(
     contexts: list[RequestContext] = []
     validate = side.broker.validation_thread.validate
 
-    def noted(batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
+    def noted(worker: Background, batch: PendingBatch, now_ms: int, max_bytes: int) -> Park[Checked]:
         contexts.append(batch.context)
-        return validate(batch, now_ms, max_bytes)
+        return validate(worker, batch, now_ms, max_bytes)
 
     monkeypatch.setattr(side.broker.validation_thread, "validate", noted)
     if fails:

@@ -9,6 +9,7 @@ import pytest
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.cluster.node import SimulatedNode
+from oncelog.broker.requests.request_metrics import RequestMetrics
 from oncelog.broker.requests.session import Part, Session
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
@@ -57,6 +58,7 @@ class Admin:
         started_ms: int = NOW_MS,
         work_clock: Callable[[], int] = lambda: 0,
         nodes: Sequence[int] = (),
+        requests: RequestMetrics | None = None,
         **settings: str,
     ) -> None:
         config = parse(BrokerConfig, {"oncelog.flush.policy": "none", **settings})
@@ -72,6 +74,7 @@ class Admin:
             background=AtOnce(),
             work_clock=work_clock,
             nodes=nodes,
+            requests=requests,
         )
         self.broker.recover(NOW_MS)
         self.broker.start(started_ms)

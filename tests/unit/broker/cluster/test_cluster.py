@@ -175,3 +175,75 @@ def test_other_replicas(cluster: Cluster, logs: Logs) -> None:
     kill(cluster, 2)
     with pytest.raises(KafkaError, match="node 2 is not up"):
         cluster.reassign(T0, [2])
+
+
+def test_a_partition_on_nodes_that_are_down_has_no_leader(cluster: Cluster) -> None:
+    kill(cluster, 1)
+    kill(cluster, 2)
+    later = TopicPartition("t", 1)
+    replicas = cluster.add(later, [1, 2])
+    assert (replicas.leader, replicas.in_sync) == (NO_LEADER, [1])
+    assert cluster.elect(later, unclean=True) is Error.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    start(cluster, 2)
+    assert cluster.elect(later, unclean=True) is Error.NONE
+    assert cluster.elect(later, unclean=True) is Error.ELECTION_NOT_NEEDED
+    assert replicas.leader == 2
+
+
+def test_a_partition_is_only_a_matter_of_its_own_nodes(cluster: Cluster, logs: Logs) -> None:
+    elsewhere = TopicPartition("t", 1)
+    replicas = cluster.add(elsewhere, [2])
+    for node_id in (1, 3):
+        kill(cluster, node_id)
+        start(cluster, node_id)
+        cluster.hold_back(node_id)
+        cluster.drop_lagging(node_id)
+        cluster.let_go(node_id)
+    assert (replicas.leader, replicas.in_sync, replicas.stalled) == (2, [2], {})
+    with pytest.raises(KafkaError, match=r"node 3 is not a replica of t-1; its replicas are \[2\]"):
+        cluster.set_in_sync(elsewhere, 3, in_sync=False)
+
+
+def test_a_partition_that_was_removed_does_not_exist(cluster: Cluster) -> None:
+    cluster.remove(T0)
+    cluster.remove(T0)
+    assert not cluster.leads(T0, 1)
+    with pytest.raises(KafkaError, match="there is no partition t-0"):
+        cluster.replicas(T0)
+
+
+def test_a_follower_that_has_everything_stays_in_sync_though_it_copies_nothing(cluster: Cluster) -> None:
+    cluster.hold_back(3)
+    cluster.drop_lagging(3)
+    assert cluster.replicas(T0).in_sync == [1, 2, 3]
+    assert cluster.shrinks == 0
+
+
+def test_the_in_sync_replicas_are_set_by_hand(cluster: Cluster) -> None:
+    cluster.set_in_sync(T0, 2, in_sync=False)
+    cluster.set_in_sync(T0, 2, in_sync=False)
+    assert (cluster.replicas(T0).in_sync, cluster.shrinks) == ([1, 3], 1)
+    kill(cluster, 2)
+    with pytest.raises(KafkaError, match="node 2 is not up"):
+        cluster.set_in_sync(T0, 2, in_sync=True)
+
+
+def test_moving_the_leader_to_where_it_is_changes_nothing(cluster: Cluster, logs: Logs) -> None:
+    cluster.move_leader(T0, 1)
+    assert logs.leaders == []
+
+
+def test_replicas_around_the_leader_change_without_an_election(cluster: Cluster, logs: Logs) -> None:
+    cluster.reassign(T0, [2, 1])
+    assert (cluster.replicas(T0).leader, logs.leaders) == (1, [])
+
+
+def test_a_leader_that_copies_nothing_stops_at_the_end_it_had_when_it_leads_no_more(
+    cluster: Cluster, logs: Logs
+) -> None:
+    logs.ends[T0] = 4
+    cluster.hold_back(1)
+    cluster.move_leader(T0, 2)
+    logs.ends[T0] = 9
+    replicas = cluster.replicas(T0)
+    assert (replicas.stalled, replicas.committed(9)) == ({1: 4}, 4)

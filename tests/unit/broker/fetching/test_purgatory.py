@@ -120,3 +120,47 @@ def test_those_that_wait_in_vain_are_woken_in_chunks_and_nobody_waits_for_them()
     tasks.finish()
     assert len(purgatory) == 0
     assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
+
+
+def test_a_fetch_that_ends_while_it_is_parked_or_woken_is_left_alone() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Tasks())
+    channel = FakeChannel()
+    attempts: list[str] = []
+
+    def ends_both(final: bool, woken: TopicPartition | None) -> bool:
+        attempts.append("first")
+        purgatory.forget(second)
+        purgatory.forget(second)
+        return True
+
+    def never(final: bool, woken: TopicPartition | None) -> bool:
+        attempts.append("second")
+        return False
+
+    first, second = ParkedFetch(channel, [A], ends_both), ParkedFetch(channel, [A], never)
+    purgatory.park(first, 100)
+    purgatory.park(second, 100)
+    purgatory.wake(A)
+    assert attempts == ["first"]
+    purgatory.watch(second, [B])
+    purgatory.ends_at(second, 50)
+    purgatory.wake(B)
+    timers.fire(1000)
+    assert attempts == ["first"] and len(purgatory) == 0
+
+
+def test_an_attempt_that_ends_its_own_fetch_without_an_answer_is_not_repeated() -> None:
+    purgatory = FetchPurgatory(Timers(), Tasks())
+    attempts = []
+
+    def leaves(final: bool, woken: TopicPartition | None) -> bool:
+        attempts.append(woken)
+        purgatory.drop(channel)
+        return False
+
+    channel = FakeChannel()
+    purgatory.park(ParkedFetch(channel, [A], leaves), 100)
+    purgatory.wake(A)
+    purgatory.wake(A)
+    assert attempts == [A]

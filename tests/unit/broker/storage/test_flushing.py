@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.broker.storage.flushing import EARLY_BYTES, MAX_AT_ONCE
+from oncelog.broker.storage.flushing import AGAIN_MS, EARLY_BYTES, MAX_AT_ONCE
 from oncelog.broker.storage.partition import Partition
 from oncelog.conformance.raw.batches import batch
-from oncelog.errors import Error
+from oncelog.errors import Error, NoSpace, StorageError
 from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin
 
@@ -185,4 +185,72 @@ def test_a_partition_that_is_deleted_while_its_flush_ms_passes_leaves_memory() -
     gc.collect()
     left = [one for one in gc.get_objects() if isinstance(one, Partition)]
     assert "deleted-early" not in {partition.topic_partition.topic for partition in left}
+    admin.broker.stop(NOW_MS)
+
+
+@pytest.mark.parametrize("failure", ["at its sync", "before it"])
+def test_a_partition_whose_disk_fails_goes_offline_alone(failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Admin(**{"oncelog.flush.policy": "commit"})
+    admin.broker.topics.create("t", 2, {}, NOW_MS)
+    flushing = admin.broker.flushing
+    job = flushing.take(NOW_MS)
+    if job is not None:
+        flushing.done(job, job.sync(), NOW_MS)
+    bad, good = (admin.broker.partitions()[TopicPartition("t", index)] for index in (0, 1))
+    append([bad, good])
+    waits = [partition.when_committed(1) for partition in (bad, good)]
+    error = StorageError("Input/output error")
+    if failure == "before it":
+        monkeypatch.setattr(bad.log.files, "begin_flush", lambda: _raise(error))
+    job = flushing.take(NOW_MS)
+    assert job is not None
+    flushing.done(job, {} if failure == "before it" else {bad.topic_partition: error}, NOW_MS)
+    assert [wait.value for wait in waits] == [Error.KAFKA_STORAGE_ERROR, Error.NONE]
+    assert (bad.failed, good.failed) == (True, False)
+    assert bad.when_committed(2).value is Error.KAFKA_STORAGE_ERROR
+    admin.broker.stop(NOW_MS)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def test_a_partition_whose_log_has_failed_meanwhile_releases_its_waiters() -> None:
+    admin = Admin(**{"oncelog.flush.policy": "commit"})
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    partition, flushing = admin.broker.partitions()[TopicPartition("t", 0)], admin.broker.flushing
+    append([partition])
+    wait = partition.when_committed(1)
+    partition.log.fail("a read has failed")
+    assert flushing.take(NOW_MS) is None
+    assert wait.value is Error.KAFKA_STORAGE_ERROR
+    admin.broker.stop(NOW_MS)
+
+
+def test_a_sync_that_was_refused_for_now_comes_again_unless_the_topic_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+    admin = Admin(**{"oncelog.flush.policy": "commit"})
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("gone", 1, {}, NOW_MS)
+    flushing = admin.broker.flushing
+    stays, gone = (admin.broker.partitions()[TopicPartition(name, 0)] for name in ("t", "gone"))
+    append([stays, gone])
+    wait = stays.when_committed(1)
+    for attempt in range(2):
+        job = flushing.take(NOW_MS)
+        assert job is not None
+        refusal: dict[TopicPartition, StorageError] = dict.fromkeys(
+            (partition.topic_partition for partition, _ in job.tickets), NoSpace("no space left on the device")
+        )
+        flushing.done(job, refusal, NOW_MS)
+        if not attempt:
+            admin.broker.topics.delete("gone", NOW_MS)
+        admin.broker.advance(NOW_MS + (attempt + 1) * AGAIN_MS)
+    assert not wait.done
+    assert [text for text in caplog.messages if "wait for their sync" in text] == [
+        "2 partitions wait for their sync: no space left on the device"
+    ]
+    job = flushing.take(NOW_MS)
+    assert job is not None and [partition for partition, _ in job.tickets] == [stays]
+    flushing.done(job, job.sync(), NOW_MS)
+    assert wait.value is Error.NONE
     admin.broker.stop(NOW_MS)

@@ -16,11 +16,12 @@ from oncelog.coordinator.group.consumer.consumer_group import (
 )
 from oncelog.coordinator.group.states import ClassicState, ConsumerState, MemberState
 from oncelog.coordinator.runtime import CoordinatorRecord, LoggedRecord
+from oncelog.errors import Error
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.group_metadata_value import GroupMetadataValue, MemberMetadata
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
-from oncelog.types import NO_PRODUCER
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
 A = bytes.fromhex("dfabe06116ce4a99b794187511cb8324")
@@ -279,3 +280,52 @@ def test_partition_metadata_from_before_4_1_is_removed_when_the_group_changes() 
     assert GroupClient(host).beat("m", 5).value.member_epoch == 6
     log = host.log[host.shard("g").partition.partition]
     assert [e.value for e in log if isinstance(e, LoggedRecord) and e.key == key] == [bytes.fromhex("00000100"), None]
+
+
+CONSUMER_TOMBSTONES = records.consumer_group_tombstones(
+    ConsumerGroup("g", members={"m": ConsumerMember("m")}, regexes={"x": ResolvedRegex(frozenset(), 0, 0)})
+)
+
+
+def test_ends_of_what_a_log_no_longer_has_are_ignored() -> None:
+    """Compaction has removed the records, and not yet their tombstones."""
+    host = load(*CONSUMER_TOMBSTONES, records.group_tombstone("g"))
+    assert host.shard("g").groups == {}
+
+
+def test_ends_of_members_that_a_group_does_not_have_change_nothing() -> None:
+    host = load(
+        records.consumer_epoch("g", 3, 0), records.target_epoch("g", 3, 5), *CONSUMER_TOMBSTONES[:-1],
+        records.group_tombstone("g"),
+    )  # fmt: skip
+    group = host.shard("g").groups["g"]
+    assert isinstance(group, ConsumerGroup)
+    assert (group.epoch, group.assignment_epoch, group.members, group.targets, group.regexes) == (3, -1, {}, {}, {})
+
+
+def test_a_member_whose_assignment_ended_owns_nothing_until_it_is_removed() -> None:
+    tombstones = records.member_tombstones("g", "m")
+    stored = replace(member("m"), epoch=2, assigned={A: {0: 2}})
+    host = load(
+        records.member_subscription("g", stored), records.member_assignment("g", stored),
+        records.member_target("g", "m", {A: frozenset({0})}), records.consumer_epoch("g", 2, 0), *tombstones[:2],
+    )  # fmt: skip
+    group = host.shard("g").groups["g"]
+    assert isinstance(group, ConsumerGroup)
+    assert (group.members["m"].epoch, group.members["m"].assigned, group.targets) == (-1, {}, {})
+    assert group.owner_epoch(A, 0) == -1
+
+
+def test_an_epoch_of_a_consumer_group_replaces_a_group_of_offsets() -> None:
+    host = load(records.offset_commit(OffsetCommitKey("g", "a", 0), OFFSET), records.consumer_epoch("g", 3, 0))
+    assert isinstance(host.shard("g").groups["g"], ConsumerGroup)
+    assert GroupClient(host).offset("a") == 0
+
+
+def test_a_transaction_s_offset_of_an_unknown_group_creates_it() -> None:
+    host = MemoryGroupHost({"t": 1})
+    g, producer = GroupClient(host), ProducerIdAndEpoch(7, 0)
+    assert g.commit_in_transaction(5, producer).value is Error.NONE
+    assert isinstance(host.shard("g").groups["g"], ClassicGroup)
+    host.end_transaction("g", producer, commit=True)
+    assert g.offset() == 5

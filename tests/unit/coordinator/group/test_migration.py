@@ -262,3 +262,77 @@ def test_a_failed_append_leaves_the_group_in_its_protocol(g: GroupClient) -> Non
     g.host.append_error = Error.NONE
     assert kind(g) is ConsumerGroup
     assert g.beat("new", 2).value.error_code == Error.NONE
+
+
+# --- members of the classic protocol in a group of the new one: what is refused
+
+
+def test_what_cannot_be_read_is_no_reason_to_change_the_protocol(g: GroupClient) -> None:
+    g.joined(protocols={"range": b"\0"})
+    g.host.pass_time(0)
+    refused = g.beat("new", 0).value
+    assert refused.error_message is not None
+    assert refused.error_message.endswith("the embedded consumer protocol is malformed.")
+    assert kind(g) is ClassicGroup
+
+
+def test_a_group_that_is_too_large_for_the_new_protocol_keeps_the_old_one() -> None:
+    g = GroupClient(new_host(**{"group.consumer.max.size": "1"}))
+    g.stable(2)
+    refused = g.beat("new", 0).value
+    assert refused.error_message is not None
+    assert refused.error_message.endswith("the group size exceeds the consumer group maximum size.")
+
+
+def test_a_full_group_takes_no_classic_member_but_lets_one_join_again() -> None:
+    g = GroupClient(new_host(**{"group.consumer.max.size": "2"}))
+    g.beat("new", 0)
+    old, _ = g.joined()
+    assert g.join().value.error_code == Error.GROUP_MAX_SIZE_REACHED
+    assert g.join(old).value.error_code == Error.NONE
+
+
+def test_a_subscription_that_cannot_be_read_is_refused(g: GroupClient) -> None:
+    g.beat("new", 0)
+    _, answer = g.joined(protocols={"range": b"\0\1broken"})
+    assert answer.value.error_code == Error.UNKNOWN_SERVER_ERROR
+
+
+def test_static_members_of_the_old_protocol_are_known_by_their_instance(g: GroupClient) -> None:
+    g.beat("new", 0)
+    assert g.join("made-up", instance_id="i").value.error_code == Error.UNKNOWN_MEMBER_ID
+    first = g.join(instance_id="i").value
+    assert first.error_code == Error.NONE
+    again = g.join(first.member_id, instance_id="i").value
+    assert (again.error_code, again.member_id) == (Error.NONE, first.member_id)
+    assert g.join("another", instance_id="i").value.error_code == Error.FENCED_INSTANCE_ID
+    assert g.heartbeat("another", again.generation_id, "i") == Error.FENCED_INSTANCE_ID
+    assert g.sync("another", again.generation_id, instance_id="i").value.error_code == Error.FENCED_INSTANCE_ID
+    assert g.sync(first.member_id, again.generation_id, instance_id="i").value.error_code == Error.NONE
+    errors = [member.error_code for member in g.leave(("another", "i"), ("", "i")).value.members]
+    assert errors == [Error.FENCED_INSTANCE_ID, Error.NONE]
+    assert set(g.host.shard("g").groups["g"].members) == {"new"}
+
+
+def test_who_syncs_with_an_older_assignment_must_join_again(g: GroupClient) -> None:
+    g.beat("new", 0)
+    old, answer = g.joined()
+    g.beat("third", 0)
+    assert g.sync(old, answer.value.generation_id).value.error_code == Error.REBALANCE_IN_PROGRESS
+
+
+def test_partitions_of_topics_that_are_gone_are_not_owned(g: GroupClient) -> None:
+    g.beat("new", 0)
+    old, _ = g.joined()
+    answer = g.join(old, protocols={"range": subscription("t", owned={"gone": [0], "t": []})}).value
+    assert answer.error_code == Error.NONE
+
+
+def test_a_join_that_cannot_be_stored_changes_nothing(g: GroupClient) -> None:
+    g.beat("new", 0)
+    asked = g.join().value.member_id
+    g.host.append_error = Error.NOT_ENOUGH_REPLICAS
+    assert g.join(asked).value.error_code == Error.COORDINATOR_NOT_AVAILABLE
+    g.host.append_error = Error.NONE
+    assert set(g.host.shard("g").groups["g"].members) == {"new"}
+    assert g.join(asked).value.error_code == Error.NONE

@@ -847,3 +847,37 @@ def test_an_abort_in_chunks_ends_where_the_shard_is_unloaded(host: MemoryTransac
     assert {listing.state for listing in finished(coordinator.list(NOW, node_id=None)).transactions} == {
         S.COMPLETE_ABORT
     }
+
+
+def test_records_of_a_later_version_are_left_to_who_knows_them(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    init(coordinator)
+    partition, record = host.log[0]
+    host.log.append((partition, record._replace(key=b"\0\7" + record.key[2:], value=b"anything")))
+    assert state(host.after_crash().coordinator()) is S.EMPTY
+
+
+def test_when_the_clock_is_set_an_open_transaction_keeps_its_remaining_time(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    begun(coordinator)
+    coordinator.init_producer_id("idle", 60_000, NO_PRODUCER, NOW, node_id=None)
+    hour_ms = 3_600_000
+    for shard in coordinator.runtime.shards():
+        shard.clock_was_set(hour_ms)
+        for _ in shard.abort_timed_out(NOW + hour_ms + 60_000 - 1):
+            pass
+    assert state(coordinator) is S.ONGOING
+    for shard in coordinator.runtime.shards():
+        for _ in shard.abort_timed_out(NOW + hour_ms + 60_000 + 1):
+            pass
+    assert state(coordinator) is S.COMPLETE_ABORT
+
+
+def test_only_an_open_transaction_is_expired(coordinator: TransactionCoordinator) -> None:
+    assert not coordinator.expire("id", NOW)
+    begun(coordinator)
+    assert coordinator.expire("id", NOW)
+    assert state(coordinator) is S.COMPLETE_ABORT
+    assert not coordinator.expire("id", NOW)

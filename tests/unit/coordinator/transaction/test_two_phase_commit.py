@@ -328,3 +328,20 @@ def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_rec
 def test_a_time_out_cannot_be_called_for() -> None:
     coordinator, _ = opened(MemoryTransactionHost({"t": 2}))
     assert not coordinator.expire("id", 5_000)
+
+
+def test_before_transaction_version_2_there_is_no_two_phase_commit() -> None:
+    coordinator = MemoryTransactionHost({"t": 2}).coordinator(ENABLED, transaction_version=1)
+    for two_phase, kept in ((True, False), (False, True)):
+        result = coordinator.init_producer_id(
+            "id", 60_000, NO_PRODUCER, NOW, two_phase=two_phase, keep_prepared=kept, node_id=None
+        )
+        assert result.value.error is Error.UNSUPPORTED_VERSION
+    assert coordinator.init_producer_id("id", 60_000, NO_PRODUCER, NOW, node_id=None).value.error is Error.NONE
+
+
+def test_a_kept_transaction_with_a_time_limit_is_aborted_at_its_end() -> None:
+    txn = written(decide(ongoing(timeout_ms=1000), keep(timeout_ms=1000), NOW))
+    assert decide(txn, Timeout(2), txn.start_ms + 1000).value is None
+    aborted = written(decide(txn, Timeout(2), txn.start_ms + 1001))
+    assert aborted.state is S.PREPARE_ABORT

@@ -210,6 +210,8 @@ RENAMED = {
     r"_bears_|\bHeldRecords\b": "has, BufferedRecords",
     r"(?:\b|_)[Ff]ates?(?:\b|_)": "outcome",
     r"(?i:patience)": "timeout",
+    r"(?<!\.)\b_?said\b(?= *[=:|,)\]])": "message",
+    r"(?<!\.)\btell\(|\btold\b(?= *[=:])": "report",
 }
 """Private words that are gone, and the field's."""
 

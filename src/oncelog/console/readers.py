@@ -81,14 +81,14 @@ class GroupReaders:
 async def _ask(admin: Admin) -> GroupPositions:
     listed = await admin.list_consumer_groups()
     groups = [group.group_id for group in sorted(listed, key=lambda group: group.state in ("Empty", "Dead"))]
-    turns = asyncio.Semaphore(AT_ONCE)
+    limit = asyncio.Semaphore(AT_ONCE)
     refused = 0
 
     markers: set[SinkMarker] = set()
 
     async def one(group: str) -> dict[TopicPartition, int]:
         nonlocal refused
-        async with turns:
+        async with limit:
             try:
                 found = await admin.list_consumer_group_offsets(group)
             except KafkaError as error:

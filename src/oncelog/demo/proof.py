@@ -47,12 +47,12 @@ def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_commit
         partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         left = set(partitions)
-        heard = time.monotonic()
+        last_answer_s = time.monotonic()
         while left:
             messages = consumer.consume(10_000, timeout=0.1)
             if messages:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > SILENCE_S:
+                last_answer_s = time.monotonic()
+            elif time.monotonic() - last_answer_s > SILENCE_S:
                 raise OncelogError(f"{bootstrap_servers} sent no record of {topic} for {SILENCE_S:.0f} s")
             for message in messages:
                 if _is_end(message):

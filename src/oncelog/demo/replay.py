@@ -96,12 +96,12 @@ class Replay:
             chunk = self._flights[start : start + FLIGHTS_A_TRANSACTION]
             if orders.stop_in == number:
                 await self._send_half(chunk)
-                tell("stopped", number, len(chunk) // 2)
+                report("stopped", number, len(chunk) // 2)
                 await asyncio.Event().wait()
             if self._abort_every and number % self._abort_every == 0:
                 await self._send_half(chunk)
                 await self._producer.abort_transaction()
-                tell("aborted", number, len(chunk) // 2)
+                report("aborted", number, len(chunk) // 2)
             while not await self._committed(chunk, start + len(chunk), number):
                 continue
             start += len(chunk)
@@ -117,9 +117,9 @@ class Replay:
             raise
         except KafkaError:
             await self._producer.abort_transaction()
-            tell("aborted", number, len(chunk))
+            report("aborted", number, len(chunk))
             return False
-        tell("committed", number, len(chunk))
+        report("committed", number, len(chunk))
         return True
 
     async def _send_half(self, chunk: Sequence[Flight]) -> None:
@@ -134,7 +134,7 @@ class Replay:
             await self._producer.send(self._topic, flight.as_json(), key, timestamp_ms=flight.departure_ms)
 
 
-def tell(event: str, transaction: int = 0, flights: int = 0) -> None:
+def report(event: str, transaction: int = 0, flights: int = 0) -> None:
     sys.stdout.write(json.dumps(ReplayEvent(event, transaction, flights, time.time())._asdict()) + "\n")
     sys.stdout.flush()
 
@@ -157,7 +157,7 @@ async def replay(
         async with Admin(bootstrap_servers=bootstrap_server) as admin:
             found = await admin.list_consumer_group_offsets(transactional_id, [position], require_stable=True)
         start = found[position].offset if position in found else 0
-        tell("started", start // FLIGHTS_A_TRANSACTION, start)
+        report("started", start // FLIGHTS_A_TRANSACTION, start)
         replaying = asyncio.create_task(
             Replay(producer, topic, flights, transactional_id, abort_every, seconds).run(start, orders)
         )
@@ -167,7 +167,7 @@ async def replay(
                 task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await replaying
-            tell("ended")
+            report("ended")
 
 
 @click.command()

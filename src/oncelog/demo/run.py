@@ -1,7 +1,7 @@
 """The demo from its start to the proof: starts the processes, kills them at chosen moments, waits, compares.
 
 Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay may only go as
-far as it is told, so that there is always something left to do for whoever is started again.
+far as it is asked to, so that there is always something left to do for whoever is started again.
 """
 
 from __future__ import annotations
@@ -406,7 +406,9 @@ class Demo:
         deadline = time.monotonic() + _TIMEOUT_S
         while not reached():
             if time.monotonic() > deadline:
-                raise DemoFailed(f"waited {_TIMEOUT_S:.0f} s in vain for {what}; see {self._settings.folder / 'logs'}")
+                raise DemoFailed(
+                    f"timed out after {_TIMEOUT_S:.0f} s, waiting for {what}; see {self._settings.folder / 'logs'}"
+                )
             self._look_after_driver()
             if not self._last_event("ended"):
                 self._running_replay.check()

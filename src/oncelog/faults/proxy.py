@@ -332,15 +332,15 @@ class _Proxy:
         if header is None or not header.is_known:
             return frame
         first = _TELLS_OF_BROKERS.get(ApiKey(header.api_key))
-        tells = first is not None and header.api_version >= first
-        if not tells and not exchange.throttle_ms:
+        has_addresses = first is not None and header.api_version >= first
+        if not has_addresses and not exchange.throttle_ms:
             return frame
         try:
             _, position = decode_response_header(frame, header.api_key, header.api_version)
             answer: Any = response_type(header.api_key).decode(frame, header.api_version, position)
         except ProtocolError:
             return frame
-        changed = await self._with_own_addresses(header.api_key, answer) if tells else False
+        changed = await self._with_own_addresses(header.api_key, answer) if has_addresses else False
         if exchange.throttle_ms:
             answer.throttle_time_ms = exchange.throttle_ms
         if exchange.error is not None:

@@ -16,7 +16,7 @@ STYLE = """
 paint-order:stroke;stroke:var(--card);stroke-width:4px;stroke-linejoin:round}
 .lab .lane{font-weight:600}.lab .number{fill:var(--soft);font-size:11px}
 .lab .life{stroke:var(--line);stroke-width:1.5}.lab .head{fill:var(--note);stroke:var(--line)}
-.lab .head+text,.lab .said+text{stroke:none}.lab .said{fill:var(--note);stroke:var(--line)}
+.lab .head+text,.lab .note-text+text{stroke:none}.lab .note-text{fill:var(--note);stroke:var(--line)}
 .lab.phone text{font-size:11px}.lab.phone .lane{font-size:9.3px}
 .lab .arrow{stroke:var(--sent);stroke-width:1.8;fill:none}.lab .tip{fill:var(--sent)}
 .lab .answer .arrow{stroke-dasharray:6 4}
@@ -105,7 +105,7 @@ def _event(number: int, event: TraceEvent, lanes: dict[str, float], y: float, la
     kind = f"{event.kind.value} {event.delivery.value}"
     if start == end:
         box = (
-            f'<rect class="said" x="{middle - width / 2 - 8:g}" y="{y - 2:g}" width="{width + 16:g}" '
+            f'<rect class="note-text" x="{middle - width / 2 - 8:g}" y="{y - 2:g}" width="{width + 16:g}" '
             f'height="{height + 5:g}" rx="5"/>'
         )
         mark = "log" if event.kind is TraceKind.LOG else "note"

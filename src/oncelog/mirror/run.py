@@ -66,7 +66,7 @@ class Mirror:
         self._target = Target(target, settings.name, settings.timeout_ms)
         self._settings = settings
         self._say = say
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._state = MirrorState()
         self._views: dict[TopicPartition, PartitionView] = {}
         self._topics: dict[str, TopicDescription] = {}
@@ -84,8 +84,8 @@ class Mirror:
         self._forgot_at = 0.0
 
     def say_once(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             self._say(text)
 
     # --- beginning

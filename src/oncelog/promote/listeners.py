@@ -100,9 +100,9 @@ def node_listeners(
             made[SUPER_USERS] = f"{others};User:{user}" if others else f"User:{user}"
     for listener in clients:
         if listener.protocol in _LOGGING_IN:
-            more, said = _logins(listener.name, for_listener(given, listener.name))
+            more, more_notes = _logins(listener.name, for_listener(given, listener.name))
             made |= {name: value for name, value in more.items() if name not in given}
-            notes += said
+            notes += more_notes
     made |= {
         "inter.broker.listener.name": INTERNAL if secured else clients[0].name,
         "controller.listener.names": CONTROLLER,

@@ -3,7 +3,7 @@
 Called by the log and the rules.
 
 Keys are JSON with a ``keytype``. The order of their fields matters: compaction compares bytes. A record of a kind that
-is not known here is left alone, as it is there. A NOOP's value, which nobody else reads, tells the other
+is not known here is left alone, as it is there. A NOOP's value, which nobody else reads, gives the other
 registries of ours who writes, and keeps the highest id that was ever given.
 """
 
@@ -98,13 +98,13 @@ def compact(value: object) -> bytes:
 
 
 def announcement(url: str, highest_id: int) -> Write:
-    """The record that tells who writes, and the highest id given so far."""
+    """The record that names the writer, and the highest id given so far."""
     return Key(NOOP), {"oncelog": {"url": url, "highestId": highest_id}}
 
 
 def without_url(key: Key, value: Value | None) -> Value | None:
     """An announcement without the address: what is left says the highest id. Any other value stays as it is."""
-    told = value.get("oncelog") if value is not None and key.kind == NOOP else None
-    if not isinstance(told, dict) or "url" not in told:
+    announced = value.get("oncelog") if value is not None and key.kind == NOOP else None
+    if not isinstance(announced, dict) or "url" not in announced:
         return value
-    return {"oncelog": {name: one for name, one in told.items() if name != "url"}}
+    return {"oncelog": {name: one for name, one in announced.items() if name != "url"}}

@@ -67,7 +67,7 @@ class AvroCodec:
         try:
             fastavro.schemaless_writer(written, self.parsed, value, strict_allow_default=strict)
         except UNFIT as error:
-            raise SchemaError(f"the value does not fit the Avro schema{self._named}: {_said(error)}") from error
+            raise SchemaError(f"the value does not fit the Avro schema{self._named}: {_message(error)}") from error
         return written.getvalue()
 
     def decode(self, data: bytes, reader: AvroCodec | None = None, *, position: int = HEADER_BYTES) -> Any:
@@ -88,8 +88,8 @@ class AvroCodec:
         try:
             value = fastavro.schemaless_reader(source, self.parsed, None if reader is None else reader.parsed)
         except UNFIT as error:
-            said = "they end too early" if self._end_too_early(payload) else _said(error)
-            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {said}") from error
+            message = "they end too early" if self._end_too_early(payload) else _message(error)
+            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {message}") from error
         left = len(payload) - source.tell()
         if left:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {left} bytes are left over")
@@ -135,7 +135,7 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
         known[""] = _loaded(schema.text)
         return load_schema("", repo=Known(), _write_hint=False)
     except (SchemaParseException, UnknownType, *UNFIT) as error:
-        raise SchemaError(f"this is not an Avro schema: {_said(error)}") from error
+        raise SchemaError(f"this is not an Avro schema: {_message(error)}") from error
 
 
 def _loaded(text: str) -> Any:
@@ -156,7 +156,7 @@ def _full_name(schema: Any, default: str) -> str:
     return f"{space}.{name}" if space and "." not in name else name
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it nests too deeply"
     return f"{type(error).__name__}: {str(error)[:500]}" if str(error) else type(error).__name__

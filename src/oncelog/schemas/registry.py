@@ -103,7 +103,7 @@ class SchemaRegistry:
                 if error.is_not_found:
                     self._keep_for(key, error, MISSING_S)
                 raise
-            answered = answer.get("id", schema_id) if isinstance(answer, Mapping) else schema_id  # few registries tell
+            answered = answer.get("id", schema_id) if isinstance(answer, Mapping) else schema_id
             if answered != schema_id:
                 raise _mixed_up(self.url, f"schema id {schema_id}", f"schema id {answered!r}")
             found = self._keep(key, _schema(self.url, answer))
@@ -172,8 +172,8 @@ class SchemaRegistry:
         )
         if not isinstance(answer, dict) or not isinstance(answer.get("is_compatible"), bool):
             raise _lies(self.url, "is_compatible")
-        said = [str(one) for one in answer.get("messages") or []]
-        return [] if answer["is_compatible"] else said or ["it is not compatible; the registry does not say why"]
+        messages = [str(one) for one in answer.get("messages") or []]
+        return [] if answer["is_compatible"] else messages or ["it is not compatible; the registry does not say why"]
 
     def compatibility(self, subject: str) -> str:
         """The level that applies to a subject: its own or the registry's."""

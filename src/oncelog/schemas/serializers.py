@@ -39,7 +39,7 @@ class _Writer(NamedTuple):
 class Serializer(ABC):
     """What the three serializers have in common.
 
-    :param topic: the topic that the values go to; clients that tell the topic need not be told here.
+    :param topic: the topic that the values go to; not needed with clients that pass the topic.
     :param is_key: whether these are keys.
     :param subject: the subject itself, instead of a name by ``subject_name``.
     :param auto_register: register the schema if it is not; otherwise it must be registered. The default is to

@@ -264,14 +264,14 @@ def _json(text: bytes) -> Any:
 
 def _refused(shown: str, status: int, answered: Any, text: bytes) -> SchemaRegistryError:
     code = answered.get("error_code") if isinstance(answered, dict) else None
-    said = answered.get("message") if isinstance(answered, dict) else None
-    said = " ".join(said.split())[:_MESSAGE_CHARACTERS] if isinstance(said, str) else None
+    message = answered.get("message") if isinstance(answered, dict) else None
+    message = " ".join(message.split())[:_MESSAGE_CHARACTERS] if isinstance(message, str) else None
     if status in (401, 403):
         what = "asks for a login" if status == 401 else "forbids this"
-        why = f": {said or _shown(text)}" if text.strip() else ""
+        why = f": {message or _shown(text)}" if text.strip() else ""
         return SchemaRegistryError(f"the schema registry {shown} {what}{why}", status, _int(code))
-    if isinstance(code, int) and isinstance(said, str):
-        return SchemaRegistryError(f"the schema registry {shown} refuses: {said} (error {code})", status, code)
+    if isinstance(code, int) and isinstance(message, str):
+        return SchemaRegistryError(f"the schema registry {shown} refuses: {message} (error {code})", status, code)
     return SchemaRegistryError(f"{shown} answers with status {status}, as no schema registry: {_shown(text)}", status)
 
 

@@ -252,7 +252,7 @@ class Server:
         return acceptor.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> str | None:
-        """Count a new connection, and have it wait for its turn; returns why it is not served, if it is not."""
+        """Count a new connection, and queue it; returns why it is not served, if it is not."""
         self._connections[connection] = None
         listener = connection.session.listener
         self.counts.opened[listener] += 1

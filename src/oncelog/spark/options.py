@@ -541,8 +541,8 @@ def _client_number(client: Mapping[str, str], name: str, default: int, low: int,
 def _subscription(given: _Given) -> SourceSubscription:
     names = [name for name in ("subscribe", "subscribePattern", "assign") if given.text(name)]
     if len(names) != 1:
-        said = " and ".join(names) if names else "none of them"
-        raise ConfigError(f"Give exactly one of the options subscribe, subscribePattern and assign; given: {said}")
+        message = " and ".join(names) if names else "none of them"
+        raise ConfigError(f"Give exactly one of the options subscribe, subscribePattern and assign; given: {message}")
     if names == ["subscribe"]:
         topics = tuple(dict.fromkeys(topic.strip() for topic in given.text("subscribe").split(",") if topic.strip()))
         if not topics:

@@ -17,7 +17,7 @@ class Expected:
     compacted: bool = False
     """Whether compaction may have removed records."""
     clean_to: int = 0
-    """Below it the cleaner has been everywhere; 0 if only what it has removed tells."""
+    """Below it the cleaner has been everywhere; 0 if only the gaps that it left show that."""
     unclean_elections: bool = False
     log_start: int = 0
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS

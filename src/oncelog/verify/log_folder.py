@@ -1,7 +1,7 @@
 """Checks the partitions in a data folder, of ours or of Apache Kafka, without a broker.
 
 Called by the command line. Reads only. Beyond what a broker would return it compares the ``.txnindex`` files, by which
-brokers tell readers what was aborted, and knows how far the cleaner has been. A folder is a moment: what was open then
+brokers send readers what was aborted, and knows how far the cleaner has been. A folder is a moment: what was open then
 is judged by the last timestamp in it.
 """
 
@@ -140,8 +140,8 @@ def _read(disk: Disk, folder: PartitionFolder, check: PartitionCheck, is_clean: 
         try:
             for at, header, data in _batches(file):
                 if header.base_offset < base_offset:
-                    said = f"{name} has offset {header.base_offset}: nobody finds it there"
-                    check.report.add("malformed-batch", folder.where, said, first=header.base_offset)
+                    message = f"{name} has offset {header.base_offset}: nobody finds it there"
+                    check.report.add("malformed-batch", folder.where, message, first=header.base_offset)
                 check.take(header, data)
                 position = at + header.size_bytes
                 advance(header.size_bytes, str(folder.where))
@@ -196,7 +196,7 @@ def _batches(file: File) -> Iterator[tuple[int, BatchHeader, memoryview]]:
 def _compare_index(
     disk: Disk, folder: PartitionFolder, aborted: AbortedOffsets, indexed_to: int, outcomes: Outcomes, report: Report
 ) -> None:
-    """Compare with the log what the ``.txnindex`` files say: by them a broker tells readers what to leave out."""
+    """Compare with the log what the ``.txnindex`` files say: a broker sends them to readers, which skip these."""
     try:
         listed = _listed(disk, folder)
     except CorruptLogError as error:

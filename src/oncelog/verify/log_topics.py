@@ -167,17 +167,17 @@ class _Run:
             yield
             return
         except OlderFormat as error:
-            kind, said = "older-format", str(error)
+            kind, message = "older-format", str(error)
         except CorruptBatch as error:
-            kind, said = "malformed-batch", f"{error}; nothing after it was read"
+            kind, message = "malformed-batch", f"{error}; nothing after it was read"
         except KafkaError as error:
-            kind, said = "unreadable" if error.error in _DAMAGED else "not-read", str(error)
+            kind, message = "unreadable" if error.error in _DAMAGED else "not-read", str(error)
             if error.error in FORBIDDEN:
                 kind = "not-permitted"
         except ReaderStuck as error:
-            kind, said = "not-read", str(error)
+            kind, message = "not-read", str(error)
         at = next((check.next_offset for check in made if check.next_offset is not None), -1)
-        self._report.add(kind, where, said, first=at)
+        self._report.add(kind, where, message, first=at)
 
     async def _end(self, check: PartitionCheck) -> None:
         """Nothing more is read of the partition."""
@@ -212,8 +212,8 @@ class _Run:
                 # Below the high watermark an answer without a whole batch means that compaction removed the rest.
                 if not stored.records:
                     if not check.expected.compacted:
-                        said = f"nothing is there up to the high watermark {stored.high_watermark}"
-                        self._report.add("high-watermark-missing", check.where, said, first=position)
+                        message = f"nothing is there up to the high watermark {stored.high_watermark}"
+                        self._report.add("high-watermark-missing", check.where, message, first=position)
                     return stored.high_watermark, look
                 raise CorruptBatch(f"no whole batch is at offset {position} of {check.where}")
             if position >= end and before < end:

@@ -137,19 +137,19 @@ def _judge_markers(
         marker, batch = seen.marker, seen.marker.batch_id
         plan = planned.get(batch)
         if plan is not None and marker.fingerprint not in ("", "unknown", plan.fingerprint):
-            said = f"batch {batch} was written by another plan than the checkpoint has"
-            _add(report, "batch-other-plan", seen, said)
+            message = f"batch {batch} was written by another plan than the checkpoint has"
+            _add(report, "batch-other-plan", seen, message)
         if batch < before:
             _add(report, "batch-back", seen, f"the marker of batch {batch} came after that of {before}")
         before = max(before, batch)
         rows = written.records.get(seen.producer, 0)
         if rows and batch in with_rows and with_rows[batch].producer != seen.producer:
-            said = f"batch {batch} has records here and in the transaction at offset {with_rows[batch].offset}"
-            _add(report, "batch-twice", seen, said)
+            message = f"batch {batch} has records here and in the transaction at offset {with_rows[batch].offset}"
+            _add(report, "batch-twice", seen, message)
         if rows:
             with_rows[batch] = seen
         if written.is_whole and seen.producer[0] >= 0 and rows != marker.rows:
-            said = f"the marker of batch {batch} says {marker.rows} rows, its transaction has {rows} records"
+            message = f"the marker of batch {batch} says {marker.rows} rows, its transaction has {rows} records"
             if rows < marker.rows and written.topics:
-                said += f" in {', '.join(written.topics)}: if the query writes others, name them all with --topic"
-            _add(report, "batch-rows", seen, said)
+                message += f" in {', '.join(written.topics)}: if the query writes others, name them all with --topic"
+            _add(report, "batch-rows", seen, message)

@@ -38,7 +38,7 @@ class Open(NamedTuple):
     first_offset: int
     last_offset: int
     since_ms: int
-    """When it began, as far as timestamps tell: not before that of any earlier record of the partition."""
+    """When it began, as far as timestamps show: not before that of any earlier record of the partition."""
     leader_epoch: int
 
 

@@ -120,10 +120,10 @@ class AIOKafkaAdminClient:
             for topic in found
         ]
         admin_arguments.new_topics(made)  # validate all before creating the first
-        turns = asyncio.Semaphore(TOPICS_AT_ONCE)
+        limit = asyncio.Semaphore(TOPICS_AT_ONCE)
 
         async def make(topic: admin_types.NewTopic) -> tuple[int, str | None]:
-            async with turns:
+            async with limit:
                 return await _outcome(self._admin.create_topics, [topic], validate_only=validate_only)
 
         outcomes = await asyncio.gather(*map(make, made))

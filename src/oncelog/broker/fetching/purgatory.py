@@ -55,7 +55,7 @@ class FetchPurgatory:
         self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         """The watchers that were woken before without being answered; a fetch is in one of the two."""
         self._woken: dict[TopicPartition, bool] = {}
-        """Partitions whose patient fetches are being woken, and whether to repeat that afterwards."""
+        """Partitions whose waiting fetches are being woken, and whether to wake them again afterwards."""
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
         self._watched = 0
 

@@ -173,11 +173,11 @@ class LongRequests:
             yield
         raise InvariantError("a request was dropped and is still read")
 
-    def _read(self, long: _Long, tell: Callable[[], None]) -> None:
+    def _read(self, long: _Long, then: Callable[[], None]) -> None:
         if long.phase is _Phase.DROPPED:
             return
         long.phase = _Phase.WAS_READ
-        tell()
+        then()
         self._read_next()
 
     def _count(self, long: _Long, size_bytes: int) -> None:

@@ -186,7 +186,7 @@ def _topics(admin: Admin) -> Iterator[DoctorFinding]:
         for part in topic.partitions
         if len(part.isr) < len(part.replicas)
     ]
-    lone = [
+    one_in_sync = [
         topic.name
         for topic in topics
         if _replication(topic) >= 3 and int(settings.get(topic.name, {}).get("min.insync.replicas") or 1) < 2
@@ -211,7 +211,7 @@ def _topics(admin: Admin) -> Iterator[DoctorFinding]:
             yield bad("topics", f"{text}: {_listed(found)}", todo)
     for found, text, todo in (
         (unclean, "unclean.leader.election.enable=true", "set it to false: acknowledged records may be lost"),
-        (lone, "3 replicas and min.insync.replicas=1: acks=all may mean one disk", "set min.insync.replicas=2"),
+        (one_in_sync, "3 replicas and min.insync.replicas=1: acks=all may mean one disk", "set min.insync.replicas=2"),
     ):
         if found:
             yield bad("topics", f"{text}: {_listed(found)}", todo)

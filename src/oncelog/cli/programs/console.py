@@ -84,16 +84,17 @@ def command(
         registry(schema_registry)  # an invalid address or a missing package is refused here
     settings.admin_config("user", "password")  # contradictory settings are refused here
 
-    def said(line: str) -> str:
+    def log_line(line: str) -> str:
         return json_line(logging.INFO, line) if in_json else line
 
     def announce(url: str) -> None:
         if cluster.as_json:
             click.echo(json.dumps({"console": url, "report_token": settings.report_token}))
         else:
-            click.echo(said(f"oncelog console: {url}"))
+            click.echo(log_line(f"oncelog console: {url}"))
             if not token:
-                click.echo(said(f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}"), err=True)
+                reported = f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}"
+                click.echo(log_line(reported), err=True)
         sys.stdout.flush()
 
     asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))

@@ -133,17 +133,17 @@ class _Lines:
 
     def __init__(self) -> None:
         self._start = time.monotonic()
-        self._said: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
 
     def say(self, text: str) -> None:
         click.echo(f"[{time.monotonic() - self._start:5.1f} s] {text}", err=True)
 
     def bar(self, name: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._said.get(name, -10.0) >= 10 or done >= total > self._said.get(f"{name} total", 0):
-            self._said[name] = now
+        if now - self._reported_at.get(name, -10.0) >= 10 or done >= total > self._reported_at.get(f"{name} total", 0):
+            self._reported_at[name] = now
             if done >= total:
-                self._said[f"{name} total"] = total
+                self._reported_at[f"{name} total"] = total
             self.say(f"{name}: {done:,} of {total:,}")
 
 

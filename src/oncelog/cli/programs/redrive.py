@@ -198,8 +198,8 @@ def _summary(redrive: Redrive, *, dry_run: bool) -> str:
 
     counts = redrive.counts
     words = {LetterOutcome.PARKED: "parked", LetterOutcome.SKIPPED: "skipped", LetterOutcome.PASSED: "passed over"}
-    said = [f"{counted(counts[LetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
-    said += [f"{counts[outcome]} {word}" for outcome, word in words.items() if counts[outcome]]
+    parts = [f"{counted(counts[LetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
+    parts += [f"{counts[outcome]} {word}" for outcome, word in words.items() if counts[outcome]]
     if redrive.deleted:
-        said.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")
-    return ", ".join(said)
+        parts.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")
+    return ", ".join(parts)

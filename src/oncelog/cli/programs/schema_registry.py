@@ -95,8 +95,8 @@ def command(
     settings.admin_config()  # settings that are not allowed are refused here
     with bind(address) as listening:
         where = settings.url or url_of(settings, listening)
-        said = f"oncelog schema registry: {where}"
-        line = json_line(logging.INFO, said) if in_json else said
+        message = f"oncelog schema registry: {where}"
+        line = json_line(logging.INFO, message) if in_json else message
         click.echo(json.dumps({"schema_registry": where}) if cluster.as_json else line)
         sys.stdout.flush()
         asyncio.run(_serve(settings, listening, with_parent))

@@ -107,14 +107,14 @@ def command(
             for listener in listeners:
                 addresses.setdefault(listener.name, []).append(str(listener.address))
             first = ",".join(addresses[listeners[0].name])
-            said = {
+            fields = {
                 "listening": first,
                 "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
                 "data": str(data) if data else None,
             }
-            said |= {"metrics": str(metrics)} if metrics is not None else {}
-            said |= {"faults": faulty.address} if faulty is not None else {}
-            line = json.dumps(said)
+            fields |= {"metrics": str(metrics)} if metrics is not None else {}
+            fields |= {"faults": faulty.address} if faulty is not None else {}
+            line = json.dumps(fields)
         else:
             where = f"data in {data}" if data else "data in memory"
             names = [f"{listener.address} ({listener.name})" for listener in listeners]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oncelog.client.core.structs import ConsumerRecord
 
 REPORT_AFTER_S = 10
-"""After this time without a partition, and without an error, a member of a group is told why that may be: longer than
+"""After this time without a partition, and without an error, a member of a group prints why that may be: longer than
 the first rebalance of a group takes."""
 
 
@@ -163,7 +163,7 @@ def _line(
 
 @contextmanager
 def _decoding(access: RegistryAccess) -> Iterator[Decoding | None]:
-    """How keys and values are decoded, if a registry is named; at the end it tells what was not told yet."""
+    """How keys and values are decoded, if a registry is named; at the end it prints what was not printed yet."""
     if not access:
         yield None
         return

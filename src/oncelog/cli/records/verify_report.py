@@ -24,8 +24,8 @@ def ends_with_2_if_unchecked(function: Function) -> Function:
         try:
             return function(*args, **options)
         except OncelogError as error:
-            said = str(error) if isinstance(error, ConfigError) else f"could not be checked: {error}"
-            click.echo(f"oncelog: {said}", err=True)
+            message = str(error) if isinstance(error, ConfigError) else f"could not be checked: {error}"
+            click.echo(f"oncelog: {message}", err=True)
             raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
         except BrokenPipeError:  # whoever reads the report has enough
             raise
@@ -60,8 +60,8 @@ def show(report: Report, looked: str, *, as_json: bool, strict: bool = False, sh
         for line in _lines(report, shows_all or strict):
             click.echo(line)
         found, unknown = report.count(Verdict.FOUND), report.count(Verdict.UNKNOWN)
-        said = counted(found, "finding") if found else "nothing found"
-        remark(f"{looked}: {said}" + (f", {unknown} could not be checked" if unknown else ""))
+        message = counted(found, "finding") if found else "nothing found"
+        remark(f"{looked}: {message}" + (f", {unknown} could not be checked" if unknown else ""))
         if (allowed := report.count(Verdict.ALLOWED)) and not shows_all:
             remark(f"{counted(allowed, 'unusual thing')} that Kafka allows; --all shows them")
     sys.stdout.flush()

@@ -142,16 +142,16 @@ def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartit
     A partition that does not exist counts as led: the request about it says so.
     """
     topics = sorted({name.topic for name in names})
-    lone = {
+    leaderless = {
         TopicPartition(topic.name, item.partition)
         for topic in (admin.describe_topics(topics) if topics else [])
         for item in topic.partitions
         if item.leader < 0
     }
-    missing = [str(name) for name in names if name in lone]
+    missing = [str(name) for name in names if name in leaderless]
     more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
     note = f"not checked, because they have no leader: {', '.join(missing[:MAX_NAMED])}{more}" if missing else ""
-    return [name for name in names if name not in lone], note
+    return [name for name in names if name not in leaderless], note
 
 
 def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:

@@ -39,7 +39,7 @@ _SOURCES = {
     "basic.auth.credentials.source": {"USER_INFO": _USER, "URL": "url"},
     "bearer.auth.credentials.source": {"STATIC_TOKEN": "bearer.auth.token"},
 }
-"""What Confluent's clients must be told, and what it must be with our other properties."""
+"""Properties that Confluent's clients need, with the values that fit our other properties."""
 
 
 def registry_option(command: Function) -> Function:
@@ -95,8 +95,8 @@ def _access(file: Path) -> dict[str, str]:
     for name, allowed in _SOURCES.items():
         source = given.get(name)
         if source is not None and (source not in allowed or allowed[source] not in given):
-            told = " or ".join(f"{one} with {needed}" for one, needed in allowed.items())
-            raise ConfigError(f"{file}: {name} takes {told}, not {source!r}")
+            expected = " or ".join(f"{one} with {needed}" for one, needed in allowed.items())
+            raise ConfigError(f"{file}: {name} takes {expected}, not {source!r}")
     access = {argument: given[name] for name, argument in _ARGUMENTS.items() if given.get(name)}
     if _USER in given:
         user, colon, access["password"] = given[_USER].partition(":")

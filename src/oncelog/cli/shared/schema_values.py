@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
 MAX_REMARKS = 5
-"""How many reasons why values cannot be decoded are told; the others are counted."""
+"""How many reasons why values cannot be decoded are printed; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Decoding:
         self._undecoded = 0
 
     def tell_rest(self) -> None:
-        """Say, at the end, how many keys and values could not be decoded whose reasons were not told."""
+        """Say, at the end, how many keys and values could not be decoded whose reasons were not printed."""
         rest = self._undecoded - MAX_REMARKS
         if rest > 0:
             which = "key or value stays as it is" if rest == 1 else "keys and values stay as they are"
@@ -68,7 +68,7 @@ class Decoding:
         return dumped({**fields, **key_and_value, "headers": headers, **about})
 
     def members(self, record: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Key and value for JSON, and what is told about them: their schemas, or why they stay as they are."""
+        """Key and value for JSON, and what is printed about them: their schemas, or why they stay as they are."""
         parts: dict[str, Any] = {}
         about: dict[str, Any] = {}
         for part, data in (("key", record.key), ("value", record.value)):
@@ -155,7 +155,7 @@ def _schema_id(registry: SchemaRegistry, subject: str, given: str) -> int:
 def schema_file(path: Path, schema_type: str | None = None) -> Schema:
     """A schema from a file, of the type that its name ends with.
 
-    :raises OncelogError: it cannot be read, or its name does not tell the type.
+    :raises OncelogError: it cannot be read, or its name does not have the type.
     """
     kind = schema_type or TYPES.get(path.suffix)
     if kind is None:

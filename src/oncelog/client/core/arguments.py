@@ -227,9 +227,9 @@ def _position(key: TopicPartition, given: object) -> OffsetAndMetadata:
     offset = whole(parts[0], f"the offset of {key}")
     if offset < 0:
         raise IllegalStateError(f"offset {offset} of {key} is negative; it must be 0 or more")
-    said = "" if len(parts) < 2 or parts[1] is None else text(parts[1], f"the metadata of {key}")
+    metadata = "" if len(parts) < 2 or parts[1] is None else text(parts[1], f"the metadata of {key}")
     epoch = whole(parts[2], f"the leader epoch of {key}", 32) if len(parts) > 2 else -1
-    return OffsetAndMetadata(offset, said, epoch)
+    return OffsetAndMetadata(offset, metadata, epoch)
 
 
 def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:

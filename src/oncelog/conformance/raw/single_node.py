@@ -22,7 +22,7 @@ from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorR
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 
 _WITH_FEATURES = 3
-"""The version of ApiVersions that tells features (KIP-584)."""
+"""The version of ApiVersions that has features (KIP-584)."""
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
         brokers = connection.ask(MetadataRequest(topics=[]), version).brokers
     node = min(brokers, key=lambda broker: broker.node_id, default=None)
     if node is None:
-        raise OncelogError(f"{address} tells of no broker")
+        raise OncelogError(f"{address} names no broker")
     world.node_id, world.nodes = node.node_id, len(brokers)
     return f"{node.host}:{node.port}", world
 

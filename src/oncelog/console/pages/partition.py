@@ -1,4 +1,4 @@
-"""Exactly once at a glance: a partition as a chart of its offsets, live."""
+"""A partition as a chart of its offsets, live."""
 
 from __future__ import annotations
 

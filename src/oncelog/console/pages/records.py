@@ -56,7 +56,7 @@ async def browse(visit: Visit) -> Response:
         return visit.page("records_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
     described = (await admin.describe_topics([topic]))[0]
     counts = len(described.partitions)
-    chosen, lone = _led(described, _chosen(visit, counts))
+    chosen, leaderless = _led(described, _chosen(visit, counts))
     ends = {name.partition: end for name, end in (await ends_of(admin, chosen)).items()}
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
@@ -67,7 +67,7 @@ async def browse(visit: Visit) -> Response:
         "records.html",
         topic=topic,
         partitions=counts,
-        lone=lone,
+        leaderless=leaderless,
         ends=ends,
         rows=found.rows,
         looked_at=found.looked_at,
@@ -106,10 +106,11 @@ def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[To
     :raises Refused: none has a leader.
     """
     known = set(led([topic]))
-    lone = [name for name in chosen if name not in known]
-    if len(lone) == len(chosen):
-        raise RefusedRequest(f"no node leads {', '.join(map(str, lone))} now, so nobody can read there: see Brokers")
-    return [name for name in chosen if name in known], lone
+    leaderless = [name for name in chosen if name not in known]
+    if len(leaderless) == len(chosen):
+        leads = "no node leads it now: see Brokers"
+        raise RefusedRequest(f"{', '.join(map(str, leaderless))} cannot be read, because {leads}")
+    return [name for name in chosen if name in known], leaderless
 
 
 async def _reading(visit: Visit, admin: Admin) -> TopicReading:

@@ -174,7 +174,7 @@ async def hanging(visit: Visit) -> Response:
         "hanging.html",
         found=[(name, state, ends[name]) for name, state in found],
         looked_at=len(names),
-        lone=sum(len(topic.partitions) for topic in topics) - len(names),
+        leaderless=sum(len(topic.partitions) for topic in topics) - len(names),
     )
 
 

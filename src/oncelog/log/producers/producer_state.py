@@ -327,7 +327,7 @@ class ProducerStateManager:
         self._unstable = dict.fromkeys(self._ongoing)
 
     def recall(self, headers: Iterable[BatchHeader]) -> None:
-        """Complete the cached batches of producers of which a snapshot told the last one.
+        """Complete the cached batches of producers of which a snapshot had the last one.
 
         :param headers: data batches at the end of the log up to the snapshot's offset, in order; of many batches of a
             producer the last ones are enough.

@@ -132,7 +132,7 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
         except subprocess.TimeoutExpired:
             raise InvalidSchema(f"this is not a Protobuf schema: protoc took more than {PROTOC_SECONDS} s") from None
         if ended.returncode != 0 or not out.exists():
-            raise InvalidSchema(f"this is not a Protobuf schema: {_said(ended.stderr, name)}")
+            raise InvalidSchema(f"this is not a Protobuf schema: {_message(ended.stderr, name)}")
         every = FileDescriptorSet.FromString(out.read_bytes())
     found = [one for one in every.file if one.name == name]
     return found[0], [one for one in every.file if one.name != name]
@@ -153,7 +153,7 @@ def _write(root: Path, name: str, text: str) -> None:
         raise InvalidSchema(f"the reference {name[:100]!r} is not a valid file name: {error}") from error
 
 
-def _said(stderr: bytes, name: str) -> str:
+def _message(stderr: bytes, name: str) -> str:
     lines = [line for line in stderr.decode(errors="replace").splitlines() if "warning:" not in line]
     text = "; ".join(line.replace(f"{name}:", "line ", 1) for line in lines)
     return text[:1000] or "protoc failed without a message"

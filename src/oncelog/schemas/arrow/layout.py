@@ -1,4 +1,4 @@
-"""What the decoder of Avro columns is told: where values go, and what stands in the bytes. Pure.
+"""The plan for the decoder of Avro columns: where values go, and how the bytes are laid out. Pure.
 
 Made by :mod:`oncelog.schemas.arrow.avro_types` and :mod:`oncelog.schemas.arrow.resolution`, and followed by the
 compiled decoder and its twin in Python alike.

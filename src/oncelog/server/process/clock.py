@@ -30,8 +30,8 @@ class WallClock:
         step_ns = ahead_ns - self._ahead_ns
         if abs(step_ns) >= MIN_STEP_NS:
             self._ahead_ns = ahead_ns
-            for tell in self.was_set:
-                tell(step_ns // 1_000_000)
+            for callback in self.was_set:
+                callback(step_ns // 1_000_000)
         return wall_ns // 1_000_000
 
     @staticmethod

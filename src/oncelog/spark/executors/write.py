@@ -38,7 +38,7 @@ from oncelog.spark.versions import to_arrow
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
-"""Up to this many encoded bytes the driver writes itself, unless told otherwise: it takes a second for 100 MB."""
+"""Up to this many encoded bytes the driver writes itself unless an option forbids it: 100 MB take a second."""
 
 Plan: TypeAlias = Callable[[], Planned]
 """Plans the write without the rows: reading the checkpoint and asking the cluster takes as long as a small job."""

@@ -174,7 +174,7 @@ class KafkaAccess(Protocol):
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
 
-        Partitions whose broker cannot tell are left out.
+        Partitions whose broker does not know are left out.
         """
         ...
 

@@ -53,7 +53,7 @@ NEAR_REPLICA_KEPT_S = 300.0
 GROUP_TIMEOUT_MS = 5000
 """How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
-"""How long a leader with an older epoch than a query has seen is assumed not to have heard of the newer one yet."""
+"""How long a leader with an older epoch than a query has seen is assumed not to know the newer one yet."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that identifies topics by name."""
 _BROKER_RESOURCE = 4

@@ -27,7 +27,7 @@ Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[
 
 
 class _Held(NamedTuple):
-    """A batch that waits for its turn, and how many bytes were taken before it."""
+    """A batch in the queue, and how many bytes were taken before it."""
 
     at: int
     batch: ReadyBatch

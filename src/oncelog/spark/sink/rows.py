@@ -244,9 +244,9 @@ class TaskEncoder:
         free = np.flatnonzero(partitions < 0)
         if len(free):
             run = max(_STICKY_ROWS, -(-len(free) // count))
-            turns = np.arange(len(free)) // run
-            partitions[free] = (self._sticky + turns) % count
-            self._sticky += int(turns[-1]) + 1
+            rounds = np.arange(len(free)) // run
+            partitions[free] = (self._sticky + rounds) % count
+            self._sticky += int(rounds[-1]) + 1
         return partitions
 
 

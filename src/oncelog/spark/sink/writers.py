@@ -190,7 +190,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) -> StreamWriter:
     """The writer of a query's next batch; on the driver, before its rows are computed.
 
-    Raises OncelogError for what would be refused later, so that no task runs in vain. Where the rows are computed
+    Raises OncelogError for what would be refused later, before any task runs. Where the rows are computed
     already, nothing is asked again.
     """
     if only_commits():

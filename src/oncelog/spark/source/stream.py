@@ -265,7 +265,7 @@ class StreamReader(SameInTasks, DataSourceStreamReader, SupportsTriggerAvailable
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Where logs diverge from these epochs; without those that are gone or whose broker cannot tell."""
+        """Where logs diverge from these epochs; without those that are gone or whose broker does not know."""
         if not epochs:
             return {}
         try:

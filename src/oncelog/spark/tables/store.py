@@ -137,7 +137,7 @@ class KeptTable(TableStore, Protocol):
 
 
 def check_rights(table: object, missing: Sequence[str]) -> None:
-    """Raises TableRefused if anything that :meth:`KeptTable.missing_rights` tells is missing."""
+    """Raises TableRefused if a right of :meth:`KeptTable.missing_rights` is missing."""
     if missing:
         raise TableRefused(f"{table} cannot be written: {'; '.join(missing)}")
 

@@ -121,7 +121,7 @@ def _at(look: PartitionRead, offset: int) -> list[Event]:
 
 def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
     stored = {where: looks.stored(where) for where in {**looks.committed, **looks.uncommitted}}
-    told = set()
+    reported = set()
     for held, only_committed in ((stored, False), (looks.committed, True)):
         copies: dict[tuple[bytes, str], list[tuple[Read, PartitionRead]]] = defaultdict(list)
         for where, look in held.items():
@@ -134,9 +134,9 @@ def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
             if only_committed:
                 senders = [one for one in senders if _aborted(looks, one) is None]
             repeating = any(one.producer.partition(".")[0] in repeats for one in senders)
-            if key in told or not senders or len(found) <= len(senders) or repeating:
+            if key in reported or not senders or len(found) <= len(senders) or repeating:
                 continue
-            told.add(key)
+            reported.add(key)
             places = ", ".join(f"offset {read.offset} of {read.where}" for read, _ in found)
             reads: list[Event] = [read for read, _ in found]
             shown = [event for look in {look.read_all: look for _, look in found}.values() for event in look.shown]
@@ -156,10 +156,10 @@ def _aborted_read(looks: Looks, repeats: Collection[str]) -> Found:
         if not senders or not looks.is_committed(read.reader):
             continue
         what = f"{read.reader} was given {read.record!r} (offset {read.offset} of {read.where})"
-        said = [_why_hidden(looks, sent, read) for sent in senders]
-        why, *_ = said[-1]
-        if all(one[0] for one in said):  # any of the others might be what was read
-            proofs = [event for _, proof in said for event in proof]
+        reasons = [_why_hidden(looks, sent, read) for sent in senders]
+        why, *_ = reasons[-1]
+        if all(one[0] for one in reasons):  # any of the others might be what was read
+            proofs = [event for _, proof in reasons for event in proof]
             yield f"{what} {why}", [read, *looks.opened(read.reader), *senders, *proofs]
 
 

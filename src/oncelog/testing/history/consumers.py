@@ -155,7 +155,7 @@ class RecordedConsumer(Recorded):
     def commit(self, *given: Any, **more: Any) -> Any:
         """As the client's own; recorded are positions that are given, and those that the client has reached.
 
-        confluent-kafka tells them only with ``asynchronous=False``.
+        confluent-kafka has them only with ``asynchronous=False``.
         """
         asked = len(self._history)
 

@@ -238,8 +238,8 @@ class SimulatedBroker:
         self._note(f"the broker serves (life {self.lives})")
         if self._faults.in_force:
             self._enter()
-        for tell in self.at_start:
-            tell(self._server)
+        for callback in self.at_start:
+            callback(self._server)
 
     def crash(self, *, power: bool = False) -> None:
         """Kill the broker at once.

@@ -186,8 +186,8 @@ async def verify_copy(
     admins = {"source": (source, copy.source), "dest": (dest, copy.dest)}
     work = _Work(folder, copy, await _begin(source, dest, copy))
     for number, (end, first_seen_end) in work.undecided.items():
-        said = f"the last stable offset stays at {end}, and the partition ended at {first_seen_end}"
-        report.add("undecided-end", TopicPartition(copy.dest, number), said, first=end)
+        message = f"the last stable offset stays at {end}, and the partition ended at {first_seen_end}"
+        report.add("undecided-end", TopicPartition(copy.dest, number), message, first=end)
     if by is None:
         by = await by_mirror(dest, copy.dest, name)
     for side, (admin, topic) in admins.items():
@@ -262,9 +262,9 @@ async def _led(admin: Admin, topic: str) -> list[TopicPartition]:
     """
     (described,) = await admin.describe_topics([topic])
     names = [TopicPartition(topic, item.partition) for item in described.partitions]
-    lone = [str(name) for name, item in zip(names, described.partitions, strict=True) if item.leader < 0]
-    if lone:
-        raise OncelogError(f"these partitions have no leader, so they cannot be read: {', '.join(lone)}")
+    leaderless = [str(name) for name, item in zip(names, described.partitions, strict=True) if item.leader < 0]
+    if leaderless:
+        raise OncelogError(f"these partitions have no leader, so they cannot be read: {', '.join(leaderless)}")
     return names
 
 

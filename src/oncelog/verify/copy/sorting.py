@@ -81,7 +81,7 @@ class Runs:
     def merged(self) -> Iterator[bytes]:
         """Every row, in order.
 
-        :raises OncelogError: a run is not as it was written, told at its end at the latest.
+        :raises OncelogError: a run is not as it was written, found at its end at the latest.
         """
         self.flush()
         while len(self.files) > MAX_FILES:

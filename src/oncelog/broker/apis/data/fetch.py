@@ -78,7 +78,7 @@ def handle(
             if woken is not None and not waiting.has_enough(woken):
                 return False
             return look(final or woken is not None)
-        except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
+        except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
             response.fail(error)
             return True
 
@@ -221,7 +221,7 @@ class _WideFetch:
                 if woken is not None and not waiting.has_enough(woken):
                     return False
                 self._work(self._answer_now())
-            except Exception as error:  # noqa: BLE001 - this may be the turn of a producer's request
+            except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
                 self._response.fail(error)
             return True
 

@@ -138,9 +138,9 @@ class ReplicasAdmin(AdminConnection):
         return found
 
 
-def _refusal(code: int, said: str | None, text: str) -> KafkaError | None:
+def _refusal(code: int, message: str | None, text: str) -> KafkaError | None:
     error = error_of(code)
     if error is Error.NONE:
         return None
-    full = f"{text}: {said}" if said else text
+    full = f"{text}: {message}" if message else text
     return UnknownPartition(full) if error is Error.UNKNOWN_TOPIC_OR_PARTITION else error_for(error, full)

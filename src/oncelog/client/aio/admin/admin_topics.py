@@ -406,12 +406,12 @@ def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[Confi
     return by_node
 
 
-def _check_topic(code: int, name: str, said: str | None) -> None:
+def _check_topic(code: int, name: str, message: str | None) -> None:
     if error_of(code) is Error.UNKNOWN_TOPIC_OR_PARTITION:
         raise UnknownPartition(f"topic {name!r} does not exist")
-    if error_of(code) is Error.INVALID_TOPIC_EXCEPTION and not said:
+    if error_of(code) is Error.INVALID_TOPIC_EXCEPTION and not message:
         raise topic_error(Error.INVALID_TOPIC_EXCEPTION, name)
-    check(code, f"{name!r} was refused", said)
+    check(code, f"{name!r} was refused", message)
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

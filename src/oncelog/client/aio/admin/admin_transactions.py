@@ -120,8 +120,8 @@ class TransactionsAdmin(AdminConnection):
                     if error is Error.NONE:
                         found[name] = [_producer_state(producer) for producer in item.active_producers]
                     else:
-                        said = f": {item.error_message}" if item.error_message else ""
-                        found[name] = error_for(error, f"the producers of {name} were not described{said}")
+                        message = f": {item.error_message}" if item.error_message else ""
+                        found[name] = error_for(error, f"the producers of {name} were not described{message}")
             return found
 
         return await self.cluster.at_leaders("describe_producers", wanted, ask)

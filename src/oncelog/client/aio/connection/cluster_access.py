@@ -392,11 +392,11 @@ async def settled(deferred: Deferred[T], seconds: float | None = None) -> T:
         return await future
 
 
-def check(code: int, text: str, said: str | None = None) -> None:
-    """Raise for an error code; ``said`` is the broker's message."""
+def check(code: int, text: str, reason: str | None = None) -> None:
+    """Raise for an error code; ``reason`` is the broker's message."""
     error = error_of(code)
     if error is not Error.NONE:
-        raise error_for(error, f"{text}: {said}" if said else text)
+        raise error_for(error, f"{text}: {reason}" if reason else text)
 
 
 async def _each(

@@ -289,16 +289,16 @@ class ConsumerGroupMember:
             self.poll(self._wire.now_ms())
 
     def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
-        said = answer.text if isinstance(answer, RequestFailure) else answer.error_message
+        message = answer.text if isinstance(answer, RequestFailure) else answer.error_message
         action = _ERRORS.get(error, Next.RETRY if error.retriable else Next.GIVE_UP)
         if action is Next.GIVE_UP:
             if error is Error.UNSUPPORTED_VERSION:
-                said = f"{said or 'the cluster has group.version 0'}{_NEEDS_GROUP_VERSION}"
-            text = f"group {self._group_id!r} refused the member{': ' + said if said else ''}"
+                message = f"{message or 'the cluster has group.version 0'}{_NEEDS_GROUP_VERSION}"
+            text = f"group {self._group_id!r} refused the member{': ' + message if message else ''}"
             self._give_up(error_for(error, text))
             return
         if action is not Next.REJOIN:
-            retried(error, said or f"the heartbeat of group {self._group_id!r} was refused")
+            retried(error, message or f"the heartbeat of group {self._group_id!r} was refused")
         if action is Next.REJOIN:
             self._lose_all()
         elif action is Next.FIND_COORDINATOR:

@@ -444,10 +444,10 @@ class GroupMember:
     # --- failing
 
     def _failed(self, error: Error, answer: Answer, now_ms: int, what: str) -> None:
-        said = answer.text if isinstance(answer, RequestFailure) else ""
+        message = answer.text if isinstance(answer, RequestFailure) else ""
         action = next_for(error)
         if action in (NextPhase.FIND_COORDINATOR, NextPhase.RETRY):
-            retried(error, said or f"{what} of group {self._group_id!r} was refused")
+            retried(error, message or f"{what} of group {self._group_id!r} was refused")
         match action:
             case NextPhase.REJOIN:
                 self._rejoin_later(now_ms)
@@ -462,7 +462,8 @@ class GroupMember:
             case NextPhase.RETRY:
                 self._rejoin_later(now_ms)
             case NextPhase.GIVE_UP:
-                self._give_up(error_for(error, f"{what} of group {self._group_id!r} was refused{said and ': ' + said}"))
+                refused = f"{what} of group {self._group_id!r} was refused"
+                self._give_up(error_for(error, f"{refused}: {message}" if message else refused))
 
     def _rejoin_later(self, now_ms: int) -> None:
         """Join again after a pause."""

@@ -344,18 +344,18 @@ class Sender:
             self._transactions.book.of(batch.partition).replace(batch, halves)
 
     def _explain(self, batch: ProducerBatch, error: Error, answer: PartitionProduceResponse) -> KafkaError:
-        said = f": {answer.error_message}" if answer.error_message else ""
+        message = f": {answer.error_message}" if answer.error_message else ""
         if error is Error.MESSAGE_TOO_LARGE:
             return RecordTooLargeError(
                 f"the broker refused a record of {batch.size_bytes} bytes for {batch.partition}: it is larger than the "
-                f"topic's max.message.bytes{said}"
+                f"topic's max.message.bytes{message}"
             )
         if error is Error.UNSUPPORTED_FOR_MESSAGE_FORMAT:
-            said += (
+            message += (
                 "; the topic's message.format.version is older than 0.11, which has no producer ids: raise it, or set "
                 "enable.idempotence=false, with which retries may be stored twice"
             )
-        return error_for(error, f"records for {batch.partition} were refused{said}")
+        return error_for(error, f"records for {batch.partition} were refused{message}")
 
     def _expire(self, now_ms: int) -> None:
         """Fail batches past ``delivery.timeout.ms``, in flight or not (KIP-91)."""

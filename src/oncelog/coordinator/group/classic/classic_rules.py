@@ -223,7 +223,7 @@ def _sync(then: Callable[[ClassicGroup, Sync], JoinVerdict]) -> Callable[[Classi
         if error is not Error.NONE:
             return refused(error)
         given = ((event.protocol_type, group.protocol_type), (event.protocol_name, group.protocol_name))
-        if any(said is not None and own is not None and said != own for said, own in given):
+        if any(sent is not None and own is not None and sent != own for sent, own in given):
             return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
         return then(group, event)
 

@@ -170,8 +170,8 @@ class ClassicMembers:
             return Deferred.of(SyncGroupResponse(error_code=member))
         error = _generation_error(member, request.generation_id)
         if error is Error.NONE:
-            said = ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, _protocol(member)))
-            if any(given is not None and given != own for given, own in said):
+            pairs = ((request.protocol_type, PROTOCOL_TYPE), (request.protocol_name, _protocol(member)))
+            if any(given is not None and given != own for given, own in pairs):
                 error = Error.INCONSISTENT_GROUP_PROTOCOL
             elif group.assignment_epoch != member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
                 self._expect_join(group.group_id, member, now_ms)

@@ -178,12 +178,12 @@ class ConsumerProtocol:
         changed."""
         subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         full = request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
-        tell = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
+        is_full = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
         return ConsumerGroupHeartbeatResponse(
             member_id=after.member_id,
             member_epoch=after.epoch,
             heartbeat_interval_ms=self._env.consumer_setting(request.group_id, "consumer.heartbeat.interval.ms"),
-            assignment=_assignment(after.assigned) if tell else None,
+            assignment=_assignment(after.assigned) if is_full else None,
         )
 
     # --- leaving

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
@@ -136,6 +136,7 @@ class OffsetsOption:
     """Where to start or end: at EARLIEST or LATEST for all partitions, at offsets, or at timestamps in ms.
 
     ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` applies to all partitions; ``timestamps`` names each.
+    ``beside``: what a checkpoint's form of ``offsets`` says besides, as JSON: see BESIDE_PARTITIONS.
     """
 
     everywhere: int = LATEST
@@ -143,6 +144,7 @@ class OffsetsOption:
     timestamp: int | None = None
     timestamps: Mapping[TopicPartition, int] = field(default_factory=dict)
     option: str = ""
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,7 +590,11 @@ def _position(given: _Given, which: str, default: int) -> OffsetsOption:
     bad = [str(partition) for partition, offset in offsets.items() if offset < EARLIEST]
     if bad or not offsets:
         raise ConfigError(f"Invalid value {given.text(name)!r} for option {name}: it takes earliest, latest or {wants}")
-    return OffsetsOption(offsets=offsets, option=name)
+    beside = {
+        topic: {name: held for name, held in fields.items() if name in BESIDE_PARTITIONS}
+        for topic, fields in json.loads(given.text(name)).items()
+    }
+    return OffsetsOption(offsets=offsets, option=name, beside=beside)
 
 
 BESIDE_PARTITIONS = ("id", "from", "epochs", "marks")

@@ -20,10 +20,9 @@ from typing import NamedTuple
 from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.plan_description import offsets_by_source
-from oncelog.spark.source.planned_offsets import Place
+from oncelog.spark.source.planned_offsets import BatchMark, Place
 from oncelog.types import TopicPartition
 
-Offsets = Mapping[TopicPartition, int]
 _DEAD_LETTERS = "dead_letters"
 _FILE = "reads"
 """Beside the memories of sinks in the checkpoint: see :func:`keep_reads`."""
@@ -48,7 +47,7 @@ class KeptRead(NamedTuple):
     :param with_batch: only while this batch is the last one; always if None, for a read that was taken out.
     """
 
-    offsets: Offsets
+    place: Place
     with_batch: int | None = None
 
 
@@ -67,8 +66,8 @@ def reads_of(one: Pipeline) -> list[SourceRead]:
 class KnownReads:
     """What a checkpoint says about the reads of its query.
 
-    :param begins: where each begins in the next batch, by its name, or its number if it has none; empty if that is not
-        known.
+    :param begins: where each begins in the next batch, by its name, or its number if it has none; without offsets if
+        that is not known.
     :param repeats: whether the next batch is one that was planned before and has not ended.
     :param batch_id: the batch that was planned last.
     :param kept: where reads begin that Spark does not know: those that were taken out, those that came while a batch
@@ -78,11 +77,11 @@ class KnownReads:
     :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
     """
 
-    begins: Mapping[str, Offsets]
+    begins: Mapping[str, Place]
     repeats: bool
     batch_id: int = 0
     kept: Mapping[str, KeptRead] = field(default_factory=dict)
-    left: Mapping[str, Offsets] = field(default_factory=dict)
+    left: Mapping[str, Place] = field(default_factory=dict)
     has_state: bool = False
 
     @property
@@ -105,15 +104,16 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     before = checkpoint.planned(last.batch_id - 1)
     earlier = {} if before is None else offsets_by_source(before.offsets)
     if checkpoint.ended(last.batch_id):
-        begins = {name: _place(line).offsets for name, line in ends.items()}
-        left = {name: _place(line).offsets for name, line in earlier.items() if name not in ends}
+        begins = {name: _end(line) for name, line in ends.items()}
+        left = {name: _end(line) for name, line in earlier.items() if name not in ends}
         return KnownReads(begins, False, last.batch_id, kept, left, "state" in checkpoint.folders())
-    first = {name: _place(line) for name, line in ends.items() if name not in earlier}
-    begins = {name: first[name].start if name in first else _place(earlier[name]).offsets for name in ends}
-    for name, place in first.items():
-        if not place.start:  # it had nothing to read, and its end does not tell where it began
-            begins[name] = place.offsets
-            kept[name] = KeptRead(place.offsets, last.batch_id)
+    begins = {name: _end(earlier.get(name, line)) for name, line in ends.items()}
+    for name in (name for name in ends if name not in earlier):
+        place = _place(ends[name])
+        if place.start:
+            begins[name] = Place(place.start, place.ids)
+        else:  # it had nothing to read, and its end does not tell where it began
+            kept[name] = KeptRead(place, last.batch_id)
     return KnownReads(begins, True, last.batch_id, kept)
 
 
@@ -122,7 +122,7 @@ def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None
     kept = kept_of(one, known)
     if kept != _kept_in(checkpoint):
         texts = {
-            name: {"offsets": Place(found.offsets).as_json(), "withBatch": found.with_batch}
+            name: {"place": found.place.as_json(), "withBatch": found.with_batch}
             for name, found in sorted(kept.items())
         }
         checkpoint.keep(_FILE, json.dumps(texts).encode())
@@ -132,7 +132,7 @@ def _kept_in(checkpoint: Checkpoint) -> dict[str, KeptRead]:
     data = checkpoint.kept(_FILE)
     try:
         found = {} if data is None else json.loads(data)
-        return {name: KeptRead(Place.of(one["offsets"]).offsets, one["withBatch"]) for name, one in found.items()}
+        return {name: KeptRead(Place.of(one["place"]), one["withBatch"]) for name, one in found.items()}
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} holds a file oncelog/{_FILE} that is not what pipelines write: restore "
@@ -141,14 +141,18 @@ def _kept_in(checkpoint: Checkpoint) -> dict[str, KeptRead]:
 
 
 def _place(line: str) -> Place:
-    """The offsets in a source's line; none if it is not ours, or the source had nothing (``-``)."""
+    """What a source's line says; no offsets if it is not ours, or the source had nothing (``-``)."""
     try:
         return Place.of(json.loads(line))
     except (ValueError, AttributeError, TypeError, RecursionError):
         return Place({})
 
 
-def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offsets]:
+def _end(line: str) -> Place:
+    return _place(line)._replace(start={})
+
+
+def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Place]:
     """Where reads begin that Spark does not know; none for what begins as its source says.
 
     :raises PipelineError: it cannot be told without leaving a record out or reading one twice.
@@ -170,10 +174,10 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Offse
         read: begin
         for name, read in wanted.items()
         if (name in known.kept or name not in known.begins)
-        and (begin := known.kept[name].offsets if name in known.kept else _begin(one, read, known, gone))
+        and (begin := known.kept[name].place if name in known.kept else _begin(one, read, known, gone)).offsets
     }
     for read, begin in found.items():
-        if known.left.get(read.name, begin) != begin:
+        if known.left.get(read.name, begin).offsets != begin.offsets:
             raise PipelineError(
                 f"pipeline {one.name}: Spark would continue {read.name} where it was before the last batch, and read "
                 "again what another sink has: take the change back, run the pipeline until one more batch has ended, "
@@ -220,7 +224,7 @@ def kept_of(one: Pipeline, known: KnownReads) -> dict[str, KeptRead]:
     come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
     kept = {name: found for name, found in known.kept.items() if name not in known.begins}
     for name, begin in known.begins.items():
-        if begin and name not in wanted and (name.endswith(f"__{_DEAD_LETTERS}") or not name.startswith(come)):
+        if begin.offsets and name not in wanted and (name.endswith(f"__{_DEAD_LETTERS}") or not name.startswith(come)):
             kept[name] = KeptRead(begin)
     if known.repeats:
         for read, begin in begins_of(one, known).items():
@@ -235,11 +239,11 @@ def _is_new(one: Pipeline, sink: str, known: KnownReads) -> bool:
     return names.isdisjoint(known.begins) and names.isdisjoint(known.kept)
 
 
-def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[str]) -> Offsets:
+def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[str]) -> Place:
     prefix = f"{_spelt(read.source)}__"
-    siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin}
+    siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin.offsets}
     if not siblings:  # the source itself comes back
-        siblings = {name: found.offsets for name, found in known.kept.items() if name.startswith(prefix)}
+        siblings = {name: found.place for name, found in known.kept.items() if name.startswith(prefix)}
     if not siblings:
         missing = [name for name in gone if not any(name.startswith(f"{_spelt(source)}__") for source in one.sources)]
         if missing:
@@ -248,10 +252,10 @@ def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[
                 f"{read.source!r}, which would be read from its start: give the source its old name, or the pipeline "
                 "another one"
             )
-        return {}
+        return Place({})
     renamed = [name for name in siblings if name in gone]
     comes = read.sink is None or _is_new(one, read.sink, known)
-    if comes and renamed and len({tuple(sorted(begin.items())) for begin in siblings.values()}) > 1:
+    if comes and renamed and len({tuple(sorted(begin.offsets.items())) for begin in siblings.values()}) > 1:
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink is no longer there "
             f"under that name, and the sinks are not equally far, so it cannot be told where {read.name} continues: "
@@ -260,29 +264,36 @@ def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[
     return _lowest(siblings.values())
 
 
-def _lowest(all_begins: Iterable[Offsets]) -> dict[TopicPartition, int]:
-    found: dict[TopicPartition, int] = {}
-    for begins in all_begins:
-        for partition, offset in begins.items():
-            found[partition] = min(offset, found.get(partition, offset))
-    return found
+def _lowest(places: Iterable[Place]) -> Place:
+    """The lowest offset of each partition, and what its place says of the log there."""
+    offsets: dict[TopicPartition, int] = {}
+    ids: dict[str, str] = {}
+    epochs: dict[TopicPartition, int] = {}
+    marks: dict[TopicPartition, BatchMark] = {}
+    for place in places:
+        ids = {**place.ids, **ids}
+        lower = [name for name, offset in place.offsets.items() if offset < offsets.get(name, offset + 1)]
+        offsets |= {name: place.offsets[name] for name in lower}
+        for name in lower:
+            epochs.pop(name, None)
+            marks.pop(name, None)
+        epochs |= {name: place.epochs[name] for name in lower if name in place.epochs}
+        marks |= {name: place.marks[name] for name in lower if name in place.marks}
+    return Place(offsets, ids, epochs=epochs, marks=marks)
 
 
-def starting_offsets(begin: Offsets, partitions: Iterable[TopicPartition], otherwise: int) -> str:
-    """The option ``startingOffsets`` for exactly these partitions.
+def starting_offsets(begin: Place, partitions: Iterable[TopicPartition], otherwise: int) -> str:
+    """The option ``startingOffsets`` for exactly these partitions, with what tells their topics and logs from others.
 
     :param otherwise: where a partition starts that the checkpoint does not know: -2, the earliest.
     """
-    by_topic: dict[str, dict[str, int]] = {}
-    for partition in partitions:
-        by_topic.setdefault(partition.topic, {})[str(partition.partition)] = begin.get(partition, otherwise)
-    return json.dumps(by_topic)
+    offsets = {name: begin.offsets.get(name, otherwise) for name in partitions}
+    return json.dumps(begin._replace(offsets=offsets, start={}).as_json())
 
 
 __all__ = [
     "KeptRead",
     "KnownReads",
-    "Offsets",
     "SourceRead",
     "begins_of",
     "keep_reads",

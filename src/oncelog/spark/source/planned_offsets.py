@@ -103,7 +103,8 @@ class Place(NamedTuple):
             if name in self.offsets and epoch >= 0:
                 by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
         for name, mark in sorted(self.marks.items()):
-            by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
+            if name in self.offsets:
+                by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
         return by_topic
 
     @classmethod
@@ -127,6 +128,20 @@ class Place(NamedTuple):
                 for partition, mark in fields.get(_MARKS, {}).items()
             },
         )
+
+
+def place_given(position: OffsetsOption) -> Place:
+    """Ids, epochs and marks beside the offsets of a position that was copied from a checkpoint; no offsets.
+
+    Raises ConfigError if they are not what a checkpoint holds.
+    """
+    try:
+        return Place.of(position.beside)._replace(start={})
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigError(
+            f"Option {position.option} holds, beside the partitions of a topic, something else than a checkpoint of "
+            f"oncelog does: leave {', '.join(BESIDE_PARTITIONS)} out"
+        ) from None
 
 
 def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -318,6 +333,7 @@ __all__ = [
     "limit_offsets",
     "loss_error",
     "pending",
+    "place_given",
     "positions_to_ask",
     "remade_topics",
     "replaced_logs",

@@ -38,6 +38,7 @@ from oncelog.spark.source.planned_offsets import (
     limit_offsets,
     loss_error,
     pending,
+    place_given,
     remade_topics,
     replaced_logs,
 )
@@ -89,14 +90,20 @@ class StreamReader(SameInTasks, DataSourceStreamReader, SupportsTriggerAvailable
     # --- offsets, on the driver
 
     def initialOffset(self) -> Json:
-        """Where a query without a checkpoint starts."""
+        """Where a query without a checkpoint starts; in the topics and logs of ``startingOffsets``, if it names any."""
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
+        given = place_given(options.starting)
         start = Place(offsets, self._topic_ids(offsets))
         latest = self._current_latest()
         epochs, marks = self._epochs(offsets, start, latest), self._marks(offsets, {}, start, latest)
-        self._initial = start._replace(epochs=epochs, marks=marks).as_json()
+        self._initial = Place(
+            offsets,
+            {**start.ids, **given.ids},
+            epochs={**epochs, **given.epochs},
+            marks={**marks, **given.marks},
+        ).as_json()
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:

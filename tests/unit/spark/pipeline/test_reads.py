@@ -22,6 +22,7 @@ from oncelog.spark.pipeline.reads import (
     starting_offsets,
 )
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
+from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -46,19 +47,22 @@ def test_each_sink_reads_each_source_and_dead_letters_once_more() -> None:
 
 
 def test_one_more_sink_and_dead_letters_begin_where_the_others_of_the_source_are() -> None:
-    known = KnownReads({"orders__a": {P0: 7, P1: 5}, "orders__b": {P0: 6, P1: 9}}, repeats=True)
+    known = KnownReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
     begins = begins_of(made("a", "b", "c", dead="d"), known)
-    assert begins == {SourceRead("orders", "c"): {P0: 6, P1: 5}, SourceRead("orders"): {P0: 6, P1: 5}}
+    assert begins == {SourceRead("orders", "c"): Place({P0: 6, P1: 5}), SourceRead("orders"): Place({P0: 6, P1: 5})}
     assert begins_of(made("a"), None) == {}
 
 
 def test_source_that_comes_new_begins_where_it_says() -> None:
-    assert begins_of(made("a", sources=("orders", "refunds")), KnownReads({"orders__a": {P0: 7}}, False)) == {}
+    assert begins_of(made("a", sources=("orders", "refunds")), KnownReads({"orders__a": Place({P0: 7})}, False)) == {}
 
 
 def test_sink_with_another_name_continues_where_all_are() -> None:
-    known = KnownReads({"orders__source": {P0: 7}}, repeats=False)
-    assert begins_of(made("a", "b"), known) == {SourceRead("orders", "a"): {P0: 7}, SourceRead("orders", "b"): {P0: 7}}
+    known = KnownReads({"orders__source": Place({P0: 7})}, repeats=False)
+    assert begins_of(made("a", "b"), known) == {
+        SourceRead("orders", "a"): Place({P0: 7}),
+        SourceRead("orders", "b"): Place({P0: 7}),
+    }
 
 
 @pytest.mark.parametrize(
@@ -66,26 +70,26 @@ def test_sink_with_another_name_continues_where_all_are() -> None:
     [
         (
             made("b"),
-            {"orders__a": {P0: 7}},
+            {"orders__a": Place({P0: 7})},
             True,
             "planned a batch and did not end it, and the batch has the reads ord",
         ),
         (
             made("a", "c"),
-            {"orders__a": {P0: 7}, "orders__b": {P0: 8}},
+            {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8})},
             False,
             "cannot be told where orders__c continues",
         ),
         (
             made("a", sources=("sales",)),
-            {"orders__a": {P0: 7}},
+            {"orders__a": Place({P0: 7})},
             False,
             "none of a source 'sales', which would be read fr",
         ),
     ],
 )
 def test_what_would_leave_out_or_double_a_record_is_refused(
-    one: Pipeline, begins: dict[str, dict[TopicPartition, int]], repeats: bool, told: str
+    one: Pipeline, begins: dict[str, Place], repeats: bool, told: str
 ) -> None:
     with pytest.raises(PipelineError, match=told):
         begins_of(one, KnownReads(begins, repeats))
@@ -102,14 +106,14 @@ def test_reads_of_a_batch_that_has_not_ended_begin_where_it_does(tmp_path: Path)
     assert known_reads(checkpoint) is None
     first = '{"t": {"0": 9, "from": {"0": 4}}}'
     wrote(tmp_path, 0, orders__a=first)
-    assert known_reads(checkpoint) == KnownReads({"orders__a": {P0: 4}}, repeats=True)
+    assert known_reads(checkpoint) == KnownReads({"orders__a": Place({P0: 4})}, repeats=True)
     (tmp_path / "commits").mkdir()
     (tmp_path / "commits" / "0").write_text("v1\n{}")
-    assert known_reads(checkpoint) == KnownReads({"orders__a": {P0: 9}}, repeats=False)
+    assert known_reads(checkpoint) == KnownReads({"orders__a": Place({P0: 9})}, repeats=False)
     wrote(tmp_path, 1, orders__b=first, orders__a='{"t": {"0": 12}}', orders__c="-")
     found = known_reads(checkpoint)
     assert found is not None and found.have_names and found.repeats
-    assert found.begins == {"orders__a": {P0: 9}, "orders__b": {P0: 4}, "orders__c": {}}
+    assert found.begins == {"orders__a": Place({P0: 9}), "orders__b": Place({P0: 4}), "orders__c": Place({})}
     (tmp_path / "offsets" / "1").write_text('v1\n{"batchTimestampMs": 1}\n{"t": {"0": 12}}')
     unnamed = known_reads(checkpoint)
     assert unnamed is not None and not unnamed.have_names
@@ -121,7 +125,7 @@ def next_start(folder: Path, one: Pipeline) -> dict[str, int]:
     known = known_reads(checkpoint)
     assert known is not None
     keep_reads(checkpoint, one, known)
-    return {read.name: begin[P0] for read, begin in begins_of(one, known).items()}
+    return {read.name: begin.offsets[P0] for read, begin in begins_of(one, known).items()}
 
 
 def test_read_that_was_taken_out_continues_where_it_was_when_it_comes_back(tmp_path: Path) -> None:
@@ -154,16 +158,21 @@ def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_fo
 
 
 def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
-    known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 7}, "orders__dead_letters": {P0: 7}}, repeats=False)
-    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": KeptRead({P0: 7})}
-    assert kept_of(made("a", dead="d"), known) == {"orders__b": KeptRead({P0: 7})}
+    known = KnownReads(
+        {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 7}), "orders__dead_letters": Place({P0: 7})},
+        repeats=False,
+    )
+    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": KeptRead(Place({P0: 7}))}
+    assert kept_of(made("a", dead="d"), known) == {"orders__b": KeptRead(Place({P0: 7}))}
 
 
 def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
-    known = KnownReads({"orders__a": {P0: 7}, "orders__b": {P0: 8}, "refunds__r": {P0: 3}}, repeats=False)
+    known = KnownReads(
+        {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8}), "refunds__r": Place({P0: 3})}, repeats=False
+    )
     one = made("a", "r", sources=("orders", "refunds"))
-    assert kept_of(one, known) == {"orders__b": KeptRead({P0: 8})}
-    assert begins_of(one, known)[SourceRead("orders", "r")] == {P0: 7}
+    assert kept_of(one, known) == {"orders__b": KeptRead(Place({P0: 8}))}
+    assert begins_of(one, known)[SourceRead("orders", "r")] == Place({P0: 7})
 
 
 def test_first_batch_of_a_read_that_had_nothing_is_repeated_where_it_began(tmp_path: Path) -> None:
@@ -207,18 +216,20 @@ def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tm
     with pytest.raises(PipelineError, match=r"reads orders__a, whose sink is no .* while c came, and Spark might give"):
         begins_of(made("b", "c"), known)
     assert begins_of(made("b"), known) == {}
-    assert begins_of(made("a", "b", "c"), known) == {SourceRead("orders", "c"): {P0: 9}}
-    assert begins_of(made("c"), known) == {SourceRead("orders", "c"): {P0: 9}}
+    assert begins_of(made("a", "b", "c"), known) == {SourceRead("orders", "c"): Place({P0: 9})}
+    assert begins_of(made("c"), known) == {SourceRead("orders", "c"): Place({P0: 9})}
 
 
 def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one() -> None:
     table = TableSink({"format": "sqlite", "url": "x.db", "table": "t"})
     one = Pipeline("p", {"orders": Source("t")}, {"a": Sink("a"), "x": table}, lambda **rows: rows)
-    kept = {"orders__x": KeptRead({P0: 4}), "orders__a": KeptRead({P0: 4})}
+    kept = {"orders__x": KeptRead(Place({P0: 4})), "orders__a": KeptRead(Place({P0: 4}))}
     for name, told in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
         with pytest.raises(PipelineError, match=f"{told} .* and batches have been written without: give the"):
-            begins_of(one, KnownReads({f"orders__{name}": {P0: 7}}, repeats=False, kept=kept))
-    assert begins_of(one, KnownReads({"orders__a": {P0: 7}}, repeats=False)) == {SourceRead("orders", "x"): {P0: 7}}
+            begins_of(one, KnownReads({f"orders__{name}": Place({P0: 7})}, repeats=False, kept=kept))
+    assert begins_of(one, KnownReads({"orders__a": Place({P0: 7})}, repeats=False)) == {
+        SourceRead("orders", "x"): Place({P0: 7})
+    }
 
 
 def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:
@@ -229,8 +240,27 @@ def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:
 
 
 def test_start_names_exactly_the_partitions_that_are_read() -> None:
-    text = starting_offsets({P0: 3, TopicPartition("gone", 0): 8}, [P0, P1], -2)
-    assert json.loads(text) == {"t": {"0": 3, "1": -2}}
+    gone = TopicPartition("gone", 0)
+    text = starting_offsets(Place({P0: 3, gone: 8}, {"t": "A", "gone": "B"}, epochs={P0: 2, gone: 1}), [P0, P1], -2)
+    assert json.loads(text) == {"t": {"0": 3, "1": -2, "id": "A", "epochs": {"0": 2}}}
+
+
+def test_read_that_comes_new_or_back_says_in_which_log_it_begins(tmp_path: Path) -> None:
+    """So the source tells whether its topic was deleted and made again meanwhile."""
+    mark = [8, 8, -1, -1, -1, 1, 5, 77]
+    line = {"t": {"0": 9, "1": 5, "id": "A", "epochs": {"0": 3, "1": 4}, "marks": {"0": mark}}}
+    lower = {"t": {"0": 9, "1": 4, "id": "A", "epochs": {"0": 3, "1": 2}}}
+    (tmp_path / "commits").mkdir()
+    for batch, refunds in enumerate(({"refunds__a": json.dumps(line)}, {}, {})):
+        wrote(tmp_path, batch, orders__a=json.dumps(line), orders__b=json.dumps(lower), **refunds)
+        (tmp_path / "commits" / str(batch)).write_text("v1\n{}")
+        next_start(tmp_path, made("a", "b"))
+    known = known_reads(Checkpoint.open(str(tmp_path)))
+    begins = begins_of(made("a", "b", "c", sources=("orders", "refunds")), known)
+    texts = {read.name: json.loads(starting_offsets(begin, [P0, P1], -2)) for read, begin in begins.items()}
+    lowest = {"t": {"0": 9, "1": 4, "id": "A", "epochs": {"0": 3, "1": 2}, "marks": {"0": mark}}}
+    assert texts["orders__c"] == lowest
+    assert texts["refunds__a"] == texts["refunds__c"] == line
 
 
 def test_start_of_a_read_takes_the_place_of_the_sources_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -15,6 +16,8 @@ from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
 from oncelog.spark.source.stream import MISSING_TOPIC_KEPT_S, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
 
 class FakeCluster:
@@ -144,6 +147,44 @@ def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:
     assert reader(cluster, startingOffsets="earliest")[0].initialOffset() == {"a": {"0": 0, "1": 0}}
     told = reader(cluster, startingOffsets='{"a": {"0": 3, "1": -1}}')[0]
     assert told.initialOffset() == {"a": {"0": 3, "1": 7}}
+
+
+def test_start_in_a_topic_that_was_made_again_is_a_loss_if_the_offsets_have_its_id() -> None:
+    cluster = FakeCluster(a=[5, 7])
+    cluster.ids["a"] = "new"
+    start = '{"a": {"0": 3, "1": 4, "id": "old"}}'
+    stream, _ = reader(cluster, startingOffsets=start)
+    with pytest.raises(DataLoss, match=r"topic a was deleted and recreated \(its id was old and is new\)"):
+        stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    stream, _ = reader(cluster, startingOffsets=start, failOnDataLoss="false")
+    first = stream.initialOffset()
+    end = stream.latestOffset(first, ReadAllAvailable())
+    assert ranges(stream.partitions(first, end)) == [(0, 0, 5), (1, 0, 7)]
+    stream, _ = reader(cluster, startingOffsets=start.replace("old", "new"))
+    assert Place.of(stream.latestOffset(stream.initialOffset(), ReadAllAvailable())).start == {A0: 3, A1: 4}
+
+
+def test_start_in_a_log_that_was_cut_or_written_again_is_a_loss_if_the_offsets_tell_it() -> None:
+    cluster = FakeCluster(a=[9])
+    cluster.ids["a"] = "id"
+    cluster.epochs[A0] = [(0, 0)]
+    cluster.elect(A0, kept=2, end=9)
+    stream, _ = reader(cluster, startingOffsets='{"a": {"0": 5, "id": "id", "epochs": {"0": 0}}}')
+    with pytest.raises(DataLoss, match="has been truncated to offset 2 since"):
+        stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    unnamed = FakeCluster(a=[9])
+    unnamed.logs["a"] = 77
+    mark = [4, 4, -1, -1, -1, 1, -1, 76]
+    stream, _ = reader(unnamed, startingOffsets=json.dumps({"a": {"0": 5, "marks": {"0": mark}}}))
+    with pytest.raises(DataLoss, match="those that the query planned"):
+        stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+
+
+def test_start_beside_which_is_no_checkpoint_is_refused() -> None:
+    for beside in ('"epochs": 5', '"marks": {"0": [1]}'):
+        stream, _ = reader(FakeCluster(a=[9]), startingOffsets=f'{{"a": {{"0": 5, {beside}}}}}')
+        with pytest.raises(ConfigError, match="startingOffsets holds, beside the partitions of a topic, something"):
+            stream.initialOffset()
 
 
 def test_batch_ends_at_the_limit_and_the_next_goes_on_from_there() -> None:
@@ -545,8 +586,6 @@ def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() ->
 
 
 # --- logs that were cut and have grown again
-
-A0 = TopicPartition("a", 0)
 
 
 def led(end: int, **options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:

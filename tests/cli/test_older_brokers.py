@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.cli.doctor import doctor_cluster
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.conformance.raw.wire import RawConnection
@@ -143,6 +144,22 @@ def test_doctor_does_not_ask_for_rights_where_the_broker_is_too_old(servers: str
     (finding,) = findings(servers, "transactions")
     assert finding["status"] == "warn" and "does not offer ListTransactions" in finding["found"]
     assert finding["todo"] == "upgrade the brokers"
+
+
+def test_doctor_finds_what_has_been_open_for_long_in_the_topic_of_positions_too(
+    servers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Coordinators cannot be asked whether they know it."""
+    monkeypatch.setattr(doctor_cluster, "OLD_TRANSACTION_S", -1)
+    with oncelog.Producer(bootstrap_servers=servers, transactional_id="waits") as producer:
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction({oncelog.TopicPartition("orders", 0): 1}, "waits")
+        _, finding = findings(servers, "transactions")
+        producer.abort_transaction()
+    assert finding["status"] == "warn"
+    assert "__consumer_offsets-" in finding["found"]
+    assert "--force --topic __consumer_offsets --partition " in finding["todo"]
+    assert len(findings(servers, "transactions")) == 1
 
 
 def test_a_transaction_that_may_hang_is_aborted_by_force_alone(servers: str) -> None:

@@ -10,15 +10,18 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.registry import SERVED
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
 from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import OffsetAndMetadata, RecordMetadata
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
 from oncelog.redrive.redriving import group_of, opened
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, run
 from tests.conftest import RunningBroker
+from tests.support.older_broker import older_broker
 
 PARTITIONS = 3
 Record = ConsumerRecord[bytes, bytes]
@@ -109,6 +112,16 @@ def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     assert shown.err == "1 dead letter would be sent back; nothing was written\n"
     assert world.values(world.origin) == []
     assert world.redrive().done().err == "20 dead letters sent back\n"
+
+
+def test_a_cluster_that_keeps_its_settings_to_itself_is_taken_to_keep_positions_as_long_as_others(
+    unique_name: str,
+) -> None:
+    offered = {key: row.high for key, row in SERVED.items() if key is not ApiKey.DESCRIBE_CONFIGS}
+    with older_broker(offered) as broker:
+        world = World(broker, unique_name)
+        asyncio.run(world.fill(4))
+        assert world.redrive().done().err == "4 dead letters sent back\n"
 
 
 def test_choice_limit_and_names(world: World) -> None:

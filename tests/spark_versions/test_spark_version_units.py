@@ -29,9 +29,10 @@ def test_arrow_is_used_as_the_lowest_pyarrow_has_it() -> None:
     [
         ["-c", "import oncelog.spark.session"],
         ["-c", "import oncelog.spark.lag"],
+        ["-c", "import oncelog.spark.data_source"],
         ["-m", "oncelog", "pipeline", "run", "copy.toml", "-b", "127.0.0.1:1"],
     ],
-    ids=["session", "lag", "pipeline"],
+    ids=["session", "lag", "data source", "pipeline"],
 )
 def test_pyspark_before_3_5_is_refused_in_one_sentence(program: list[str]) -> None:
     lowest = ENVIRONMENTS["3.5-lowest"]

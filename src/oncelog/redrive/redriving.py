@@ -28,7 +28,7 @@ _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _POLL_MS = 500
 _RETENTION = "offsets.retention.minutes"
 _RETENTION_MINUTES = 10_080
-"""Apache Kafka's default, if the broker's value may not be read."""
+"""Apache Kafka's default, if the broker's value may not be read, or the broker does not offer to tell it."""
 
 
 def group_of(topic: str, name: str) -> str:
@@ -300,7 +300,7 @@ async def _offsets_retention_minutes(admin: Admin) -> int:
     try:
         found = await admin.describe_configs([broker], names=[_RETENTION])
     except KafkaError as error:
-        if error.error is not Error.CLUSTER_AUTHORIZATION_FAILED:
+        if error.error not in (Error.CLUSTER_AUTHORIZATION_FAILED, Error.UNSUPPORTED_VERSION):
             raise
         return _RETENTION_MINUTES
     entry = found[broker].get(_RETENTION)

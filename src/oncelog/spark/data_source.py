@@ -11,27 +11,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    DataSourceStreamWriter,
-    DataSourceWriter,
-)
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
-
 from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
-from oncelog.spark.versions import HAS_READ_LIMITS, check_pyspark
+from oncelog.spark.versions import HAS_READ_LIMITS, NO_DATA_SOURCES, PYSPARK, check_pyspark, pyspark_problem
+
+try:
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
+    from pyspark.sql.types import (
+        ArrayType,
+        BinaryType,
+        IntegerType,
+        LongType,
+        StringType,
+        StructField,
+        StructType,
+        TimestampType,
+    )
+except ImportError as missing:
+    raise ConfigError(pyspark_problem() or NO_DATA_SOURCES.format(PYSPARK)) from missing
 
 if TYPE_CHECKING:
     from oncelog.spark.options import SinkOptions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +57,15 @@ def test_data_source_is_refused_by_a_pyspark_that_is_not_taken(monkeypatch: pyte
     monkeypatch.setattr(versions, "pyspark_problem", lambda: problem)
     with pytest.raises(ConfigError, match=r"PySpark 5\.0\.0 is installed, and oncelog works with 3\.5 to 4\.x"):
         OncelogDataSource({})
+
+
+def test_import_without_python_data_sources_names_what_works_there() -> None:
+    """As on PySpark 3.5, in a process of its own."""
+    program = "import sys; sys.modules['pyspark.sql.datasource'] = None; import oncelog.spark.data_source"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith("oncelog.errors.ConfigError: PySpark") and 'read with format("kafka")' in told
 
 
 @pytest.mark.parametrize("kind", [BatchReader, StreamReader, TaskSide])

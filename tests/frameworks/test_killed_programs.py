@@ -1,4 +1,4 @@
-"""The program for Quix Streams in ``docs/how-to/frameworks.md``: each record once, though its process is killed."""
+"""Quix Streams and Faust as in ``docs/how-to/frameworks.md``: each record once, though their processes are killed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -18,20 +19,43 @@ from tests.support.children import ends_with_us
 from tests.support.python_environments import python_with
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "frameworks.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "frameworks.md"
 CACHE = Path.home() / ".cache" / "oncelog" / "frameworks"
 TIMEOUT_S = 180
+
+
+class Program(NamedTuple):
+    """:param words: its file on the page, and what follows it on the command line."""
+
+    name: str
+    words: tuple[str, ...]
+    requirements: tuple[str, ...]
+    ours: bool = False
+
+
+QUIX = Program("quix-streams", ("upper.py",), ("quixstreams==3.28.1",))
+FAUST = Program(
+    "faust",
+    ("upper_faust.py", "worker", "--without-web"),
+    ("faust-streaming==0.15.3", "click>=8.1", "crc32c>=2.7", "cramjam>=2.9"),
+    ours=True,
+)
 
 
 class Upper:
     """Two topics, and processes that copy one to the other in upper case."""
 
-    def __init__(self, servers: str, name: str, folder: Path) -> None:
+    def __init__(self, of: Program, servers: str, name: str, folder: Path) -> None:
         self._servers, self._folder = servers, folder
         self._source, self.target = f"{name}-in", f"{name}-out"
-        (program,) = re.findall(r"`upper\.py`:\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
-        (folder / "upper.py").write_text(program)
-        self._python = python_with(("quixstreams==3.28.1",), CACHE, "quix-streams")
+        file = of.words[0]
+        (program,) = re.findall(
+            rf"`{re.escape(file)}`[^`]*(?:`[^`]*`)?:\n\n```text\n(.*?)```", PAGE.read_text(), re.DOTALL
+        )
+        (folder / file).write_text(program)
+        self._command = [python_with(of.requirements, CACHE, of.name), *of.words]
+        self._path = {"PYTHONPATH": str(ROOT / "src")} if of.ours else {}
         self._processes: list[subprocess.Popen[bytes]] = []
         self.count = 0
         with Admin(bootstrap_servers=servers) as admin:
@@ -48,7 +72,7 @@ class Upper:
         own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         with (self._folder / "log").open("ab") as log:
             process = subprocess.Popen(
-                [self._python, "upper.py"], env=own | given, cwd=self._folder, stdout=log, stderr=log
+                self._command, env=own | given | self._path, cwd=self._folder, stdout=log, stderr=log
             )
         ends_with_us(process.pid)
         self._processes.append(process)
@@ -67,9 +91,9 @@ class Upper:
             process.wait(TIMEOUT_S)
 
 
-@pytest.fixture
-def upper(broker: RunningBroker, unique_name: str, tmp_path: Path) -> Iterator[Upper]:
-    made = Upper(broker.bootstrap_servers, unique_name, tmp_path)
+@pytest.fixture(params=[QUIX, FAUST], ids=lambda program: program.name)
+def upper(request: pytest.FixtureRequest, broker: RunningBroker, unique_name: str, tmp_path: Path) -> Iterator[Upper]:
+    made = Upper(request.param, broker.bootstrap_servers, unique_name, tmp_path)
     yield made
     made.close()
 
@@ -83,9 +107,10 @@ def test_killed_process_leaves_out_nothing_and_doubles_nothing(broker: RunningBr
         process.kill()
         process.wait(TIMEOUT_S)
         upper.add(500)
-    last = upper.start()
+    last = [upper.start(), upper.start()]
     upper.await_results(upper.count, "read_committed")
-    last.kill()
-    last.wait(TIMEOUT_S)
+    for process in last:
+        process.kill()
+        process.wait(TIMEOUT_S)
     found = sorted(value or b"" for value in values(broker.bootstrap_servers, upper.target, 2))
     assert found == sorted(b"RECORD %d" % number for number in range(upper.count))

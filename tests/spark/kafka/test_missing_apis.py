@@ -11,10 +11,11 @@ from oncelog import Admin, NewTopic
 from oncelog.broker.registry import SERVED
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ClientConfig
+from oncelog.conformance.raw.batches import batch
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
-from oncelog.types import TopicPartition
-from tests.client.reading import values
+from oncelog.types import IsolationLevel, TopicPartition
 from tests.support.older_broker import KAFKA_2_3, older_broker
 
 NOTHING = (TopicPartition("t", 0), 1, "")
@@ -35,7 +36,11 @@ def cluster_of(servers: str) -> Iterator[KafkaCluster]:
 
 @pytest.mark.parametrize(
     ("missing", "named"),
-    [(ApiKey.INIT_PRODUCER_ID, "InitProducerId"), (ApiKey.TXN_OFFSET_COMMIT, "TxnOffsetCommit")],
+    [
+        (ApiKey.INIT_PRODUCER_ID, "InitProducerId"),
+        (ApiKey.TXN_OFFSET_COMMIT, "TxnOffsetCommit"),
+        (ApiKey.END_TXN, "EndTxn"),
+    ],
 )
 def test_without_transactions_nothing_becomes_visible_and_the_api_is_named(missing: ApiKey, named: str) -> None:
     with older_broker(newest_but(missing)) as broker:
@@ -44,13 +49,16 @@ def test_without_transactions_nothing_becomes_visible_and_the_api_is_named(missi
         with cluster_of(broker.bootstrap_servers) as cluster:
             transaction = cluster.transaction("id", 60_000)
 
-            def marker_alone() -> None:
+            def batch_and_marker() -> None:
                 transaction.init_producer_id()
+                transaction.produce([PartitionBatch("t", 0, 1, batch(b"v"))])
                 transaction.add_offset(*NOTHING)
+                transaction.end(commit=True)
 
             with pytest.raises(UnsupportedVersionError, match=f"does not offer {named}"):
-                marker_alone()
-        assert values(broker.bootstrap_servers, "t") == []
+                batch_and_marker()
+            ends = cluster.log_ends([NOTHING[0]], IsolationLevel.READ_COMMITTED)
+        assert ends[NOTHING[0]].offset == 0
 
 
 def test_without_settings_the_retention_of_offsets_counts_as_unknown() -> None:

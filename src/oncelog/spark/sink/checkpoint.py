@@ -20,11 +20,14 @@ from oncelog.errors import OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import BatchPlan, MarkerTopic, Memory, PlannedBatch, Previous
+from oncelog.spark.sink.plan_description import bare_offsets, continues, is_ours, offsets_by_source
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem, FileType
 
 MEMORY_FOLDER = "oncelog"
+READS_OF_PIPELINE = "reads"
+"""Kept by a pipeline that has read names: see :func:`oncelog.spark.pipeline.reads.keep_reads`."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Schemes that Hadoop and pyarrow spell differently."""
 _LONGEST_NAME = 230
@@ -220,6 +223,8 @@ def plan_of(
     previous = None
     if batch_id > 0:
         previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
+        if previous.batch is not None:
+            _check_sources(checkpoint, batch, previous.batch)
     remembered = checkpoint.remembered(group)
     first = batch_id == 0 and remembered is None and siblings is not None
     return BatchPlan(
@@ -234,6 +239,33 @@ def plan_of(
         on_missing=on_missing,
         elsewhere=checkpoint.other_group({group, *(siblings or ())}) if first else "",
     )
+
+
+def _check_sources(checkpoint: Checkpoint, batch: PlannedBatch, previous: PlannedBatch) -> None:
+    """Spark forgets a source with a name that two batches do not have, and starts it at its ``startingOffsets`` again.
+
+    Raises CheckpointError if one is back and does not begin where it was, as far as Spark has kept plans. Pipelines
+    place their reads themselves.
+    """
+    now, before = offsets_by_source(batch.offsets), offsets_by_source(previous.offsets)
+    came = {name for name, line in now.items() if name not in before and not name.isdecimal() and is_ours(line)}
+    if not came or checkpoint.kept(READS_OF_PIPELINE) is not None:
+        return
+    for number in reversed(checkpoint.batches("offsets")):
+        planned = checkpoint.planned(number) if number < previous.batch_id else None
+        ends = {} if planned is None else offsets_by_source(planned.offsets)
+        moved = [name for name in sorted(came & ends.keys()) if not continues(ends[name], now[name])]
+        if moved and number < previous.batch_id - 1:  # else Spark has continued it
+            raise CheckpointError(
+                f"Batch {batch.batch_id} of checkpoint {checkpoint.location} is refused: it has source {moved[0]} "
+                f"again, which later batches than {number} did not have, so Spark has forgotten where it was and begun "
+                f"it elsewhere. Remove offsets/{batch.batch_id} from the checkpoint, on a disk with the file "
+                f".{batch.batch_id}.crc beside it, and give that source "
+                f"startingOffsets {bare_offsets(ends[moved[0]])}"
+            )
+        came -= ends.keys()
+        if not came:
+            return
 
 
 def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:

@@ -8,20 +8,17 @@ before the rows of a micro-batch are computed.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from oncelog.spark.options import BESIDE_PARTITIONS, OnFullRefresh, SinkOptions
+from oncelog.spark.options import OnFullRefresh, SinkOptions
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.sink.marker import Found, Marker
-from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source
+from oncelog.spark.sink.plan_description import bare_offsets, continues, offsets_by_source
 
 _FLOW_CHECKPOINT = re.compile(r"(.*[/\\]_checkpoints[/\\].+)[/\\](\d+)[/\\]*")
-
-_ID, _FROM, _EPOCHS, _ = BESIDE_PARTITIONS
 
 OpenCheckpoint = Callable[[str], Checkpoint]
 
@@ -95,7 +92,7 @@ def _check_begin(checkpoint: Checkpoint, earlier: Earlier, found: Found) -> None
     first = checkpoint.planned(0)
     begins = offsets_by_source(first.offsets) if first is not None else {}
     wanted = offsets_by_source(until)
-    fits = begins.keys() == wanted.keys() and all(_continues(line, begins[name]) for name, line in wanted.items())
+    fits = begins.keys() == wanted.keys() and all(continues(line, begins[name]) for name, line in wanted.items())
     if not fits:
         starting = bare_offsets(until).replace("\n", " and ")
         raise SinkRefused(
@@ -119,41 +116,3 @@ def written_until(checkpoint: Checkpoint, found: Found) -> str | None:
         elif found is None and batch.batch_id == last and checkpoint.ended(last):
             return batch.offsets
     return None
-
-
-class _Source(NamedTuple):
-    """A plan of one source of ours: where it ends, where it begins if it says so, and the ids of its topics."""
-
-    ends: Mapping[str, Mapping[str, int]]
-    begins: Mapping[str, Mapping[str, int]]
-    ids: Mapping[str, str]
-
-    @classmethod
-    def of(cls, line: str) -> _Source | None:
-        """None if the line is not that of a source of ours, or of Spark's own Kafka source."""
-        try:
-            fields = {topic: dict(found) for topic, found in json.loads(line).items()}
-        except (ValueError, TypeError, AttributeError, RecursionError):
-            return None
-        ends = {
-            topic: {partition: end for partition, end in found.items() if partition.isdecimal()}
-            for topic, found in fields.items()
-        }
-        begun = {topic: found[_FROM] for topic, found in fields.items() if _FROM in found}
-        ours = any(_ID in found or _EPOCHS in found for found in fields.values())
-        # A first batch without anything to read says only where it ends
-        begins = begun or (ends if ours else {})
-        return cls(ends, begins, {topic: found[_ID] for topic, found in fields.items() if _ID in found})
-
-
-def _continues(until: str, begin: str) -> bool:
-    """Whether each partition begins at its old end, in the topic of that time; one that is new may begin anywhere."""
-    old, new = _Source.of(until), _Source.of(begin)
-    if old is None or new is None:
-        return False
-    same = all(new.ids.get(topic, id_) == id_ for topic, id_ in old.ids.items())
-    return same and all(
-        new.begins.get(topic, {}).get(partition) == end
-        for topic, partitions in old.ends.items()
-        for partition, end in partitions.items()
-    )

@@ -1,14 +1,19 @@
 """How messages name the plan of a batch: when it was made, and up to where it reads.
 
-Pure. Called by :mod:`oncelog.spark.sink.marker`.
+Pure. Called by the modules of this folder that read plans.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 
+from oncelog.spark.options import BESIDE_PARTITIONS
+
+_ID, _FROM, _EPOCHS, _ = BESIDE_PARTITIONS
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
 """A source with a name (``readStream.name()``, PySpark 4.2 and later); the line of another one is JSON or ``-``."""
 _SHOWN = 1000
@@ -43,6 +48,53 @@ def offsets_by_source(offsets: str) -> dict[str, str]:
     return found
 
 
+def is_ours(line: str) -> bool:
+    """Whether the line of a source's first batch says where it began, as those of ours do."""
+    source = _Source.of(line)
+    return source is not None and bool(source.begins)
+
+
+class _Source(NamedTuple):
+    """A plan of one source of ours: where it ends, where it begins if it says so, and the ids of its topics."""
+
+    ends: Mapping[str, Mapping[str, int]]
+    begins: Mapping[str, Mapping[str, int]]
+    ids: Mapping[str, str]
+
+    @classmethod
+    def of(cls, line: str) -> _Source | None:
+        """None if the line is not that of a source of ours, or of Spark's own Kafka source."""
+        try:
+            fields = {topic: dict(found) for topic, found in json.loads(line).items()}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None
+        ends = {
+            topic: {partition: end for partition, end in found.items() if partition.isdecimal()}
+            for topic, found in fields.items()
+        }
+        begun = {topic: found[_FROM] for topic, found in fields.items() if _FROM in found}
+        ours = any(_ID in found or _EPOCHS in found for found in fields.values())
+        # A first batch without anything to read says only where it ends
+        begins = begun or (ends if ours else {})
+        return cls(ends, begins, {topic: found[_ID] for topic, found in fields.items() if _ID in found})
+
+
+def continues(until: str, begin: str) -> bool:
+    """Whether each partition begins at its old end, in the topic of that time; one that is new may begin anywhere.
+
+    :param until: a line of a source that has ended; ``begin`` is that of its first batch since.
+    """
+    old, new = _Source.of(until), _Source.of(begin)
+    if old is None or new is None:
+        return False
+    same = all(new.ids.get(topic, id_) == id_ for topic, id_ in old.ids.items())
+    return same and all(
+        new.begins.get(topic, {}).get(partition) == end
+        for topic, partitions in old.ends.items()
+        for partition, end in partitions.items()
+    )
+
+
 def _bare(line: str) -> str:
     """One source's line; unchanged if it is not ours."""
     if named := _NAMED.fullmatch(line):
@@ -66,4 +118,4 @@ def time_of(at_ms: int) -> str:
         return f"{at_ms} ms"
 
 
-__all__ = ["bare_offsets", "offsets_by_source", "plan_description", "time_of"]
+__all__ = ["bare_offsets", "continues", "is_ours", "offsets_by_source", "plan_description", "time_of"]

@@ -59,6 +59,48 @@ def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
     assert (plan.previous.batch, plan.previous.ended) == (None, False)
 
 
+def with_names(root: Path, batch_id: int, **ends: object) -> None:
+    spark_writes(root, batch_id)
+    lines = [f"{name}:{json.dumps({'t': {'id': 'A', **end}})}" for name, end in ends.items() if isinstance(end, dict)]
+    (root / "offsets" / str(batch_id)).write_text("\n".join(["v2", '{"batchTimestampMs": 7}', *lines]))
+
+
+@pytest.mark.parametrize(
+    ("begin", "refused"),
+    [
+        ({"0": 9, "from": {"0": 0}}, True),
+        ({"0": 9, "from": {"0": 7}}, True),
+        ({"0": 9, "from": {"0": 3}}, False),
+        ({"0": 9, "from": {"0": 3, "1": 0}, "1": 4}, False),  # a partition that is new
+        ({"0": 9, "from": {"0": 3}, "id": "B"}, True),
+        ({"0": 3}, False),  # it began there and had nothing
+        ({"0": 5}, True),
+    ],
+)
+def test_named_source_that_spark_has_forgotten_is_refused_unless_it_begins_where_it_was(
+    tmp_path: Path, begin: dict[str, object], refused: bool
+) -> None:
+    with_names(tmp_path, 0, one={"0": 3}, two={"0": 1})
+    with_names(tmp_path, 1, two={"0": 2})
+    with_names(tmp_path, 2, two={"0": 3})
+    with_names(tmp_path, 3, two={"0": 4}, one=begin, three={"0": 4, "from": {"0": 0}})
+    checkpoint = Checkpoint.open(str(tmp_path))
+
+    def planned(batch_id: int) -> int:
+        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL).number
+
+    if refused:
+        with pytest.raises(CheckpointError, match=r'source one again, .* Remove offsets/3 .* {"t": {"0": 3}}$'):
+            planned(3)
+    else:
+        assert planned(3) == 3
+    with_names(tmp_path, 2, one={"0": 3})  # Spark goes back by one batch
+    assert planned(3) == 3
+    with_names(tmp_path, 2, two={"0": 3})
+    checkpoint.keep("reads", b"{}")
+    assert planned(3) == 3  # a pipeline places its reads itself
+
+
 def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
     """Kafka's topic names have up to 249 characters, most file systems' names 255 bytes."""
     checkpoint = Checkpoint.open(str(tmp_path))

@@ -17,15 +17,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
-from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
+from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError
+from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError, marker_group
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.spark.source.planned_offsets import BatchMark, Place
 from oncelog.types import TopicPartition
 
 _DEAD_LETTERS = "dead_letters"
-_FILE = "reads"
-"""Beside the memories of sinks in the checkpoint: see :func:`keep_reads`."""
 _STRANGE = re.compile("[^A-Za-z0-9]")
 
 
@@ -74,6 +73,7 @@ class KnownReads:
         was repeated, which is without them, and those whose first batch had nothing for them and has not ended.
     :param left: where the batch before has reads that the last one, which has ended, does not have: Spark would
         continue them there.
+    :param groups: those of the markers that its sinks have left.
     :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
     """
 
@@ -82,6 +82,7 @@ class KnownReads:
     batch_id: int = 0
     kept: Mapping[str, KeptRead] = field(default_factory=dict)
     left: Mapping[str, Place] = field(default_factory=dict)
+    groups: Collection[str] = ()
     has_state: bool = False
 
     @property
@@ -103,10 +104,11 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     }
     before = checkpoint.planned(last.batch_id - 1)
     earlier = {} if before is None else offsets_by_source(before.offsets)
+    groups = tuple(memory.group for memory in checkpoint.memories())
     if checkpoint.ended(last.batch_id):
         begins = {name: _end(line) for name, line in ends.items()}
         left = {name: _end(line) for name, line in earlier.items() if name not in ends}
-        return KnownReads(begins, False, last.batch_id, kept, left, "state" in checkpoint.folders())
+        return KnownReads(begins, False, last.batch_id, kept, left, groups, "state" in checkpoint.folders())
     begins = {name: _end(earlier.get(name, line)) for name, line in ends.items()}
     for name in (name for name in ends if name not in earlier):
         place = _place(ends[name])
@@ -114,29 +116,29 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
             begins[name] = Place(place.start, place.ids)
         else:  # it had nothing to read, and its end does not tell where it began
             kept[name] = KeptRead(place, last.batch_id)
-    return KnownReads(begins, True, last.batch_id, kept)
+    return KnownReads(begins, True, last.batch_id, kept, groups=groups)
 
 
 def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None:
-    """Store what Spark forgets about reads, before a run of the pipeline. Raises CheckpointError."""
+    """Store what Spark forgets about reads, if it is nothing too, before a run. Raises CheckpointError."""
     kept = kept_of(one, known)
-    if kept != _kept_in(checkpoint):
+    if kept != _kept_in(checkpoint) or checkpoint.kept(READS_OF_PIPELINE) is None:
         texts = {
             name: {"place": found.place.as_json(), "withBatch": found.with_batch}
             for name, found in sorted(kept.items())
         }
-        checkpoint.keep(_FILE, json.dumps(texts).encode())
+        checkpoint.keep(READS_OF_PIPELINE, json.dumps(texts).encode())
 
 
 def _kept_in(checkpoint: Checkpoint) -> dict[str, KeptRead]:
-    data = checkpoint.kept(_FILE)
+    data = checkpoint.kept(READS_OF_PIPELINE)
     try:
         found = {} if data is None else json.loads(data)
         return {name: KeptRead(Place.of(one["place"]), one["withBatch"]) for name, one in found.items()}
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise CheckpointError(
-            f"Checkpoint {checkpoint.location} holds a file oncelog/{_FILE} that is not what pipelines write: restore "
-            "it, or start with a new checkpoint"
+            f"Checkpoint {checkpoint.location} holds a file oncelog/{READS_OF_PIPELINE} that is not what pipelines "
+            "write: restore it, or start with a new checkpoint"
         ) from None
 
 
@@ -183,17 +185,42 @@ def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Place
                 "again what another sink has: take the change back, run the pipeline until one more batch has ended, "
                 "and change it then"
             )
+    if not (known.repeats and known.batch_id == 0):
+        _refuse_new_writers(one, known)
     return found
 
 
-def _refuse_missed_batches(one: Pipeline, known: KnownReads) -> None:
-    """Each table has markers of its own, and all topics together: with batches missing they would refuse the next one,
-    and Spark would have planned it by then.
+def _writers(one: Pipeline) -> dict[str, set[str]]:
+    """The reads of each sink with markers of its own: each table has them, and all topics together; none if there are
+    only topics.
     """
     writers = {name: {SourceRead(source, name).name for source in one.sources} for name in one.table_sinks}
     if writers and one.writes_topics:
         writers[TOPICS] = {read.name for read in reads_of(one) if read.sink not in one.table_sinks}
-    for writer, names in writers.items():
+    return writers
+
+
+def _refuse_new_writers(one: Pipeline, known: KnownReads) -> None:
+    """The sink would refuse its first batch, and the change could not be taken back, as Spark would have planned it."""
+    for writer in _writers(one):
+        if writer == TOPICS:
+            group, what = f":{TOPICS}", "a topic"
+            options = {name.lower(): text.lower() for name, text in one.writer_options("").items()}
+            may_write = options.get("onmissingmarker", "fail") != "fail"
+        else:
+            parsed = one.table_sinks[writer].parsed(one.mode)
+            group = marker_group("", "", parsed.destination, "" if writer == ONLY else writer)
+            what, may_write = f"{parsed} as sink {writer!r}", parsed.on_missing is not OnMissingMarker.FAIL
+        if not may_write and not any(found.endswith(group) for found in known.groups):
+            raise PipelineError(
+                f"pipeline {one.name}: its checkpoint has written batches, but none to {what}, so none that was before "
+                "will be there: give the sink onMissingMarker = write until a batch has ended"
+            )
+
+
+def _refuse_missed_batches(one: Pipeline, known: KnownReads) -> None:
+    """With batches missing its markers would refuse the next one, and Spark would have planned it by then."""
+    for writer, names in _writers(one).items():
         back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
         if back and names.isdisjoint(known.begins):
             what = "the topics were" if writer == TOPICS else f"table sink {writer!r} was"
@@ -218,13 +245,15 @@ def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str])
 def kept_of(one: Pipeline, known: KnownReads) -> dict[str, KeptRead]:
     """Where reads begin that Spark will not know; raises as :func:`begins_of`.
 
-    A sink that is gone is not among them if another has come for its source: that is the same one under a new name.
+    A sink that is gone is not among them if another has come for its source: that is the same one under a new name,
+    unless it was a table, whose marker has its name.
     """
     wanted = {read.name for read in reads_of(one)}
     come = tuple(f"{_spelt(source)}__" for sink in one.sinks if _is_new(one, sink, known) for source in one.sources)
+    stay = (f"__{_DEAD_LETTERS}", *(f"__{_spelt(group.rpartition(':')[2])}" for group in known.groups))
     kept = {name: found for name, found in known.kept.items() if name not in known.begins}
     for name, begin in known.begins.items():
-        if begin.offsets and name not in wanted and (name.endswith(f"__{_DEAD_LETTERS}") or not name.startswith(come)):
+        if begin.offsets and name not in wanted and (name.endswith(stay) or not name.startswith(come)):
             kept[name] = KeptRead(begin)
     if known.repeats:
         for read, begin in begins_of(one, known).items():

@@ -166,6 +166,14 @@ def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
     assert kept_of(made("a", dead="d"), known) == {"orders__b": KeptRead(Place({P0: 7}))}
 
 
+def test_table_that_is_taken_out_while_a_sink_comes_is_not_taken_for_it() -> None:
+    known = KnownReads(
+        {"orders__a": Place({P0: 7}), "orders__x_2d_y": Place({P0: 7})},
+        repeats=False, groups=("p-q:topics", "q-sqlite:t:x-y"),
+    )  # fmt: skip
+    assert kept_of(made("a", "c"), known) == {"orders__x_2d_y": KeptRead(Place({P0: 7}))}
+
+
 def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
     known = KnownReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8}), "refunds__r": Place({P0: 3})}, repeats=False
@@ -187,7 +195,7 @@ def test_first_batch_of_a_read_that_had_nothing_is_repeated_where_it_began(tmp_p
         orders__c='{"t": {"0": 5}}',
     )
     assert next_start(tmp_path, made("a", "b", "c")) == {"orders__c": 5}  # the end of the other says where
-    assert not (tmp_path / "oncelog").exists()
+    assert (tmp_path / "oncelog" / "reads").read_text() == "{}"
 
 
 def test_name_that_comes_back_after_one_batch_under_another_is_refused_as_spark_would_go_back(tmp_path: Path) -> None:
@@ -227,9 +235,33 @@ def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one(
     for name, told in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
         with pytest.raises(PipelineError, match=f"{told} .* and batches have been written without: give the"):
             begins_of(one, KnownReads({f"orders__{name}": Place({P0: 7})}, repeats=False, kept=kept))
-    assert begins_of(one, KnownReads({"orders__a": Place({P0: 7})}, repeats=False)) == {
-        SourceRead("orders", "x"): Place({P0: 7})
-    }
+
+
+@pytest.mark.parametrize(
+    ("begins", "groups", "told"),
+    [
+        ("orders__a", ["p-q:topics"], "none to sqlite table t as sink 'x'"),
+        ("orders__a", ["p-q:topics", "q-sqlite:other:x"], "none to sqlite table t as sink 'x'"),
+        ("orders__x", ["q-sqlite:t:x"], "none to a topic"),
+        ("orders__other", ["p-q:topics", "q-sqlite:t:x"], ""),
+    ],
+)
+def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one(
+    begins: str, groups: list[str], told: str
+) -> None:
+    def made_with(**more: str) -> Pipeline:
+        table = TableSink({"format": "sqlite", "url": "x.db", "table": "t", **more})
+        return Pipeline("p", {"orders": Source("t")}, {"a": Sink("a", options=more), "x": table}, lambda **rows: rows)
+
+    known = KnownReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups)
+    first = KnownReads({begins: Place({P0: 7})}, repeats=True, groups=groups)
+    if told:
+        with pytest.raises(PipelineError, match=f"{told}, so none that .* give the sink onMissingMarker = write until"):
+            begins_of(made_with(), known)
+        assert begins_of(made_with(onMissingMarker="Write"), known)
+        assert begins_of(made_with(), first)  # the first batch is written everywhere
+    else:
+        assert begins_of(made_with(), known)
 
 
 def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-FLOORS: Final = {"broker": 93.0, "coordinator": 96.0, "log": 98.0}
-"""Least percentage of lines and branches together, by package. They hold today and are only raised; the aim is 95 % of
-the branches of each."""
-AIM_PERCENT: Final = 95
+FLOORS: Final = {"broker": 97.0, "coordinator": 98.0, "log": 98.0}
+"""The minimum percentage of lines and branches together, by package. They hold today and are only raised."""
+BRANCHES_FLOOR: Final = 95.0
+"""The minimum percentage of branches, of each package."""
 COUNTS: Final = ("covered_lines", "num_statements", "covered_branches", "num_branches")
 
 
@@ -47,7 +47,10 @@ def main(arguments: list[str]) -> int:
         print(f"{package:<12} {lines:>6.1f}% {branches:>8.1f}% {both:>6.1f}% {floor:>6.1f}%")
         if both < floor:
             below.append(f"{package}: {both:.1f} % of lines and branches are covered, at least {floor} % are required")
-    print(f"the aim is {AIM_PERCENT} % of the branches of each package")
+        if branches < BRANCHES_FLOOR:
+            below.append(
+                f"{package}: {branches:.1f} % of branches are covered, at least {BRANCHES_FLOOR} % are required"
+            )
     sys.stderr.write("".join(f"{line}\n" for line in below))
     return bool(below)
 

@@ -181,7 +181,9 @@ class WriteEngine(Generic[AnyTransaction]):
         For a caller that computes the batch's rows meanwhile, in another thread.
         """
         self._reached(BatchStep.STARTED)
-        self._begun = self._fenced()
+        self._transaction.begin()
+        self._reached(BatchStep.FENCED)
+        self._begun = None if self._plan is None else self._transaction.remembered()
         self._has_begun = True
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
@@ -256,12 +258,6 @@ class WriteEngine(Generic[AnyTransaction]):
             raise SinkRefused(decision.reason)
         self._reached(BatchStep.MARKER_READ)
         return decision
-
-    def _fenced(self) -> Found:
-        """Fence, then read the marker."""
-        self._transaction.begin()
-        self._reached(BatchStep.FENCED)
-        return None if self._plan is None else self._transaction.remembered()
 
     def _close(self, rows: int, *, skipped: bool = False) -> None:
         """Add the marker to what was carried, and commit.

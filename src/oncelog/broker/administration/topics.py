@@ -252,7 +252,8 @@ class Topics:
                     self._put_aside(partition, now_ms)
                 except StorageError as error:  # the other partitions are deleted nevertheless
                     failure = failure or error
-            yield
+            if len(part) == CLOSED_IN_A_CHUNK:
+                yield
         self._being_closed.pop(name, None)
         if failure is not None:
             raise failure

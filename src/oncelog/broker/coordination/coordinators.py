@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MARKERS_IN_A_CHUNK = 50
+_AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
@@ -336,7 +337,10 @@ class Coordinators:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._ports.requests
         begun_ns = requests.clock() if requests is not None else 0
-        begun = self._ports.tasks.begin(self._write_markers(marker, now_ms))
+        if len(marker.partitions) <= MARKERS_IN_A_CHUNK:
+            begun = _AT_ONCE.map(lambda _: self._write_part(marker, marker.partitions, now_ms))
+        else:
+            begun = self._ports.tasks.begin(self._write_markers(marker, now_ms))
         written = begun.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
@@ -347,8 +351,13 @@ class Coordinators:
         for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
             if outcomes:
                 yield
-            outcomes += [self._write_marker(marker, partition, now_ms) for partition in part]
+            outcomes += self._write_part(marker, part, now_ms)
         return outcomes
+
+    def _write_part(
+        self, marker: TxnMarker, partitions: Iterable[TopicPartition], now_ms: int
+    ) -> list[Deferred[Error]]:
+        return [self._write_marker(marker, partition, now_ms) for partition in partitions]
 
     def _write_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         if self.marker_gate is None:

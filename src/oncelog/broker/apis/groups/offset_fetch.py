@@ -74,7 +74,8 @@ def _fetch_all(
                 if not short:
                     entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
                     yield from ports.answer_memory.grow(context, 1 + entries)
-            yield
+            if len(part) == GROUPS_IN_A_CHUNK:
+                yield
         return gather([group.settled for group in groups]).map(
             lambda errors: OffsetFetchResponse(groups=list(map(FetchedOffsets.known, groups, errors)))
         )
@@ -115,7 +116,8 @@ def _fetch(
                     mine.append(topic)
                 else:
                     refused.append((yield from _all(topic, Error.TOPIC_AUTHORIZATION_FAILED)))
-            yield
+            if len(part) == TOPICS_IN_A_CHUNK:
+                yield
         group = group.replace(topics=mine)
     fetched = yield from ports.groups.fetch_offsets(group, require_stable, context.now_ms, context.session.node_id)
     answer = fetched.answer
@@ -125,7 +127,8 @@ def _fetch(
             visible += [
                 topic for topic in answers if allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
             ]
-            yield
+            if len(answers) == TOPICS_IN_A_CHUNK:
+                yield
         answer.topics = visible + refused
     return fetched
 
@@ -144,7 +147,8 @@ def _fetch_by_id(
                     known.append(OffsetFetchRequestTopics(info.name, topic.topic_id, topic.partition_indexes))
                 else:
                     unknown.append((yield from _all(topic.replace(name=""), Error.UNKNOWN_TOPIC_ID)))
-            yield
+            if len(part) == TOPICS_IN_A_CHUNK:
+                yield
         group = group.replace(topics=known)
     fetched = yield from _fetch(ports, context, group, require_stable)
     answer = fetched.answer

@@ -71,7 +71,8 @@ def _add_each(
             asked = _Asked(transaction.transactional_id, producer, transaction.verify_only, partitions)
             adding = yield from _add(ports, context, asked)
             added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
-        yield
+        if len(transactions) == TRANSACTIONS_IN_A_CHUNK:
+            yield
     return gather(added).map(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
 
 

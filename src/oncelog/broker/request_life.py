@@ -51,29 +51,14 @@ Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 class RequestPorts(Protocol):
     """What carrying out a request needs from the broker."""
 
-    @property
-    def requests(self) -> RequestMetrics | None: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata_sync(self) -> MetadataSync: ...
-
-    @property
-    def long_requests(self) -> LongRequests: ...
-
-    @property
-    def commit_order(self) -> CommitOrder: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
-
-    @property
-    def throttle(self) -> Throttle | None: ...
-
-    @property
-    def now_ms(self) -> int: ...
+    requests: RequestMetrics | None
+    tasks: Tasks
+    metadata_sync: MetadataSync
+    long_requests: LongRequests
+    commit_order: CommitOrder
+    answer_memory: AnswerMemory
+    throttle: Throttle | None
+    now_ms: int
 
 
 class RequestLife:

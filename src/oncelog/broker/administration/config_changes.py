@@ -109,29 +109,14 @@ _MATCHES = frozenset(
 class ConfigChangePorts(AccessPorts, Protocol):
     """What changes of settings need of their broker."""
 
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def node(self) -> SimulatedNode: ...
-
-    @property
-    def nodes(self) -> BrokerNodes: ...
-
-    @property
-    def cluster(self) -> Cluster | None: ...
-
-    @property
-    def topics(self) -> Topics: ...
-
-    @property
-    def listeners(self) -> ListenersAtWork | None: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
+    config: BrokerConfig
+    metadata: MetadataStore
+    node: SimulatedNode
+    nodes: BrokerNodes
+    cluster: Cluster | None
+    topics: Topics
+    listeners: ListenersAtWork | None
+    tasks: Tasks
 
     def reconfigure(self, config: BrokerConfig) -> None: ...
 

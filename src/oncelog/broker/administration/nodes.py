@@ -27,20 +27,11 @@ if TYPE_CHECKING:
 class NodePorts(Protocol):
     """What nodes need of their broker."""
 
-    @property
-    def node(self) -> SimulatedNode: ...
-
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def metadata_sync(self) -> MetadataSync: ...
-
-    @property
-    def logs(self) -> LogManager: ...
+    node: SimulatedNode
+    config: BrokerConfig
+    metadata: MetadataStore
+    metadata_sync: MetadataSync
+    logs: LogManager
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 

@@ -50,38 +50,17 @@ disk."""
 class TopicsPorts(Protocol):
     """What topics need of their broker."""
 
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def timers(self) -> Timers: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def recovery(self) -> RecoveryProgress: ...
-
-    @property
-    def logs(self) -> LogManager: ...
-
-    @property
-    def flushing(self) -> Flushing: ...
-
-    @property
-    def fetches(self) -> FetchPurgatory: ...
-
-    @property
-    def metadata_sync(self) -> MetadataSync: ...
-
-    @property
-    def nodes(self) -> BrokerNodes: ...
-
-    @property
-    def cluster(self) -> Cluster | None: ...
+    config: BrokerConfig
+    metadata: MetadataStore
+    timers: Timers
+    tasks: Tasks
+    recovery: RecoveryProgress
+    logs: LogManager
+    flushing: Flushing
+    fetches: FetchPurgatory
+    metadata_sync: MetadataSync
+    nodes: BrokerNodes
+    cluster: Cluster | None
 
     def forget_patterns(self) -> None: ...
 

@@ -42,43 +42,26 @@ if TYPE_CHECKING:
 class LayerPorts(Protocol):
     """Where a node's settings come from."""
 
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def cluster(self) -> Cluster | None: ...
-
-    @property
-    def nodes(self) -> BrokerNodes: ...
-
-    @property
-    def node(self) -> SimulatedNode: ...
+    metadata: MetadataStore
+    config: BrokerConfig
+    cluster: Cluster | None
+    nodes: BrokerNodes
+    node: SimulatedNode
 
 
 class WorkPorts(AccessPorts, Protocol):
     """Work that gives way to other requests, what is known of topics, and memory for long answers."""
 
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
+    tasks: Tasks
+    metadata: MetadataStore
+    answer_memory: AnswerMemory
 
 
 class TopicPorts(LayerPorts, WorkPorts, Protocol):
     """Topics: what creates, changes, deletes and describes them."""
 
-    @property
-    def topics(self) -> Topics: ...
-
-    @property
-    def throttle(self) -> Throttle | None: ...
+    topics: Topics
+    throttle: Throttle | None
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
@@ -86,15 +69,13 @@ class TopicPorts(LayerPorts, WorkPorts, Protocol):
 class ConfigPorts(ConfigChangePorts, Protocol):
     """Settings: what changes and describes them."""
 
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
+    answer_memory: AnswerMemory
 
 
 class PartitionPorts(WorkPorts, Protocol):
     """Partitions and their logs."""
 
-    @property
-    def logs(self) -> LogManager: ...
+    logs: LogManager
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
@@ -106,23 +87,12 @@ class PartitionPorts(WorkPorts, Protocol):
 class FetchPorts(AccessPorts, Protocol):
     """Fetches, including those that wait."""
 
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def fetches(self) -> FetchPurgatory: ...
-
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def node(self) -> SimulatedNode: ...
-
-    @property
-    def long_requests(self) -> LongRequests: ...
+    tasks: Tasks
+    metadata: MetadataStore
+    fetches: FetchPurgatory
+    config: BrokerConfig
+    node: SimulatedNode
+    long_requests: LongRequests
 
     @property
     def fetch_sessions(self) -> FetchSessionCache: ...
@@ -133,8 +103,7 @@ class FetchPorts(AccessPorts, Protocol):
 class ProducePorts(AccessPorts, Protocol):
     """Appends of producers."""
 
-    @property
-    def tasks(self) -> Tasks: ...
+    tasks: Tasks
 
     @property
     def appends(self) -> AppendPipeline: ...
@@ -146,8 +115,7 @@ class GroupPorts(WorkPorts, Protocol):
     @property
     def groups(self) -> GroupCoordinator: ...
 
-    @property
-    def commit_order(self) -> CommitOrder: ...
+    commit_order: CommitOrder
 
 
 class TransactionPorts(WorkPorts, Protocol):
@@ -165,17 +133,10 @@ class TransactionPorts(WorkPorts, Protocol):
 class SecurityPorts(Protocol):
     """ACLs and SCRAM credentials."""
 
-    @property
-    def authorizer(self) -> Authorizer | None: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def answer_memory(self) -> AnswerMemory: ...
+    authorizer: Authorizer | None
+    tasks: Tasks
+    metadata: MetadataStore
+    answer_memory: AnswerMemory
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None: ...
 
@@ -183,11 +144,8 @@ class SecurityPorts(Protocol):
 class QuotaPorts(Protocol):
     """Quotas of clients."""
 
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
+    tasks: Tasks
+    metadata: MetadataStore
 
     def quotas_changed(self) -> None: ...
 
@@ -195,17 +153,11 @@ class QuotaPorts(Protocol):
 class ClusterPorts(WorkPorts, Protocol):
     """Nodes and the cluster as a whole."""
 
-    @property
-    def cluster(self) -> Cluster | None: ...
-
-    @property
-    def nodes(self) -> BrokerNodes: ...
-
-    @property
-    def topics(self) -> Topics: ...
+    cluster: Cluster | None
+    nodes: BrokerNodes
+    topics: Topics
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
 
-    @property
-    def node(self) -> SimulatedNode: ...
+    node: SimulatedNode

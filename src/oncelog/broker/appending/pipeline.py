@@ -67,11 +67,8 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 class AppendPorts(AccessPorts, VerificationPorts, Protocol):
     """What the pipeline needs from the broker."""
 
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def timers(self) -> Timers: ...
+    metadata: MetadataStore
+    timers: Timers
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 

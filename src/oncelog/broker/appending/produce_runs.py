@@ -93,17 +93,10 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
 class RunPorts(AccessPorts, Protocol):
     """What runs of Produce requests need from the broker."""
 
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def timers(self) -> Timers: ...
-
-    @property
-    def requests(self) -> RequestMetrics | None: ...
-
-    @property
-    def large_writes(self) -> LargeWrites: ...
+    metadata: MetadataStore
+    timers: Timers
+    requests: RequestMetrics | None
+    large_writes: LargeWrites
 
     @property
     def appends(self) -> AppendPipeline: ...

@@ -33,8 +33,7 @@ _unpack_length = Struct(">h").unpack_from
 class CommitPorts(AccessPorts, Protocol):
     """What commits of groups need from the broker."""
 
-    @property
-    def tasks(self) -> Tasks: ...
+    tasks: Tasks
 
 
 class CommitOrder:

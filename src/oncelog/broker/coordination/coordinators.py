@@ -82,32 +82,15 @@ INTERNAL_REPLICAS = 3
 class CoordinatorPorts(Protocol):
     """What the host of both coordinators needs from the broker."""
 
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def timers(self) -> Timers: ...
-
-    @property
-    def tasks(self) -> Tasks: ...
-
-    @property
-    def random(self) -> Random: ...
-
-    @property
-    def logs(self) -> LogManager: ...
-
-    @property
-    def metadata_sync(self) -> MetadataSync: ...
-
-    @property
-    def cluster(self) -> Cluster | None: ...
-
-    @property
-    def requests(self) -> RequestMetrics | None: ...
+    config: BrokerConfig
+    metadata: MetadataStore
+    timers: Timers
+    tasks: Tasks
+    random: Random
+    logs: LogManager
+    metadata_sync: MetadataSync
+    cluster: Cluster | None
+    requests: RequestMetrics | None
 
     @property
     def transactions(self) -> TransactionCoordinator: ...

@@ -45,11 +45,8 @@ class RepeatedCommitPorts(MeasurePorts, Protocol):
     @property
     def groups(self) -> GroupCoordinator: ...
 
-    @property
-    def commit_order(self) -> CommitOrder: ...
-
-    @property
-    def flushing(self) -> Flushing: ...
+    commit_order: CommitOrder
+    flushing: Flushing
 
 
 class RepeatedCommits(RepeatedRequests[_Known]):

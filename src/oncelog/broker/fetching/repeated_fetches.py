@@ -97,11 +97,8 @@ class _Known:
 class RepeatedFetchPorts(MeasurePorts, Protocol):
     """What a repeated fetch needs from the broker."""
 
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def metadata(self) -> MetadataStore: ...
+    config: BrokerConfig
+    metadata: MetadataStore
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 

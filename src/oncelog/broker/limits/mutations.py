@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 class MutationPorts(Protocol):
     """The quotas, and the time."""
 
-    @property
-    def throttle(self) -> Throttle | None: ...
-
-    @property
-    def now_ms(self) -> int: ...
+    throttle: Throttle | None
+    now_ms: int
 
 
 def may_change(ports: MutationPorts, context: RequestContext, partitions: int, first_strict: int) -> bool:

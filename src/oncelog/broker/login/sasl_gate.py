@@ -85,11 +85,8 @@ class LoginResult:
 class GatePorts(VersionPorts, Protocol):
     """What a login needs from the broker."""
 
-    @property
-    def security_log(self) -> SecurityLog: ...
-
-    @property
-    def timers(self) -> Timers: ...
+    security_log: SecurityLog
+    timers: Timers
 
 
 class SaslGate:

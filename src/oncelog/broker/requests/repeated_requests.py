@@ -36,8 +36,7 @@ class Learned(Protocol):
 class MeasurePorts(Protocol):
     """Where requests are measured."""
 
-    @property
-    def requests(self) -> RequestMetrics | None: ...
+    requests: RequestMetrics | None
 
 
 LearnedT = TypeVar("LearnedT", bound=Learned)

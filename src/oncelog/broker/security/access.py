@@ -26,14 +26,9 @@ USER = AclResourceType.USER
 class AccessPorts(Protocol):
     """The authorizer, and the log of refusals."""
 
-    @property
-    def authorizer(self) -> Authorizer | None: ...
-
-    @property
-    def security_log(self) -> SecurityLog: ...
-
-    @property
-    def now_ms(self) -> int: ...
+    authorizer: Authorizer | None
+    security_log: SecurityLog
+    now_ms: int
 
 
 def allows(

@@ -41,17 +41,10 @@ CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 class FlushPorts(Protocol):
     """What syncs of partitions need from the broker."""
 
-    @property
-    def config(self) -> BrokerConfig: ...
-
-    @property
-    def timers(self) -> Timers: ...
-
-    @property
-    def logs(self) -> LogManager: ...
-
-    @property
-    def metadata_sync(self) -> MetadataSync: ...
+    config: BrokerConfig
+    timers: Timers
+    logs: LogManager
+    metadata_sync: MetadataSync
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 

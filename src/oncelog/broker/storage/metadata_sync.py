@@ -65,14 +65,9 @@ class Released(Protocol):
 class SyncPorts(Protocol):
     """What syncs of metadata need from the broker."""
 
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def now_ms(self) -> int: ...
-
-    @property
-    def logs(self) -> LogManager: ...
+    metadata: MetadataStore
+    now_ms: int
+    logs: LogManager
 
     @property
     def flushing(self) -> Released: ...

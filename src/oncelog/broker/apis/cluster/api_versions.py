@@ -39,11 +39,8 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 class VersionPorts(Protocol):
     """Supported APIs and versions, and finalized features."""
 
-    @property
-    def metadata(self) -> MetadataStore: ...
-
-    @property
-    def served(self) -> Mapping[int, Served]: ...
+    metadata: MetadataStore
+    served: Mapping[int, Served]
 
 
 def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:

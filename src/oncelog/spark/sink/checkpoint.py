@@ -209,10 +209,12 @@ def plan_of(
     facts: ClusterFacts,
     on_missing: OnMissingMarker,
     siblings: Collection[str] | None = (),
+    table: str = "",
 ) -> BatchPlan:
     """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read.
 
     :param siblings: groups of the query's other sinks; None if they are not known.
+    :param table: the destination's name, if it is a table.
     """
     batch = checkpoint.planned(batch_id)
     if batch is None:
@@ -225,8 +227,22 @@ def plan_of(
         previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
         if previous.batch is not None:
             _check_sources(checkpoint, batch, previous.batch)
+    return plan_with(checkpoint, batch, previous, group, facts, on_missing, siblings, table)
+
+
+def plan_with(
+    checkpoint: Checkpoint,
+    batch: PlannedBatch,
+    previous: Previous | None,
+    group: str,
+    facts: ClusterFacts,
+    on_missing: OnMissingMarker,
+    siblings: Collection[str] | None = (),
+    table: str = "",
+) -> BatchPlan:
+    """The plan of a batch after ``previous``; the other parameters are those of :func:`plan_of`."""
     remembered = checkpoint.remembered(group)
-    first = batch_id == 0 and remembered is None and siblings is not None
+    first = previous is None and remembered is None and siblings is not None
     return BatchPlan(
         group=group,
         query_id=checkpoint.query_id(),
@@ -238,6 +254,7 @@ def plan_of(
         retention_ms=facts.retention_ms,
         on_missing=on_missing,
         elsewhere=checkpoint.other_group({group, *(siblings or ())}) if first else "",
+        table=table,
     )
 
 

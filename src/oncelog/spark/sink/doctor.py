@@ -12,7 +12,7 @@ from typing import Any
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
+from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError, plan_with
 from oncelog.spark.sink.marker import (
     WAY_BACK,
     BatchPlan,
@@ -195,24 +195,10 @@ def next_plan(
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1
         previous = Previous(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
-    elif last is not None:
-        batch, previous = PlannedBatch(last.batch_id + 1, "not planned yet", now_ms, ""), Previous(last, True)
     else:
-        batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
-    remembered = checkpoint.remembered(group)
-    plan = BatchPlan(
-        group=group,
-        query_id=checkpoint.query_id(),
-        checkpoint=checkpoint.location,
-        batch=batch,
-        previous=previous,
-        remembered=remembered,
-        cluster_id=facts.cluster_id,
-        retention_ms=facts.retention_ms,
-        on_missing=on_missing,
-        elsewhere=checkpoint.other_group({group}) if remembered is None and previous is None else "",
-        table=table,
-    )
+        batch = PlannedBatch(0 if last is None else last.batch_id + 1, "not planned yet", now_ms, "")
+        previous = None if last is None else Previous(last, True)
+    plan = plan_with(checkpoint, batch, previous, group, facts, on_missing, table=table)
     return ComingBatch(plan, repeats, last, ended)
 
 

@@ -137,8 +137,8 @@ def write_table_batch(
 
     def plan(seen: Sighting) -> BatchPlan:
         facts = ClusterFacts(seen.table_id, seen.retention_ms)
-        found = plan_of(checkpoint, batch_id, group, facts, options.on_missing, tuple(siblings - {group}))
-        return replace(found, table=options.destination)
+        others = tuple(siblings - {group})
+        return plan_of(checkpoint, batch_id, group, facts, options.on_missing, others, options.destination)
 
     def parts() -> Sequence[WrittenPart]:
         return write_parts(prepared(rows, options), store.task_writer(), options.max_batch_bytes)

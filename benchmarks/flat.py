@@ -84,11 +84,14 @@ def producers(server: Dumped, caller: Caller, topic: str) -> None:
     write_many(caller, topic, [{"pid": FIRST_PRODUCER + n, "epoch": 0, "sequence": 0} for n in range(PRODUCERS)])
 
 
-def write_many(caller: Caller, topic: str, stamps: Sequence[Mapping[str, int]]) -> None:
+def write_many(caller: Caller, topic: str, producers: Sequence[Mapping[str, int]]) -> None:
     """A small batch for each, many under way at a time."""
     with socket.create_connection(("127.0.0.1", caller.port), timeout=600) as one, one.makefile("rb") as answers:
-        for first in range(0, len(stamps), AT_ONCE):
-            asked = [produce(topic, 0, batch(10, **dict[str, Any](stamp))) for stamp in stamps[first : first + AT_ONCE]]
+        for first in range(0, len(producers), AT_ONCE):
+            asked = [
+                produce(topic, 0, batch(10, **dict[str, Any](producer)))
+                for producer in producers[first : first + AT_ONCE]
+            ]
             one.sendall(b"".join(asked))
             for _ in asked:
                 answers.read(int.from_bytes(answers.read(4), "big"))

@@ -188,8 +188,8 @@ def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(
         find = FindCoordinatorRequest(key="", key_type=1, coordinator_keys=[txn_id])
         client.ask_until(find, 4, lambda answer: answer.coordinators[0].error_code == 0)
         begun = client.ask_until(InitProducerIdRequest(txn_id, 300_000), 4, lambda answer: answer.error_code == 0)
-        stamp = {"pid": begun.producer_id, "epoch": begun.producer_epoch}
-        inside = batch(b"inside", sequence=0, attributes=TRANSACTIONAL, **stamp)
+        identity = {"pid": begun.producer_id, "epoch": begun.producer_epoch}
+        inside = batch(b"inside", sequence=0, attributes=TRANSACTIONAL, **identity)
         options: dict[str, Any] = {"version": 12, "transactional_id": txn_id}
         assert eventually(lambda: client.produce("results", inside, **options).error == 0)
     node.kill()

@@ -66,7 +66,7 @@ class Request(NamedTuple):
     kind: Literal["init", "add", "produce", "end"]
     producer: int
     number: int
-    stamp: ProducerIdAndEpoch
+    identity: ProducerIdAndEpoch
     partition: int = -1
     sequence: int = -1
     commit: bool = False
@@ -78,23 +78,23 @@ class Request(NamedTuple):
             "produce": f"Produce to partition {self.partition}",
             "end": f"EndTxn ({'commit' if self.commit else 'abort'})",
         }[self.kind]
-        return f"{what} of transaction {self.number + 1} of {'AB'[self.producer]}, {_short(self.stamp)}"
+        return f"{what} of transaction {self.number + 1} of {'AB'[self.producer]}, {_short(self.identity)}"
 
 
 class Data(NamedTuple):
-    stamp: ProducerIdAndEpoch
+    identity: ProducerIdAndEpoch
     sequence: int
     producer: int
     number: int
 
 
 class Marker(NamedTuple):
-    stamp: ProducerIdAndEpoch
+    identity: ProducerIdAndEpoch
     coordinator_epoch: int
     commit: bool
 
     def __str__(self) -> str:
-        return f"{'commit' if self.commit else 'abort'} marker, {_short(self.stamp)}"
+        return f"{'commit' if self.commit else 'abort'} marker, {_short(self.identity)}"
 
 
 class Verified(NamedTuple):
@@ -127,7 +127,7 @@ class Producer(NamedTuple):
     ``answered``: the ends that were acknowledged. ``gave_up``: a Produce had no answer, so only an abort may follow.
     """
 
-    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    identity: ProducerIdAndEpoch = NO_PRODUCER
     alive: bool = True
     begun: bool = False
     number: int = 0
@@ -165,8 +165,8 @@ class World(NamedTuple):
     next_producer_id: int
 
 
-def _short(stamp: ProducerIdAndEpoch) -> str:
-    return f"epoch {stamp.producer_epoch} of id {stamp.producer_id}" if stamp != NO_PRODUCER else "new"
+def _short(identity: ProducerIdAndEpoch) -> str:
+    return f"epoch {identity.producer_epoch} of id {identity.producer_id}" if identity != NO_PRODUCER else "new"
 
 
 def _put(pair: tuple[bool, bool], index: int, value: bool) -> tuple[bool, bool]:
@@ -313,13 +313,13 @@ class Transactions:
         decided: dict[int, bool] = {}
         for offset, entry in enumerate(log):
             if isinstance(entry, Data):
-                manager.apply_data(_header(entry.stamp, entry.sequence), offset)
+                manager.apply_data(_header(entry.identity, entry.sequence), offset)
                 continue
-            done = manager.apply_marker(*entry.stamp, entry.coordinator_epoch, entry.commit, offset, 0)
+            done = manager.apply_marker(*entry.identity, entry.coordinator_epoch, entry.commit, offset, 0)
             if done is not None:
                 for at in range(done.first_offset, done.last_offset):
                     record = log[at]
-                    if isinstance(record, Data) and record.stamp.producer_id == done.producer_id:
+                    if isinstance(record, Data) and record.identity.producer_id == done.producer_id:
                         decided[at] = not done.aborted
         names = [(entry.producer, entry.number) for entry in log if isinstance(entry, Data)]
         found = self._states[log] = manager, decided, DOUBLED if len(names) != len(set(names)) else ""
@@ -355,9 +355,9 @@ class Transactions:
         again = ProducerStateManager(PLACES[0])
         again._verifications = self._leader(world, partition)._verifications
         if isinstance(entry, Data):
-            again.apply_data(_header(entry.stamp, entry.sequence), 0)
+            again.apply_data(_header(entry.identity, entry.sequence), 0)
         else:
-            again.apply_marker(*entry.stamp, entry.coordinator_epoch, entry.commit, 0, 0)
+            again.apply_marker(*entry.identity, entry.coordinator_epoch, entry.commit, 0, 0)
         return self._keep_verifications(world, partition, again)
 
     # --- producers
@@ -400,9 +400,9 @@ class Transactions:
         if producer.request is not None:
             yield producer.request, producer
             return
-        number, stamp = producer.number, producer.stamp
+        number, identity = producer.number, producer.identity
         if not producer.begun:
-            request = Request("init", index, number, stamp)
+            request = Request("init", index, number, identity)
             yield request, producer._replace(request=request)
             return
         if number >= self._bounds.transactions:
@@ -413,16 +413,16 @@ class Transactions:
                 continue
             if self._bumps or producer.added[partition]:
                 sequence = producer.sequences[partition]
-                request = Request("produce", index, number, stamp, partition, sequence)
+                request = Request("produce", index, number, identity, partition, sequence)
             else:
-                request = Request("add", index, number, stamp, partition)
+                request = Request("add", index, number, identity, partition)
             yield request, producer._replace(request=request)
         if any(acknowledged) or producer.gave_up:
             for commit in (False,) if producer.gave_up else (True, False):
-                request = Request("end", index, number, stamp, commit=commit)
+                request = Request("end", index, number, identity, commit=commit)
                 yield request, producer._replace(request=request, asked=(*producer.asked, commit))
 
-    def _answered(self, world: World, request: Request, error: Error, stamp: ProducerIdAndEpoch) -> World:
+    def _answered(self, world: World, request: Request, error: Error, identity: ProducerIdAndEpoch) -> World:
         index = request.producer
         before = world.producers[index]
         after = before._replace(request=None, waits=False)
@@ -430,7 +430,7 @@ class Transactions:
             after = after._replace(alive=False)
         elif request.kind == "init":
             nothing = (*after.acknowledged, (False, False)) if not after.acknowledged else after.acknowledged
-            after = after._replace(begun=True, stamp=stamp, sequences=(0, 0), acknowledged=nothing)
+            after = after._replace(begun=True, identity=identity, sequences=(0, 0), acknowledged=nothing)
         elif request.kind == "add":
             after = after._replace(added=_put(after.added, request.partition, True))
         elif request.kind == "produce":
@@ -451,7 +451,7 @@ class Transactions:
                 gave_up=False,
             )
             if self._bumps:
-                after = after._replace(stamp=stamp, sequences=(0, 0))
+                after = after._replace(identity=identity, sequences=(0, 0))
         return world._replace(producers=_replaced(world.producers, index, after))
 
     # --- requests
@@ -460,11 +460,11 @@ class Transactions:
         """Whether it is answered, the world after it, and the broken promise; nothing if it is to be retried."""
         match request.kind:
             case "init":
-                event: Event = InitProducerId(ID, TIMEOUT_MS, request.stamp, self._bounds.version)
+                event: Event = InitProducerId(ID, TIMEOUT_MS, request.identity, self._bounds.version)
             case "add":
-                event = AddPartitions(request.stamp, frozenset({PLACES[request.partition]}), 1)
+                event = AddPartitions(request.identity, frozenset({PLACES[request.partition]}), 1)
             case "end":
-                event = (EndTxnAndBump if self._bumps else EndTxn)(request.stamp, request.commit)
+                event = (EndTxnAndBump if self._bumps else EndTxn)(request.identity, request.commit)
             case "produce":
                 yield from self._produce(world, request, awaited)
                 return
@@ -508,9 +508,9 @@ class Transactions:
         return decision, _applied(world, value), broken
 
     def _produce(self, world: World, request: Request, awaited: bool) -> Iterator[tuple[bool, World, str]]:
-        partition, stamp = request.partition, request.stamp
+        partition, identity = request.partition, request.identity
         manager = self._leader(world, partition)
-        guard = manager.begin_verification(*stamp, request.sequence, self._bumps, 0)
+        guard = manager.begin_verification(*identity, request.sequence, self._bumps, 0)
         if isinstance(guard, Error):
             yield from self._reply(world, request, guard, awaited)
             return
@@ -519,7 +519,7 @@ class Transactions:
             yield from self._append(world, request, None, awaited)
             return
         places = frozenset({PLACES[partition]})
-        event = AddPartitions(stamp, places, 2) if self._bumps else VerifyPartitions(stamp, places)
+        event = AddPartitions(identity, places, 2) if self._bumps else VerifyPartitions(identity, places)
         decision, world, broken = self._decide(world, event)
         if decision.error in RETRIED:
             return
@@ -527,7 +527,7 @@ class Transactions:
         if error is not Error.NONE:
             yield from self._reply(world, request, error, awaited)
             return
-        number = next(one.guard for one in world.verified[partition] if one.producer_id == stamp.producer_id)
+        number = next(one.guard for one in world.verified[partition] if one.producer_id == identity.producer_id)
         appends = tuple(sorted({*world.appends, Append(request, number, awaited)}))
         world = world._replace(appends=appends)
         if awaited:
@@ -552,15 +552,15 @@ class Transactions:
     ) -> Iterator[tuple[bool, World, str]]:
         partition = request.partition
         manager = self._leader(world, partition)
-        found = manager.check_client(_header(request.stamp, request.sequence), guard, len(world.logs[partition]))
+        found = manager.check_client(_header(request.identity, request.sequence), guard, len(world.logs[partition]))
         if isinstance(found, Refusal):
             yield from self._reply(world, request, found.error, awaited)
             return
         broken = ""
         if not isinstance(found, BatchMetadata):
-            if world.producers[1 - request.producer].stamp > request.stamp:
+            if world.producers[1 - request.producer].identity > request.identity:
                 broken = FENCED_WRITES
-            entry = Data(request.stamp, request.sequence, request.producer, request.number)
+            entry = Data(request.identity, request.sequence, request.producer, request.number)
             world = self._logged(world, partition, entry)
         yield from self._reply(world, request, Error.NONE, awaited, broken)
 
@@ -615,7 +615,7 @@ class Transactions:
     def _mark(self, world: World, sent: LateMarker) -> tuple[Error, World]:
         marker, partition = sent.marker, sent.partition
         manager = self._leader(world, partition)
-        refusal = manager.check_marker(*marker.stamp, marker.coordinator_epoch, sent.transaction_version)
+        refusal = manager.check_marker(*marker.identity, marker.coordinator_epoch, sent.transaction_version)
         if refusal is not None:
             return refusal.error, world
         return Error.NONE, self._logged(world, partition, marker)
@@ -629,11 +629,11 @@ def _applied(world: World, txn: Txn) -> World:
     return world._replace(txn=txn, unmarked=(False, False), stopped=False)
 
 
-def _header(stamp: ProducerIdAndEpoch, sequence: int) -> BatchHeader:
+def _header(identity: ProducerIdAndEpoch, sequence: int) -> BatchHeader:
     return BatchHeader(
         attributes=TRANSACTIONAL_BIT,
-        producer_id=stamp.producer_id,
-        producer_epoch=stamp.producer_epoch,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
         base_sequence=sequence,
         records_count=1,
     )

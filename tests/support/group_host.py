@@ -127,10 +127,10 @@ class MemoryGroupHost:
         for _, committed in waiting:
             committed.resolve(error)
 
-    def end_transaction(self, group_id: str, stamp: ProducerIdAndEpoch, *, commit: bool) -> None:
+    def end_transaction(self, group_id: str, identity: ProducerIdAndEpoch, *, commit: bool) -> None:
         """Write the transaction's marker on the group's partition."""
         index = self.coordinator.runtime.partition_for(group_id).partition
-        marker = LoggedMarker(len(self.log[index]), stamp, commit)
+        marker = LoggedMarker(len(self.log[index]), identity, commit)
         self.log[index].append(marker)
         if self.sync_at_once:
             self._synced[index] = len(self.log[index])
@@ -205,12 +205,12 @@ class MemoryGroupHost:
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerIdAndEpoch,
+        identity: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,
     ) -> Deferred[Verification]:
-        self.verified.append((transactional_id, stamp, partition, operation.supports_epoch_bump))
+        self.verified.append((transactional_id, identity, partition, operation.supports_epoch_bump))
         return Deferred.of(Verification(refused_by_coordinator(self.verification, operation)))
 
 
@@ -342,7 +342,7 @@ class GroupClient:
     def commit_in_transaction(
         self,
         offset: int,
-        stamp: ProducerIdAndEpoch,
+        identity: ProducerIdAndEpoch,
         *,
         topic: str = "t",
         partition: int = 0,
@@ -354,8 +354,8 @@ class GroupClient:
         request = TxnOffsetCommitRequest(
             "txn",
             self.group_id,
-            stamp.producer_id,
-            stamp.producer_epoch,
+            identity.producer_id,
+            identity.producer_epoch,
             generation,
             member_id,
             instance_id,

@@ -73,26 +73,26 @@ def _produce(admin: Admin, topic: str, batch: bytes | bytearray, transactional_i
 
 def _transaction(admin: Admin, commit: bool) -> None:
     begun = admin.ask(InitProducerIdRequest(transactional_id=ID, transaction_timeout_ms=60_000), 4)
-    stamp = begun.producer_id, begun.producer_epoch
+    identity = begun.producer_id, begun.producer_epoch
     topics = [AddPartitionsToTxnTopic("orders", [0])]
     admin.ask(
         AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=ID,
-            v3_and_below_producer_id=stamp[0],
-            v3_and_below_producer_epoch=stamp[1],
+            v3_and_below_producer_id=identity[0],
+            v3_and_below_producer_epoch=identity[1],
             v3_and_below_topics=topics,
         ),
         3,
     )
     batch = encode_batch(
         [Record(0, NOW_MS, b"k", b"v" * 50)],
-        producer_id=stamp[0],
-        producer_epoch=stamp[1],
+        producer_id=identity[0],
+        producer_epoch=identity[1],
         base_sequence=0,
         transactional=True,
     )
     _produce(admin, "orders", batch, ID)
-    admin.ask(EndTxnRequest(ID, *stamp, commit), 3)
+    admin.ask(EndTxnRequest(ID, *identity, commit), 3)
 
 
 @cache

@@ -87,13 +87,13 @@ def _read(batch: bytes) -> None:
         return
     header = BatchHeader._make(read_header_fields(batch))
     area, count = batch[HEADER_SIZE_BYTES:], header.records_count
-    base, stamp = header.base_offset, header.base_timestamp
+    base, producer = header.base_offset, header.base_timestamp
     for keys, bounds in product((False, True), (UNBOUND, (NOW_MS - 5, NOW_MS + 5))):
-        walked = area, count, stamp, keys, *bounds
+        walked = area, count, producer, keys, *bounds
         assert outcome(native.walk, *walked) == outcome(_pure.walk, *walked)
-    decoded = area, count, base, header.last_offset_delta, stamp, header.base_sequence, None
+    decoded = area, count, base, header.last_offset_delta, producer, header.base_sequence, None
     assert outcome(native.decode, *decoded) == outcome(_pure.decode, *decoded)
-    handed = area, count, base, header.last_offset_delta, stamp, None, min(base + 1, UNBOUND[1])
+    handed = area, count, base, header.last_offset_delta, producer, None, min(base + 1, UNBOUND[1])
     assert outcome(native.columns, *handed) == outcome(_pure.columns, *handed)
     named = (*handed, ConsumerRecord, "topic", 3, 1)
     assert outcome(native.consumer_records, *named) == outcome(_pure.consumer_records, *named)

@@ -99,9 +99,9 @@ class Side:
 
     def append(self, step: Append) -> None:
         if step.end is not None:
-            stamp = ProducerIdAndEpoch(PRODUCER_ID, 0)
+            identity = ProducerIdAndEpoch(PRODUCER_ID, 0)
             settings = {"coordinator_epoch": 0, "transaction_version": 0, "now_ms": NOW_MS}
-            assert not self.partition().append_marker(stamp, commit=step.end, **settings).error  # type: ignore[arg-type]
+            assert not self.partition().append_marker(identity, commit=step.end, **settings).error  # type: ignore[arg-type]
             return
         records = [Record(offset, NOW_MS, None, b"v" * step.size) for offset in range(step.count)]
         producer = {"producer_id": PRODUCER_ID, "producer_epoch": 0, "base_sequence": self.sequence}

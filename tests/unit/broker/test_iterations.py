@@ -1,6 +1,6 @@
-"""One client's long request is read, worked on and answered in chunks, so that nobody else's turn waits long.
+"""One client's long request is read, worked on and answered in chunks, so that other requests do not wait long.
 
-Work is counted in function calls. ``python -m benchmarks.turns`` measures the same requests in time.
+Work is counted in function calls. ``python -m benchmarks.iterations`` measures the same requests in time.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
 PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]
 MAX_CALLS = 15_000
-"""For one turn: a millisecond or two."""
+"""For one iteration: a millisecond or two."""
 MAX_FREED = 6_000
 """Blocks of memory, in one iteration."""
 

@@ -30,6 +30,7 @@ from oncelog.coordinator.transaction.rule_parts import (
     first_or_retry,
     follow,
     owned,
+    prepare,
     prepare_and_bump,
     refuse,
     store,
@@ -90,18 +91,7 @@ def _init(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
 
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
-    value = follow(
-        txn,
-        S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
-        now_ms,
-        epoch=txn.producer_epoch,
-        last_epoch=txn.last_producer_epoch,
-        version=0,
-        partitions=txn.partitions,
-        start_ms=txn.start_ms,
-        next_producer=txn.owner,
-    )
-    return store(value, value.owner)
+    return store(prepare(txn, event, now_ms, txn.owner), txn.owner)
 
 
 def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, now_ms: int) -> Decision:

@@ -89,16 +89,16 @@ FENCED: Final = Decision(Error.PRODUCER_FENCED)
 INVALID_STATE: Final = Decision(Error.INVALID_TXN_STATE)
 UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
-Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
+ProducerEventT = TypeVar("ProducerEventT", AddPartitions, VerifyPartitions, EndTxn)
 
 
-def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
+def owned(rule: Rule[ProducerEventT]) -> Rule[ProducerEventT]:
     """Apply the rule for the producer that owns the id; refuse another producer id with 49, another epoch with 90.
 
     A producer whose transaction was kept by a later producer gets 90.
     """
 
-    def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
+    def run(txn: Txn, event: ProducerEventT, now_ms: int) -> Decision:
         producer_id, epoch = txn.owner
         if event.producer.producer_id != producer_id and not (txn.kept and event.producer == txn.producer):
             return MAPPING
@@ -178,6 +178,24 @@ def follow(
         next_producer.producer_epoch,
     )
     return new_tuple(Txn, fields)
+
+
+def prepare(txn: Txn, event: EndTxn, now_ms: int, following: ProducerIdAndEpoch = NO_PRODUCER) -> Txn:
+    """The prepared end of a transaction whose producer keeps its epoch.
+
+    :param following: the producer id and epoch after the end, if it is not that of the transaction.
+    """
+    return follow(
+        txn,
+        S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
+        now_ms,
+        epoch=txn.producer_epoch,
+        last_epoch=txn.last_producer_epoch,
+        version=0,
+        partitions=txn.partitions,
+        start_ms=txn.start_ms,
+        next_producer=following,
+    )
 
 
 def prepare_and_bump(txn: Txn, commit: bool, following: ProducerIdAndEpoch, start_ms: int, now_ms: int) -> Decision:

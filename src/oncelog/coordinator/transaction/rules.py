@@ -49,6 +49,7 @@ from oncelog.coordinator.transaction.rule_parts import (
     first_or_retry,
     follow,
     owned,
+    prepare,
     prepare_and_bump,
     refuse,
     store,
@@ -217,17 +218,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
     if not txn.timed:
         return INVALID_STATE  # else the next transaction would have the same epoch, and thus the same token
-    value = follow(
-        txn,
-        S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
-        now_ms,
-        epoch=txn.producer_epoch,
-        last_epoch=txn.last_producer_epoch,
-        version=0,
-        partitions=txn.partitions,
-        start_ms=txn.start_ms,
-    )
-    return store(value, value.producer)
+    return store(prepare(txn, event, now_ms), txn.producer)
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:

@@ -299,12 +299,12 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
     side.admin.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id"]), 4)
     made = side.admin.ask(InitProducerIdRequest("id", 60_000), 4)
     pid, epoch, peer = made.producer_id, made.producer_epoch, Peer()
-    stamp = {"producer_id": pid, "producer_epoch": epoch, "transactional": True}
-    side.produce(peer, packed(base_sequence=0, **stamp), transactional_id="id", version=12)
+    identity = {"producer_id": pid, "producer_epoch": epoch, "transactional": True}
+    side.produce(peer, packed(base_sequence=0, **identity), transactional_id="id", version=12)
     side.worker.do()
     assert [part.error_code for part in peer.parts(12)] == [Error.NONE]
     late = Peer()
-    side.produce(late, packed(base_sequence=1, **stamp), transactional_id="id", version=12)
+    side.produce(late, packed(base_sequence=1, **identity), transactional_id="id", version=12)
     assert side.admin.ask(EndTxnRequest("id", pid, epoch, True), 5).error_code == Error.NONE
     end = side.end_offset()
     side.worker.do()

@@ -1,9 +1,9 @@
-"""The longest turn of the broker's loop: for how long one client's request keeps all others waiting.
+"""The longest iteration of the broker's loop: for how long one client's request keeps all others waiting.
 
-    python -m benchmarks.turns [CASE ...]
+    python -m benchmarks.iterations [CASE ...]
 
 Each case asks for as much as one client may, against a broker with 5,000 partitions in a process of its own that takes
-the CPU time of each turn. Turns that only read a client's bytes count too.
+the CPU time of each iteration. Iterations that only read a client's bytes count too.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ Case = Callable[[RawConnection], Any]
 
 
 def serve(folder: str, pipe: Pipe) -> None:
-    """In the broker's process: every turn is timed; asked for it, the longest one since the last time is told."""
-    sys.modules["uvloop"] = None  # type: ignore[assignment]  # its turns cannot be timed
+    """In the broker's process: times every iteration; on request it sends the longest since the last request."""
+    sys.modules["uvloop"] = None  # type: ignore[assignment]  # its iterations cannot be timed
     longest = [0.0]
     run = asyncio.Handle._run
 
@@ -139,12 +139,12 @@ def _bomb(client: RawConnection) -> None:
 
 
 def _transaction(client: RawConnection) -> None:
-    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["turns"]), 4)
-    given = client.ask(InitProducerIdRequest(transactional_id="turns", transaction_timeout_ms=60_000), 4)
+    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["iterations"]), 4)
+    given = client.ask(InitProducerIdRequest(transactional_id="iterations", transaction_timeout_ms=60_000), 4)
     topics = [AddPartitionsToTxnTopic("wide", list(range(PARTITIONS)))]
-    stamp = given.producer_id, given.producer_epoch
-    client.ask(AddPartitionsToTxnRequest([], "turns", *stamp, topics), 3)
-    client.ask(EndTxnRequest("turns", *stamp, True), 3)
+    producer = given.producer_id, given.producer_epoch
+    client.ask(AddPartitionsToTxnRequest([], "iterations", *producer, topics), 3)
+    client.ask(EndTxnRequest("iterations", *producer, True), 3)
 
 
 def _acls(client: RawConnection) -> None:
@@ -196,10 +196,12 @@ CASES: dict[str, Case] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.turns", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.iterations", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("case", nargs="*", help="words of the cases to run; all of them by default")
     words = parser.parse_args(arguments).case
-    folder = tempfile.mkdtemp(prefix="oncelog-turns-")
+    folder = tempfile.mkdtemp(prefix="oncelog-iterations-")
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, theirs))
     process.start()

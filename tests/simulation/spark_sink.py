@@ -26,7 +26,7 @@ from oncelog.records.batch import BatchBuilder
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import Again, Carried, Carrier, Reached, SinkRefused, Surroundings, WriteEngine, ignore
+from oncelog.spark.sink.engine import Again, Carried, Carrier, EnginePorts, Reached, SinkRefused, WriteEngine, ignore
 from oncelog.spark.sink.marker import BatchPlan, Memory, PlannedBatch, Previous
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
@@ -184,7 +184,7 @@ class SparkQuery(Program):
 
     def _engine(self, cluster: KafkaCluster, plan: BatchPlan) -> WriteEngine[TopicTransaction]:
         transaction = TopicTransaction(partial(cluster.transaction, self._group), (20_000,), self._marker)
-        return WriteEngine(plan, transaction, Surroundings(ignore, self._warn, _now_ms, self._remember))
+        return WriteEngine(plan, transaction, EnginePorts(ignore, self._warn, _now_ms, self._remember))
 
     def _driver(self, rows: list[bytes]) -> Carrier[TopicTransaction]:
         batches = self.batches(rows)

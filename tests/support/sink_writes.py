@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
-from oncelog.spark.sink.engine import BatchOutcome, Clock, Observer, Surroundings, WriteEngine, ignore
+from oncelog.spark.sink.engine import BatchOutcome, Clock, EnginePorts, Observer, WriteEngine, ignore
 from oncelog.spark.sink.marker import BatchPlan, Memory, NamedWrite
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.types import TopicPartition
@@ -32,7 +32,7 @@ def engine_of(
     remember: Callable[[Memory], None],
 ) -> WriteEngine[TopicTransaction]:
     topics = TopicTransaction(lambda timeout_ms: transaction, (60_000,), write.marker_partition)
-    return WriteEngine(write.plan, topics, Surroundings(observe, warn, now_ms, remember))
+    return WriteEngine(write.plan, topics, EnginePorts(observe, warn, now_ms, remember))
 
 
 def commit_batch(

@@ -13,7 +13,7 @@ from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
 from oncelog.spark.tables.commit import ATTEMPTS
 from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Commit, Conflict, Sighting, TableStore, TaskWriter, WrittenPart
+from oncelog.spark.tables.store import Commit, Conflict, TableLook, TableStore, TaskWriter, WrittenPart
 from tests.tables.worlds import SCHEMA, Query, Row, World, arrow, parts
 
 AT_EACH_STEP = (BatchStep.STARTED, BatchStep.MARKER_READ, BatchStep.PRODUCED, BatchStep.MARKER_ADDED)
@@ -75,7 +75,7 @@ class Unheard:
         self._times = times
         self._takes_effect = takes_effect
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         return self._store.look(group, plans)
 
     def prepare(self, schema: StructType) -> str:

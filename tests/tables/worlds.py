@@ -26,7 +26,7 @@ from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import Sighting, TableStore, WrittenPart
+from oncelog.spark.tables.store import TableLook, TableStore, WrittenPart
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
@@ -313,7 +313,7 @@ class Query:
         checkpoint = Checkpoint.open(str(self.root))
         group = marker_group("", self.query_id, self.options.destination, self.name)
 
-        def plan(seen: Sighting) -> BatchPlan:
+        def plan(seen: TableLook) -> BatchPlan:
             facts = ClusterFacts(seen.table_id, seen.retention_ms)
             return replace(plan_of(checkpoint, batch_id, group, facts, on_missing), table=self.options.destination)
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 
-class _Untold:
+class _UnreadFailure:
     """Why a record was not stored, until the program reads it; if the program never does, this logs the reason."""
 
     __slots__ = ("error",)
@@ -34,8 +34,8 @@ class _Untold:
 
     def __del__(self) -> None:
         text = str(self.error)
-        if self.error is not None and text != _Untold.last:
-            _Untold.last = text
+        if self.error is not None and text != _UnreadFailure.last:
+            _UnreadFailure.last = text
             log.error("a record was not stored, and the program did not read its outcome: %s", text)
 
 
@@ -96,7 +96,7 @@ class Delivery(Generic[T]):
         self._settle()
 
     def set_exception(self, error: BaseException) -> None:
-        self._untold = _Untold(error)
+        self._untold = _UnreadFailure(error)
         self._error = error
         self._settle()
 

@@ -32,7 +32,7 @@ _COORDINATED = (
 """Requests to a transaction coordinator, after which it may crash."""
 
 
-class Home(Protocol):
+class RunningBroker(Protocol):
     """The running broker that the faults belong to."""
 
     @property
@@ -57,7 +57,7 @@ class Home(Protocol):
 class BrokerFaults(Faults):
     """The faults of one broker; they persist across its restarts, until they are removed."""
 
-    def __init__(self, broker: Home) -> None:
+    def __init__(self, broker: RunningBroker) -> None:
         super().__init__()
         self._broker = broker
         self._inside: Inside | None = None

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class HttpFaults:
-    """The faults of one ``serve``; implements :class:`oncelog.faults.embedded.Home`.
+    """The faults of one ``serve``; implements :class:`oncelog.faults.embedded.RunningBroker`.
 
     :param address: the control's address, on this machine only.
     :raises FaultError: the address is another machine's, or in use.

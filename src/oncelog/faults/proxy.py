@@ -3,8 +3,8 @@
 Called by tests and by ``oncelog proxy``. Every broker of the cluster gets its own listener, and addresses in
 answers about brokers are replaced, so that a client never bypasses the proxy. Everything else passes byte for byte; a
 body is read only if a fault needs it. Clients speak plain text to the proxy, and their own logins pass through; towards
-the brokers it encrypts, and logs in itself, as ``upstream`` says. A :class:`Passage` sees every frame: ``oncelog lab``
-draws them.
+the brokers it encrypts and logs in itself, as ``upstream`` says. A :class:`ProxyObserver` gets each frame:
+``oncelog lab`` draws them.
 
 Invariants
 - If it logs in itself, it listens on this machine only and its clients log in to it (``faults.entrance``).
@@ -60,7 +60,7 @@ class ProxyError(OncelogError):
     """The proxy cannot start, or the broker behind it cannot be reached."""
 
 
-class Passage(Protocol):
+class ProxyObserver(Protocol):
     """Observes everything that passes, on the proxy's own thread. Requests are numbered as they arrive."""
 
     def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
@@ -263,7 +263,7 @@ class _Proxy:
     """The listeners, one for each known broker; lives on one event loop."""
 
     def __init__(
-        self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None, entrance: ProxyLogin | None
+        self, faults: Faults, host: str, upstream: Upstream, passage: ProxyObserver | None, entrance: ProxyLogin | None
     ) -> None:
         self.faults = faults
         self.passage = passage
@@ -405,7 +405,7 @@ class FaultProxy:
         listen: str = "127.0.0.1:0",
         upstream: ClientConfig | Mapping[str, str] | None = None,
         open_to_all: bool = False,
-        passage: Passage | None = None,
+        passage: ProxyObserver | None = None,
     ) -> None:
         self.faults = Faults()
         if isinstance(upstream, Mapping):

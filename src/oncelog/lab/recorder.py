@@ -32,7 +32,7 @@ class _Asked(NamedTuple):
 
 
 class Recorder:
-    """Implements ``Passage``.
+    """Implements ``ProxyObserver``.
 
     :param actors: the client ids to show; they are also lanes.
     :param lanes: the lanes of the coordinator and of the partition, by role.
@@ -49,7 +49,7 @@ class Recorder:
         self.events: list[TraceEvent] = []
         self.left_out: Counter[str] = Counter()
 
-    # --- Passage
+    # --- ProxyObserver
 
     def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
         actor = header.client_id

@@ -99,7 +99,7 @@ class _Sums:
 
     def __init__(self) -> None:
         self.fenced = 0
-        self.failed = self.behind = self.short = self.at_least = self.offline = self.elsewhere = 0
+        self.failed = self.behind = self.short = self.at_least = self.offline = self.not_preferred = 0
         self.held_back = self.not_copied = 0
         self.producers = 0
         self.state_bytes = 0
@@ -165,7 +165,7 @@ def _add_partitions(
         lag.short += is_short
         lag.at_least += in_sync_count == min(least, count)
         lag.offline += failed or leader < 0
-        lag.elsewhere += not is_preferred
+        lag.not_preferred += not is_preferred
         if is_behind and partition.replicas is not None:
             lag.not_copied = max(lag.not_copied, *_not_copied(partition.replicas, log.log_end_offset))
         lag.held_back += stable_lag > 0
@@ -253,7 +253,7 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
         "kafka_controller_kafkacontroller_globalpartitioncount": count,
         "kafka_controller_kafkacontroller_globaltopiccount": len(broker.metadata.topics()),
         "kafka_controller_kafkacontroller_offlinepartitionscount": lag.offline,
-        "kafka_controller_kafkacontroller_preferredreplicaimbalancecount": lag.elsewhere,
+        "kafka_controller_kafkacontroller_preferredreplicaimbalancecount": lag.not_preferred,
         "kafka_controller_controllerstats_uncleanleaderelections_total": unclean,
         "kafka_controller_controllerstats_uncleanleaderelectionspersec": unclean,
         "kafka_brokers": nodes,

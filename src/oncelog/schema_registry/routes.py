@@ -24,7 +24,7 @@ from oncelog.schema_registry.forwarding import FORWARDED, Forwarder
 from oncelog.schema_registry.requests import json_object, submitted, version_of
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import compact
-from oncelog.schema_registry.service import Elsewhere, Registry, Rule
+from oncelog.schema_registry.service import NotWriter, Registry, Rule
 
 log = logging.getLogger(__name__)
 
@@ -136,13 +136,13 @@ class App:
         for _ in range(2):
             try:
                 return _json(200, await self._registry.change(rule))
-            except Elsewhere as elsewhere:
+            except NotWriter as other:
                 if FORWARDED in request.headers:
-                    raise rest_errors.unknown_leader(f"this registry does not write, {elsewhere.url} does") from None
-                answer = await self._forwarder.forward(elsewhere.url, request, call.body)
+                    raise rest_errors.unknown_leader(f"this registry does not write, {other.url} does") from None
+                answer = await self._forwarder.forward(other.url, request, call.body)
                 if answer is not None:
                     return Response(answer.body, answer.status, media_type=CONTENT_TYPE)
-                await self._registry.take_over(elsewhere.url)
+                await self._registry.take_over(other.url)
         raise rest_errors.unknown_leader("the writing registry changed too often; send the request again")
 
 

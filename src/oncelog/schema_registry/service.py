@@ -54,7 +54,7 @@ T = TypeVar("T")
 Rule = Callable[[RegistryState, Checks], SchemaDecision]
 
 
-class Elsewhere(Exception):
+class NotWriter(Exception):
     """Another registry writes; the request goes to its address."""
 
     def __init__(self, url: str) -> None:
@@ -279,7 +279,7 @@ class Registry:
             return
         writer = self.state.writer
         if writer is not None and writer != self.url and await self._answers(writer):
-            raise Elsewhere(writer)
+            raise NotWriter(writer)
         await self._take_over()
 
     async def _take_over(self) -> None:
@@ -329,4 +329,4 @@ def _store_error(error: KafkaError) -> Refused:
     return rest_errors.store_failed(str(error))
 
 
-__all__ = ["Elsewhere", "Registry"]
+__all__ = ["NotWriter", "Registry"]

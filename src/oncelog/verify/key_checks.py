@@ -26,7 +26,7 @@ _KEPT = 10_000
 """Pairs kept that are below it; more are not looked for."""
 
 
-class Twice(NamedTuple):
+class RepeatedKey(NamedTuple):
     """A key at two offsets; ``later`` is the second one."""
 
     key: bytes
@@ -47,8 +47,8 @@ class KeyChecks:
         self._store.execute("CREATE TABLE keys (key BLOB PRIMARY KEY, offset INT) WITHOUT ROWID")
         self._new: dict[bytes, int] = {}
         self._open: dict[int, list[tuple[bytes, int]]] = {}
-        self._twice: list[Twice] = []
-        self.came_back: list[Twice] = []
+        self._twice: list[RepeatedKey] = []
+        self.came_back: list[RepeatedKey] = []
         """Keys that are there twice below what the cleaner has reached."""
 
     def close(self) -> None:
@@ -65,10 +65,10 @@ class KeyChecks:
             self._twice = [twice for twice in self._twice if twice.later >= self._clean_to]
             self._keep(below)
 
-    def _keep(self, found: list[Twice]) -> None:
+    def _keep(self, found: list[RepeatedKey]) -> None:
         self.came_back += found[: _KEPT - len(self.came_back)]
 
-    def _add(self, twice: Twice) -> None:
+    def _add(self, twice: RepeatedKey) -> None:
         self._report.add(
             "key-came-back",
             self._where,
@@ -100,7 +100,7 @@ class KeyChecks:
                 row = self._store.execute("SELECT offset FROM keys WHERE key = ?", (short,)).fetchone()
                 earlier = None if row is None else int(row[0])
             if earlier is not None:
-                self._found(Twice(key, min(earlier, offset), max(earlier, offset)))
+                self._found(RepeatedKey(key, min(earlier, offset), max(earlier, offset)))
             self._new[short] = max(offset, offset if earlier is None else earlier)
         if len(self._new) >= _BATCH:
             self._store.execute("BEGIN")
@@ -108,7 +108,7 @@ class KeyChecks:
             self._store.execute("COMMIT")
             self._new.clear()
 
-    def _found(self, twice: Twice) -> None:
+    def _found(self, twice: RepeatedKey) -> None:
         if twice.later < self._clean_to:
             self._keep([twice])
         elif len(self._twice) < _WAITING:

@@ -55,7 +55,7 @@ _DAMAGED = frozenset({Error.CORRUPT_MESSAGE, Error.KAFKA_STORAGE_ERROR, Error.UN
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LogSelection:
     """What to look at.
 
     :param decodes: look into records, not only at headers.
@@ -81,7 +81,7 @@ async def verify_topics(
     admin: Admin,
     reader: ConsumerConfig,
     topics: Sequence[str],
-    wanted: Wanted,
+    wanted: LogSelection,
     report: Report,
     advance: OnProgress = lambda offsets, text: None,
 ) -> None:
@@ -124,7 +124,7 @@ class _Run:
     """One run over some partitions."""
 
     def __init__(
-        self, admin: Admin, wanted: Wanted, report: Report, advance: OnProgress, expected: Mapping[str, Expected]
+        self, admin: Admin, wanted: LogSelection, report: Report, advance: OnProgress, expected: Mapping[str, Expected]
     ) -> None:
         self._admin = admin
         self._wanted = wanted

@@ -15,7 +15,7 @@ from oncelog.verify.aborted import AbortedOffsets
 from oncelog.verify.batch_checks import BatchChecks, read_control
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
-from oncelog.verify.key_checks import KeyChecks, Twice
+from oncelog.verify.key_checks import KeyChecks, RepeatedKey
 from oncelog.verify.outcomes import Outcomes
 from oncelog.verify.producer_checks import Open, Plain, ProducerChecks
 
@@ -121,7 +121,7 @@ class PartitionCheck:
         producers = self._producers
         return AbortedOffsets(producers.aborted_from, producers.aborted_to, producers.aborted_by)
 
-    def came_back(self) -> list[Twice]:
+    def came_back(self) -> list[RepeatedKey]:
         """Keys that compaction should have removed; the caller may take out what was removed meanwhile."""
         return [] if self._keys is None else self._keys.came_back
 

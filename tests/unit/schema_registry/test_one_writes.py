@@ -18,7 +18,7 @@ from oncelog.schema_registry.log import SchemasRead, SchemasRecord
 from oncelog.schema_registry.requests import Submitted
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import NOOP, SCHEMA, Key, Write
-from oncelog.schema_registry.service import Elsewhere, Registry
+from oncelog.schema_registry.service import NotWriter, Registry
 from oncelog.schema_registry.settings import RegistrySettings
 from tests.simulation.planting import Mutant, planted
 
@@ -125,7 +125,7 @@ async def fenced_one_is_asked(question: str) -> None:
         if answer.done():
             pytest.fail(f"it answers by what it knew: {answer.exception() or answer.result()}")
         old.log.flows.set()
-        with pytest.raises(Elsewhere, match="http://b"):
+        with pytest.raises(NotWriter, match="http://b"):
             await answer
 
 
@@ -155,7 +155,7 @@ async def one_that_does_not_write_is_asked() -> None:
     async with One(topic, "a", alive=True) as writer, One(topic, "b", alive=True) as other:
         await writer.register("x", "A")
         await asyncio.sleep(SOON_S)
-        with pytest.raises(Elsewhere, match="http://a"):
+        with pytest.raises(NotWriter, match="http://a"):
             await other.register("y", "B")
         assert await writer.register("y", "B") == {"id": 2}
         assert topic.epoch == 1, "nobody was fenced"

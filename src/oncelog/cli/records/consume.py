@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
+from oncelog.cli.records.consume_range import POLL_MS, ConsumeRange, bounds, partitions_of
 from oncelog.cli.shared.completers import complete_groups, complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, remark
@@ -131,7 +131,7 @@ def command(
     elif since is not None:
         start = LogPlace(PositionKind.TIME, parse_time("--since", since))
     until_ms = None if until is None else parse_time("--until", until)
-    what = What(topics, partitions, start, max_messages, timeout, to_end, until_ms)
+    what = ConsumeRange(topics, partitions, start, max_messages, timeout, to_end, until_ms)
     if group is not None:
         options = {"--partition": partitions, "--offset": offset, "--since": since}
         _check_group_options(named_by, [name for name, given in options.items() if given not in ((), None)])
@@ -184,7 +184,7 @@ def _check_group_options(named_by: str, contradicting: Sequence[str]) -> None:
 
 def _consume(
     cluster: ConnectionOptions,
-    what: What,
+    what: ConsumeRange,
     group: str | None,
     isolation: str | None,
     line: Line,
@@ -219,7 +219,7 @@ def _consume(
 
 
 def _bounds(
-    admin: Admin, what: What, names: list[TopicPartition], read_committed: bool
+    admin: Admin, what: ConsumeRange, names: list[TopicPartition], read_committed: bool
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
     """Where to begin, and where to stop, if anywhere."""
 
@@ -257,7 +257,7 @@ class _NotAssigned:
 
 def _records(
     consumer: Consumer,
-    what: What,
+    what: ConsumeRange,
     ends: Mapping[TopicPartition, int] | None,
     stop: Stop,
     not_assigned: _NotAssigned | None,

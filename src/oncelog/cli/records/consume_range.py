@@ -13,7 +13,7 @@ POLL_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class What:
+class ConsumeRange:
     """What to read and when to stop; ``timeout`` in seconds without a record, ``until_ms`` a time of records."""
 
     topics: tuple[str, ...]
@@ -31,7 +31,7 @@ class What:
 
 
 def bounds(
-    what: What,
+    what: ConsumeRange,
     first: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
     at_start: Mapping[TopicPartition, int],
@@ -44,7 +44,7 @@ def bounds(
     return starts, dict(end) if what.to_end else None
 
 
-def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
+def partitions_of(what: ConsumeRange, counts: Mapping[str, int]) -> list[TopicPartition]:
     """The partitions to read.
 
     :raises OncelogError: a topic does not have one of them.

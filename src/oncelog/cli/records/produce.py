@@ -58,7 +58,7 @@ AS_THEY_ARE = Encoders()
 
 
 @dataclass
-class Tally:
+class SendCounts:
     """The outcome of the records sent; written on the client's thread, one record at a time."""
 
     sent: int = 0
@@ -142,21 +142,21 @@ def command(
     source = sys.stdin.buffer
     encoders = _encoders(schema_registry, topic, key_schema, value_schema)
     items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, encoders)
-    tally = Tally()
+    counts = SendCounts()
     try:
         with Producer(config=config) as producer, progress(f"to {topic}", _size(source)) as advance:
-            run = _Run(producer, topic, partition, common, tally, advance)
+            run = _Run(producer, topic, partition, common, counts, advance)
             if config.transactional_id is None:
                 run.send(items)
             else:
                 run.send_in_transactions(items, transaction_size)
     except (OncelogError, KeyboardInterrupt):
-        _report(cluster, topic, tally, config.transactional_id is not None, failed=True)
+        _report(cluster, topic, counts, config.transactional_id is not None, failed=True)
         raise
-    _report(cluster, topic, tally, config.transactional_id is not None, failed=False)
-    if tally.failed:
+    _report(cluster, topic, counts, config.transactional_id is not None, failed=False)
+    if counts.failed:
         raise OncelogError(
-            f"{tally.failed} of {tally.sent} records were not acknowledged; the first: {tally.first_error}"
+            f"{counts.failed} of {counts.sent} records were not acknowledged; the first: {counts.first_error}"
         )
 
 
@@ -164,13 +164,19 @@ class _Run:
     """Sends one input to one topic."""
 
     def __init__(
-        self, producer: Producer, topic: str, partition: int | None, common: Headers, tally: Tally, advance: Advance
+        self,
+        producer: Producer,
+        topic: str,
+        partition: int | None,
+        common: Headers,
+        counts: SendCounts,
+        advance: Advance,
     ) -> None:
         self._producer = producer
         self._topic = topic
         self._partition = partition
         self._common = common
-        self._tally = tally
+        self._counts = counts
         self._advance = advance
         self._bytes = 0
 
@@ -179,7 +185,7 @@ class _Run:
         try:
             for size_bytes, item in items:
                 self._send_one(size_bytes, item)
-                if self._tally.first_error is not None:
+                if self._counts.first_error is not None:
                     break
         finally:
             self._producer.flush()
@@ -194,8 +200,8 @@ class _Run:
                     self._send_one(*waiting)
                     count += 1
                     waiting = self._next(items)
-            self._tally.committed += count
-            self._tally.transactions += 1
+            self._counts.committed += count
+            self._counts.transactions += 1
 
     def _next(self, items: Iterator[tuple[int, ProducedLine]]) -> tuple[int, ProducedLine] | None:
         """The next item. If the input is malformed, records read before are in the log before the transaction is
@@ -207,37 +213,42 @@ class _Run:
             raise
 
     def _send_one(self, size_bytes: int, item: ProducedLine) -> None:
-        tally = self._tally
+        counts = self._counts
         partition = item.partition if item.partition is not None else self._partition
-        tally.sent += 1
+        counts.sent += 1
         try:
             delivery = self._producer.send(
                 self._topic, item.value, item.key, partition, item.timestamp_ms, [*self._common, *item.headers]
             )
         except OncelogError:
-            tally.failed += 1
+            counts.failed += 1
             raise
-        delivery.add_done_callback(tally.note)
+        delivery.add_done_callback(counts.note)
         self._bytes += size_bytes
-        if tally.sent % REPORT_EVERY == 0:
-            self._advance(self._bytes, f"{tally.acknowledged:,} acknowledged")
+        if counts.sent % REPORT_EVERY == 0:
+            self._advance(self._bytes, f"{counts.acknowledged:,} acknowledged")
             self._bytes = 0
 
 
-def _report(cluster: ConnectionOptions, topic: str, tally: Tally, transactional: bool, failed: bool) -> None:
+def _report(cluster: ConnectionOptions, topic: str, counts: SendCounts, transactional: bool, failed: bool) -> None:
     """The number of records known to be stored: of a transaction, only committed ones."""
-    stored = tally.committed if transactional else tally.acknowledged
+    stored = counts.committed if transactional else counts.acknowledged
     if cluster.as_json:
-        result: dict[str, object] = {"topic": topic, "sent": tally.sent, "acknowledged": stored, "failed": tally.failed}
+        result: dict[str, object] = {
+            "topic": topic,
+            "sent": counts.sent,
+            "acknowledged": stored,
+            "failed": counts.failed,
+        }
         if transactional:
-            result["transactions"] = tally.transactions
+            result["transactions"] = counts.transactions
         show_json(result)
         return
     text = f"{counted(stored, 'record')} acknowledged in {topic}"
     if transactional:
-        text += f", {counted(tally.transactions, 'transaction')} committed"
-        if failed and tally.sent > stored:
-            text += f", {counted(tally.sent - stored, 'record')} aborted with the last one"
+        text += f", {counted(counts.transactions, 'transaction')} committed"
+        if failed and counts.sent > stored:
+            text += f", {counted(counts.sent - stored, 'record')} aborted with the last one"
     click.echo(text)
 
 

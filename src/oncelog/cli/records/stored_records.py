@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oncelog.cli.records.consume_range import POLL_MS, What, bounds, partitions_of
+from oncelog.cli.records.consume_range import POLL_MS, ConsumeRange, bounds, partitions_of
 from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import decoded, dumped, shown
 from oncelog.cli.shared.stop_signal import Stop
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HEADINGS = ("PARTITION:OFFSET", "OUTCOME", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
 
 
-async def show_outcomes(config: AdminConfig, what: What, *, in_json: bool, decoding: Decoding | None) -> None:
+async def show_outcomes(config: AdminConfig, what: ConsumeRange, *, in_json: bool, decoding: Decoding | None) -> None:
     """Show records until there is a reason to stop, or a signal cancels this.
 
     :param decoding: for keys and values with schemas; those of internal topics have fields of their own.
@@ -53,7 +53,7 @@ async def show_outcomes(config: AdminConfig, what: What, *, in_json: bool, decod
     remark(f"{counted(count, 'record')}, control records included")
 
 
-async def _outcomes(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
+async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
     """Stored records of the partitions in turn, until there is a reason to stop."""
     names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
 

@@ -21,7 +21,7 @@ from oncelog.errors import ConfigError
 if TYPE_CHECKING:
     from oncelog.verify.copy.copied_topics import Copy
     from oncelog.verify.findings import Report
-    from oncelog.verify.log_topics import Wanted
+    from oncelog.verify.log_topics import LogSelection
 
 
 @click.group("verify")
@@ -89,7 +89,7 @@ def log(
       oncelog verify log --log-dir data
     """
     from oncelog.verify.findings import Report
-    from oncelog.verify.log_topics import Wanted
+    from oncelog.verify.log_topics import LogSelection
 
     report = Report()
     if log_dir is not None:
@@ -97,7 +97,7 @@ def log(
     elif not topics:
         raise click.UsageError("name the topics to check, or --log-dir")
     else:
-        wanted = Wanted(decodes=not headers_only, reads=not no_reader, compacted=compacted)
+        wanted = LogSelection(decodes=not headers_only, reads=not no_reader, compacted=compacted)
         asyncio.run(_check_topics(report, cluster, topics, wanted))
     totals = report.totals
     looked = (
@@ -108,7 +108,9 @@ def log(
     show(report, looked, as_json=cluster.as_json, strict=strict, shows_all=shows_all)
 
 
-async def _check_topics(report: Report, cluster: ConnectionOptions, topics: tuple[str, ...], wanted: Wanted) -> None:
+async def _check_topics(
+    report: Report, cluster: ConnectionOptions, topics: tuple[str, ...], wanted: LogSelection
+) -> None:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.core.config import ConsumerConfig
     from oncelog.verify.log_topics import count_offsets, verify_topics

@@ -153,8 +153,8 @@ class RawConnection:
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._correlation_id = 0
-        self._elsewhere: dict[str, RawConnection] = {}
-        self._sent_elsewhere: dict[int, tuple[RawConnection, int]] = {}
+        self._others: dict[str, RawConnection] = {}
+        self._sent_to_others: dict[int, tuple[RawConnection, int]] = {}
         self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._login = login if login is not None else world.login if world is not None else {}
@@ -169,7 +169,7 @@ class RawConnection:
 
     def close(self) -> None:
         self._socket.close()
-        for connection in self._elsewhere.values():
+        for connection in self._others.values():
             connection.close()
 
     def another(self, *, client_id: str | None = "conformance") -> RawConnection:
@@ -270,9 +270,9 @@ class RawConnection:
         return bytes(data)
 
     def receive(self, correlation_id: int, *, flexible: bool) -> bytes:
-        elsewhere = self._sent_elsewhere.pop(correlation_id, None)
-        if elsewhere is not None:
-            return elsewhere[0].receive(elsewhere[1], flexible=flexible)
+        other = self._sent_to_others.pop(correlation_id, None)
+        if other is not None:
+            return other[0].receive(other[1], flexible=flexible)
         frame = self.receive_frame()
         same(struct.unpack_from(">i", frame)[0], correlation_id)
         return frame[5:] if flexible else frame[4:]
@@ -283,7 +283,7 @@ class RawConnection:
         if at is self:
             return self.send(message.API_KEY, version, message.encode(version))
         self._correlation_id += 1
-        self._sent_elsewhere[self._correlation_id] = (at, at.send_message(message, version))
+        self._sent_to_others[self._correlation_id] = (at, at.send_message(message, version))
         return self._correlation_id
 
     def _coordinator_of(self, message: Message) -> RawConnection:
@@ -299,12 +299,12 @@ class RawConnection:
         node_id, address = world.coordinators[coordinated]
         if node_id == world.node_id or address == self.bootstrap_servers:
             return self
-        if address not in self._elsewhere:
+        if address not in self._others:
             on_this_node = World(node_id, 1, world.offered, world.login, world.features)
-            self._elsewhere[address] = RawConnection(
+            self._others[address] = RawConnection(
                 address, client_id=self._client_id, timeout_s=self._timeout_s, world=on_this_node
             )
-        return self._elsewhere[address]
+        return self._others[address]
 
     def ask(self, message: Message, version: int) -> Any:
         """Send a generated message and read its answer."""

@@ -157,7 +157,7 @@ class GroupWrite(Protocol):
 
 @dataclass(slots=True)
 class Environment:
-    """One shard's surroundings. ``groups`` are the shard's groups by id, of both protocols."""
+    """The environment of one shard. ``groups`` are the shard's groups by id, of both protocols."""
 
     host: GroupHost
     settings: Callable[[], BrokerConfig]

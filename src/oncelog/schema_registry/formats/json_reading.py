@@ -120,7 +120,7 @@ class JsonSchemaNode(NamedTuple):
         return listed if isinstance(listed, list) else None
 
 
-class TooMuch(Exception):
+class SchemasTooLarge(Exception):
     """The schemas are too large to be compared."""
 
 
@@ -140,7 +140,7 @@ class Reading:
         """Why a document of ``writer`` may be none of ``reader``."""
         try:
             return [one.shown() for one in self._compare(reader, writer, "")]
-        except TooMuch:
+        except SchemasTooLarge:
             return ["{errorType:'TOO_LARGE', description:'the schemas are too large to be compared'}"]
 
     def _resolved(self, node: JsonSchemaNode) -> JsonSchemaNode:
@@ -154,7 +154,7 @@ class Reading:
                 return self._part(node, "$ref", {"allOf": [{"$ref": reference}, rest]})
             found = node.resolver.lookup(reference)
             node = JsonSchemaNode(found.contents, found.resolver, node.specification)
-        raise TooMuch
+        raise SchemasTooLarge
 
     def _part(self, node: JsonSchemaNode, what: str, schema: Any) -> JsonSchemaNode:
         """A schema made of a part of another one: the same object each time."""
@@ -184,7 +184,7 @@ class Reading:
             return known
         self._left -= 1
         if self._left < 0:
-            raise TooMuch
+            raise SchemasTooLarge
         self._kept += (reader.schema, writer.schema)
         self._open[key] = None
         try:

@@ -253,7 +253,7 @@ def plan_with(
         cluster_id=facts.cluster_id,
         retention_ms=facts.retention_ms,
         on_missing=on_missing,
-        elsewhere=checkpoint.other_group({group, *(siblings or ())}) if first else "",
+        other_group=checkpoint.other_group({group, *(siblings or ())}) if first else "",
         table=table,
     )
 

@@ -147,8 +147,8 @@ class BatchResult(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The engine's way to the clock, to whoever watches, and to the checkpoint.
+class EnginePorts:
+    """What the engine calls: an observer, a log, the clock and the checkpoint.
 
     :param remember: stores in the checkpoint where the batch is written; before anything can commit.
     """
@@ -165,12 +165,10 @@ class WriteEngine(Generic[AnyTransaction]):
     :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
     """
 
-    def __init__(
-        self, plan: BatchPlan | NamedWrite | None, transaction: AnyTransaction, surroundings: Surroundings
-    ) -> None:
+    def __init__(self, plan: BatchPlan | NamedWrite | None, transaction: AnyTransaction, ports: EnginePorts) -> None:
         self._plan = plan
         self._transaction = transaction
-        self._surroundings = surroundings
+        self._ports = ports
         self._batch_id = None if plan is None else plan.number
         self._begun: Found = None
         self._has_begun = False
@@ -195,7 +193,7 @@ class WriteEngine(Generic[AnyTransaction]):
         while True:
             decision = self._open(carrier.rows if carrier.exact else None)
             if decision.warning:
-                self._surroundings.warn(decision.warning)
+                self._ports.warn(decision.warning)
             if isinstance(decision, Skip):
                 if decision.leave_marker:
                     self._close(carrier.rows, skipped=True)
@@ -206,7 +204,7 @@ class WriteEngine(Generic[AnyTransaction]):
                 self._abort(error)
                 raise
             if isinstance(carried, Again):
-                self._surroundings.warn(carried.reason)
+                self._ports.warn(carried.reason)
                 continue
             if self._plan is not None or carried.batches:
                 self._close(carried.rows)
@@ -219,16 +217,16 @@ class WriteEngine(Generic[AnyTransaction]):
         while markers cannot have expired. Does nothing if their retention is known, if the batch before was planned
         recently, or if a marker or the user decides.
         """
-        plan, surroundings = self._plan, self._surroundings
+        plan, ports = self._plan, self._ports
         if not isinstance(plan, BatchPlan) or plan.retention_ms is not None:
             return
         last = plan.previous.batch if plan.previous is not None else None
-        if last is not None and not could_have_expired(last.planned_at_ms, surroundings.now_ms(), None):
+        if last is not None and not could_have_expired(last.planned_at_ms, ports.now_ms(), None):
             return
         self._transaction.begin()
         if self._transaction.remembered() is not None:
             return
-        decision = decide(plan, None, surroundings.now_ms())
+        decision = decide(plan, None, ports.now_ms())
         if not isinstance(decision, Write) or decision.warning:
             return
         try:
@@ -240,7 +238,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._transaction.end(commit=True)
 
     def _reached(self, step: BatchStep) -> None:
-        self._surroundings.observe(step, self._batch_id)
+        self._ports.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
         """Fence, read the marker after that, and decide. Raises SinkRefused if neither writing nor skipping is right.
@@ -253,7 +251,7 @@ class WriteEngine(Generic[AnyTransaction]):
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
             # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
-            decision = decide(self._plan, found, self._surroundings.now_ms(), rows)
+            decision = decide(self._plan, found, self._ports.now_ms(), rows)
         if isinstance(decision, Refuse):
             raise SinkRefused(decision.reason)
         self._reached(BatchStep.MARKER_READ)
@@ -279,7 +277,7 @@ class WriteEngine(Generic[AnyTransaction]):
     def _keep_memory(self, plan: BatchPlan, *, skipped: bool) -> None:
         memory = plan.memory(skipped=skipped)
         if memory != plan.remembered:
-            self._surroundings.remember(memory)
+            self._ports.remember(memory)
 
     def _abort(self, cause: Exception) -> None:
         """Abort the transaction; a failure to do so is noted on ``cause``."""

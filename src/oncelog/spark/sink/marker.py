@@ -148,7 +148,7 @@ class BatchPlan:
     :param remembered: None if the checkpoint has never written to this group.
     :param cluster_id: the cluster about to be written.
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
-    :param elsewhere: for batch 0 if nothing is remembered: another group to which the checkpoint has written, which may
+    :param other_group: of batch 0, if nothing is remembered: another group to which the checkpoint has written; it may
         hold the batch; empty if there is none.
     :param marker_topic: where the marker will be put now, as in :class:`Memory`.
     :param deleted_topic: where the last one was put, if that topic has been deleted since.
@@ -165,7 +165,7 @@ class BatchPlan:
     cluster_id: str
     retention_ms: int | None
     on_missing: OnMissingMarker
-    elsewhere: str = ""
+    other_group: str = ""
     marker_topic: MarkerTopic | None = None
     deleted_topic: str = ""
     table: str = ""
@@ -380,10 +380,10 @@ def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
         return why
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
         return f"it was planned at {time_of(plan.batch.planned_at_ms)}, {_expiry(plan)}"
-    if previous is None and not plan.elsewhere:
+    if previous is None and not plan.other_group:
         return ""
     if known is None:
-        to = f", but to group {plan.elsewhere}" if plan.elsewhere else ""
+        to = f", but to group {plan.other_group}" if plan.other_group else ""
         return (
             f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
             f"or its {'table or name' if plan.table else 'topic or transactionalIdPrefix'} has changed)"

@@ -19,7 +19,7 @@ from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
-from oncelog.spark.sink.engine import Observer, Surroundings, WriteEngine, ignore
+from oncelog.spark.sink.engine import EnginePorts, Observer, WriteEngine, ignore
 from oncelog.spark.sink.full_refresh import check_full_refresh
 from oncelog.spark.sink.marker import BatchPlan, Found, Memory, NamedWrite
 from oncelog.spark.sink.rows import Encoding, SinkColumns
@@ -169,7 +169,7 @@ def write_engine(
     transaction = TopicTransaction(
         with_timeout, timeouts_ms or (options.transaction_timeout_ms,), options.marker_partition
     )
-    return WriteEngine(planned.plan, transaction, Surroundings(observe, logger.warning, now_ms, planned.remember))
+    return WriteEngine(planned.plan, transaction, EnginePorts(observe, logger.warning, now_ms, planned.remember))
 
 
 def _fenced(options: SinkOptions, group: str) -> Found:

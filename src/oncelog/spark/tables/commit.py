@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from oncelog.errors import InvariantError
-from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Carried, Observer, Reached, Surroundings, WriteEngine
+from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Carried, EnginePorts, Observer, Reached, WriteEngine
 from oncelog.spark.sink.marker import BatchPlan, Marker, Memory
 from oncelog.spark.tables.options import Mode
-from oncelog.spark.tables.store import Commit, Conflict, Sighting, TableStore, WrittenPart
+from oncelog.spark.tables.store import Commit, Conflict, TableLook, TableStore, WrittenPart
 
 ATTEMPTS = 10
 """How often a batch is committed if others change the table at the same time, or connections die."""
@@ -34,7 +34,7 @@ class TableBatch:
     group: str
     plans: Sequence[str]
     mode: Mode
-    plan: Callable[[Sighting], BatchPlan]
+    plan: Callable[[TableLook], BatchPlan]
     prepare: Callable[[], str]
     rows: Callable[[], Sequence[WrittenPart]]
     remember: Callable[[Memory], None]
@@ -75,7 +75,7 @@ class Parts:
 class TableTransaction:
     """A table as the engine sees it, for one attempt."""
 
-    def __init__(self, store: TableStore, group: str, seen: Sighting, prepare: Callable[[], str]) -> None:
+    def __init__(self, store: TableStore, group: str, seen: TableLook, prepare: Callable[[], str]) -> None:
         self._store = store
         self._group = group
         self._prepare = prepare
@@ -132,8 +132,8 @@ def write_batch(
             def remember(memory: Memory, transaction: TableTransaction = transaction) -> None:
                 batch.remember(replace(memory, cluster_id=transaction.seen.table_id))
 
-            surroundings = Surroundings(observe, warn, now_ms, remember)
-            result = WriteEngine(batch.plan(seen), transaction, surroundings).write(carrier)
+            ports = EnginePorts(observe, warn, now_ms, remember)
+            result = WriteEngine(batch.plan(seen), transaction, ports).write(carrier)
         except Conflict as error:
             conflict = error
             continue

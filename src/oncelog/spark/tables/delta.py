@@ -29,7 +29,7 @@ from oncelog.spark.tables.store import (
     Commit,
     Conflict,
     Leftover,
-    Sighting,
+    TableLook,
     TableRefused,
     TaskWriter,
     WrittenPart,
@@ -66,9 +66,9 @@ class DeltaTableStore:
         self._options = options
         self._schema: StructType | None = None
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         table = self._load()
-        return Sighting("", FOR_EVER_MS, None) if table is None else _sighting(table, group, plans)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _sighting(table, group, plans)
 
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, TableFormat.DELTA)
@@ -266,11 +266,11 @@ def _same(table: DeltaTable, commit: Commit) -> bool:
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
 
-def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> Sighting:
+def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> TableLook:
     retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
     number = table.transaction_version(group)
     if number is None:
-        return Sighting(str(table.metadata().id), retention, None)
+        return TableLook(str(table.metadata().id), retention, None)
     plan = table.transaction_version(group + _PLAN)
     known = next((one for one in plans if plan_number(one) == plan), None)
     if known is None or known == plans[0]:
@@ -286,7 +286,7 @@ def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> Sighting:
         planned_at_ms=int(details.get("plannedAtMs", 0)),
         offsets=str(details.get("offsets", "")),
     )
-    return Sighting(str(table.metadata().id), retention, marker)
+    return TableLook(str(table.metadata().id), retention, marker)
 
 
 def _details(table: DeltaTable, group: str, number: int) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from oncelog.spark.tables.store import (
     Commit,
     Conflict,
     Leftover,
-    Sighting,
+    TableLook,
     TableRefused,
     TaskWriter,
     WrittenPart,
@@ -97,9 +97,9 @@ class IcebergTable:
         self._table: Table | None = None
         self._shape: TableShape | None = None
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         table = self._load()
-        return Sighting("", FOR_EVER_MS, None) if table is None else _sighting(table, group)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _sighting(table, group)
 
     def prepare(self, schema: StructType) -> str:
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -363,7 +363,7 @@ def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
 
 
-def _sighting(table: Table, group: str) -> Sighting:
+def _sighting(table: Table, group: str) -> TableLook:
     marker = None
     for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
         summary = snapshot.summary
@@ -371,10 +371,10 @@ def _sighting(table: Table, group: str) -> Sighting:
             marker = Marker.decode(summary.additional_properties.get(BATCH, ""))
             break
     retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
-    return Sighting(str(table.metadata.table_uuid), retention, marker)
+    return TableLook(str(table.metadata.table_uuid), retention, marker)
 
 
-def _same(now: Sighting, before: Sighting) -> bool:
+def _same(now: TableLook, before: TableLook) -> bool:
     return (now.table_id, now.marker) == (before.table_id, before.marker)
 
 

@@ -25,7 +25,7 @@ from oncelog.spark.tables.store import (
     Commit,
     Conflict,
     Leftover,
-    Sighting,
+    TableLook,
     TableRefused,
     TaskWriter,
     check_rights,
@@ -71,7 +71,7 @@ class PostgresTable:
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._wanted)
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         with self._connected() as connection:
             _lock(connection, group)
             return self._look(connection, group)
@@ -190,7 +190,7 @@ class PostgresTable:
     def _refused(self, error: psycopg.Error) -> TableRefused:
         return TableRefused(f"{self._options} cannot be written: {_line(error)}")
 
-    def _look(self, connection: psycopg.Connection, group: str) -> Sighting:
+    def _look(self, connection: psycopg.Connection, group: str) -> TableLook:
         oid = _oid(connection, self._name)
         marker = None
         if oid is not None and _oid(connection, self._batches) is not None:
@@ -201,7 +201,7 @@ class PostgresTable:
                 (group, self._name, str(oid)),
             ).fetchone()
             marker = None if row is None else Marker(*row)
-        return Sighting("" if oid is None else str(oid), FOR_EVER_MS, marker)
+        return TableLook("" if oid is None else str(oid), FOR_EVER_MS, marker)
 
     def _definition(self, wanted: Sequence[tuple[str, str]]) -> str:
         columns = [f"{quoted(name)} {kind}" for name, kind in wanted]

@@ -24,7 +24,7 @@ from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import check_columns, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
-from oncelog.spark.tables.store import KeptTable, Sighting, TableStore, WrittenPart
+from oncelog.spark.tables.store import KeptTable, TableLook, TableStore, WrittenPart
 from oncelog.spark.tables.tasks import write_parts
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def write_table_batch(
     schema = rows.schema
     check_columns(schema, options)
 
-    def plan(seen: Sighting) -> BatchPlan:
+    def plan(seen: TableLook) -> BatchPlan:
         facts = ClusterFacts(seen.table_id, seen.retention_ms)
         others = tuple(siblings - {group})
         return plan_of(checkpoint, batch_id, group, facts, options.on_missing, others, options.destination)

@@ -21,7 +21,7 @@ from oncelog.spark.tables.store import (
     Commit,
     Conflict,
     Leftover,
-    Sighting,
+    TableLook,
     TableRefused,
     TaskWriter,
     check_rights,
@@ -60,7 +60,7 @@ class SqliteTable:
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._wanted)
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         with self._connected() as connection:
             return self._look(connection, group)
 
@@ -149,7 +149,7 @@ class SqliteTable:
     def _message(self, error: Exception) -> str:
         return f"{self._options} in {self._options.url} cannot be written: {error}"
 
-    def _look(self, connection: sqlite3.Connection, group: str) -> Sighting:
+    def _look(self, connection: sqlite3.Connection, group: str) -> TableLook:
         table_id = self._id(connection)
         marker = None
         if table_id and _exists(connection, BATCHES):
@@ -159,7 +159,7 @@ class SqliteTable:
                 (group, self._name, table_id),
             ).fetchone()
             marker = None if row is None else Marker(*row)
-        return Sighting(table_id, FOR_EVER_MS, marker)
+        return TableLook(table_id, FOR_EVER_MS, marker)
 
     def _id(self, connection: sqlite3.Connection) -> str:
         """Empty if there is no such table, or none that a sink has written to."""

@@ -4,8 +4,8 @@ Implemented for each format. The identity of a batch, its :class:`~oncelog.spark
 commit of its rows, so either both are in the table or neither is. Invariants of every store:
 
 - :meth:`TableStore.commit` takes effect only if nobody has committed under the same group since the
-  :class:`Sighting` it names; else it raises :class:`Conflict` and leaves nothing.
-- A :class:`Sighting` that follows a commit of unknown outcome shows that outcome, and the outcome stays.
+  :class:`TableLook` it names; else it raises :class:`Conflict` and leaves nothing.
+- A :class:`TableLook` that follows a commit of unknown outcome shows that outcome, and the outcome stays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TableRefused(OncelogError):
     """The table cannot be read or written; the text says which, and why."""
 
 
-class Sighting(NamedTuple):
+class TableLook(NamedTuple):
     """What a look at the table showed.
 
     :param table_id: tells the table from another one of the same name; empty if there is none.
@@ -75,7 +75,7 @@ class Commit(NamedTuple):
 
     group: str
     marker: Marker
-    seen: Sighting
+    seen: TableLook
     mode: Mode
     parts: Sequence[WrittenPart]
 
@@ -95,7 +95,7 @@ class Leftover(NamedTuple):
 class TableStore(Protocol):
     """One table. Every method may raise OncelogError."""
 
-    def look(self, group: str, plans: Sequence[str]) -> Sighting:
+    def look(self, group: str, plans: Sequence[str]) -> TableLook:
         """The table now, and the last batch of ``group`` in it.
 
         :param plans: fingerprints that the batch may have: a table may keep less than a whole one.

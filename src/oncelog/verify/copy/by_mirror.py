@@ -16,13 +16,13 @@ from oncelog.mirror.reading import committed_batches
 from oncelog.records.batch import decode_records
 from oncelog.records.record import Headers
 from oncelog.types import TopicPartition
-from oncelog.verify.copy.rows import By, by_place, value_and_headers
+from oncelog.verify.copy.rows import RecordIdentity, by_place, value_and_headers
 
 _NOT_MAPPED = 1 << 62
 """Added to the partition of records that no mirror wrote: no source has their place."""
 
 
-async def by_mirror(dest: Admin, topic: str, name: str) -> By:
+async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:
     """Read the map of the mirror ``name``.
 
     :raises ConfigError: the mirror has not written the topic.
@@ -43,7 +43,7 @@ async def by_mirror(dest: Admin, topic: str, name: str) -> By:
     }
     if not runs:
         raise ConfigError(f"--by mirror:{name}: this mirror has not written {topic}")
-    return By(by_place, Mapped(runs).identify, value_and_headers)
+    return RecordIdentity(by_place, Mapped(runs).identify, value_and_headers)
 
 
 def _target(run: Run) -> int:

@@ -30,8 +30,8 @@ from oncelog.verify.copy.comparing import OnProgress, Sides, judge_missing, judg
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
-    By,
     CannotIdentify,
+    RecordIdentity,
     SourceRecord,
     Transform,
     made_rows,
@@ -275,7 +275,14 @@ async def _is_compacted(admin: Admin, topic: str) -> bool:
 
 
 async def _read(
-    admin: Admin, where: TopicPartition, side: str, copy: Copy, by: By, work: _Work, report: Report, advance: OnProgress
+    admin: Admin,
+    where: TopicPartition,
+    side: str,
+    copy: Copy,
+    by: RecordIdentity,
+    work: _Work,
+    report: Report,
+    advance: OnProgress,
 ) -> None:
     position, end = work.positions[side][where.partition], work.ranges[side][where.partition].end
     report.totals.partitions += 1
@@ -292,7 +299,13 @@ async def _read(
 
 
 def _rows(
-    where: TopicPartition, header: BatchHeader, data: memoryview, wanted: Range, side: str, copy: Copy, by: By
+    where: TopicPartition,
+    header: BatchHeader,
+    data: memoryview,
+    wanted: Range,
+    side: str,
+    copy: Copy,
+    by: RecordIdentity,
 ) -> list[bytes]:
     try:
         if side == "source" and copy.transform is not None:

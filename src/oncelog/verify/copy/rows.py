@@ -135,7 +135,7 @@ def value_and_headers(identity: bytes, value: bytes | None, headers: Headers) ->
     return NO_VALUE if value is None else digest(value, *parts)[:8]
 
 
-class By(NamedTuple):
+class RecordIdentity(NamedTuple):
     """How records are recognised on each side, and what must be equal then."""
 
     source: Identify
@@ -146,21 +146,21 @@ class By(NamedTuple):
 WAYS = "content, key, header:NAME, offsets:PARTITION_HEADER,OFFSET_HEADER or mirror:NAME"
 
 
-def parse_by(text: str) -> By:
+def parse_by(text: str) -> RecordIdentity:
     """What ``--by`` says, except for ``mirror``.
 
     :raises ConfigError: it is not one of these ways.
     """
     way, _, rest = text.partition(":")
     if way == "content" and not rest:
-        return By(_by_content, _by_content, _identified)
+        return RecordIdentity(_by_content, _by_content, _identified)
     if way == "key" and not rest:
-        return By(_by_key, _by_key)
+        return RecordIdentity(_by_key, _by_key)
     if way == "header" and rest:
-        return By(_by_header(rest), _by_header(rest))
+        return RecordIdentity(_by_header(rest), _by_header(rest))
     names = rest.split(",")
     if way == "offsets" and len(names) == 2 and all(names):
-        return By(by_place, _by_written_offsets(*names))
+        return RecordIdentity(by_place, _by_written_offsets(*names))
     raise ConfigError(f"--by takes {WAYS}, not {text!r}")
 
 
@@ -212,7 +212,7 @@ Columns: TypeAlias = tuple[Sequence[int], Sequence[bytes | None], Sequence[bytes
 """Offsets, keys, values and headers of records."""
 
 
-def made_rows(records: Iterable[SourceRecord], by: By, transform: Transform) -> list[bytes]:
+def made_rows(records: Iterable[SourceRecord], by: RecordIdentity, transform: Transform) -> list[bytes]:
     """The rows of what a transform makes of records of the source.
 
     :raises CannotIdentify: one of them lacks what it is to be recognised by.

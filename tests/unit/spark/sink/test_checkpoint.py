@@ -132,7 +132,7 @@ def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks
     checkpoint = Checkpoint.open(str(tmp_path))
 
     def elsewhere(batch_id: int, siblings: Sequence[str] | None) -> str:
-        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).elsewhere
+        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).other_group
 
     assert elsewhere(0, ()) == ""
     checkpoint.remember(Memory("cluster", "old", 0))

@@ -17,8 +17,8 @@ from oncelog.verify.copy.comparing import Sides, judge_missing, judge_order, mat
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
-    By,
     CannotIdentify,
+    RecordIdentity,
     SourceRecord,
     by_place,
     key_hash,
@@ -38,7 +38,7 @@ BY = parse_by("content")
 
 
 def compare(
-    folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: By = BY
+    folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: RecordIdentity = BY
 ) -> Judged:
     report = Report()
     sources, dests, pairs, missing, unsure = (
@@ -181,7 +181,7 @@ def test_compaction_of_the_copy_leaves_the_last_record_of_each_key_unless_it_is_
 
 
 def test_what_is_recognised_and_has_another_content_is_found(tmp_path: Path) -> None:
-    by_place_alone = By(by_place, by_place)
+    by_place_alone = RecordIdentity(by_place, by_place)
     copied: Rows = [(0, 0, *A), (0, 1, b"k", b"other"), (0, 2, b"another", b"c"), (0, 3, b"l", None)]
     found = compare(tmp_path, SOURCE, copied, by=by_place_alone)
     assert (found.found, found.unknown, found.allowed) == (["copy-altered"], [], [])

@@ -22,8 +22,8 @@ from oncelog.client.core.transactions.transaction_states import (
     MAY_FOLLOW,
     RULINGS,
     Call,
+    CallRuling,
     ClientTxnState,
-    Ruling,
 )
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
@@ -74,7 +74,7 @@ def test_the_tables_are_total() -> None:
 
 def test_a_fatal_error_stays_fatal() -> None:
     for row in RULINGS.values():
-        assert row[ClientTxnState.FATAL_ERROR] is Ruling.RAISE
+        assert row[ClientTxnState.FATAL_ERROR] is CallRuling.RAISE
     for target, sources in MAY_FOLLOW.items():
         assert (ClientTxnState.FATAL_ERROR in sources) == (target is ClientTxnState.FATAL_ERROR)
 

@@ -69,7 +69,7 @@ def list_subjects(schema_registry: RegistryAccess, as_json: bool, deleted: bool)
 @click.argument("named", metavar="ID|SUBJECT[:VERSION]", type=text)
 @_options
 def show(schema_registry: RegistryAccess, as_json: bool, named: str) -> None:
-    """A schema by its id, or a subject's version, the latest unless it is named.
+    """Show a schema by its id, or a subject's version, the latest unless it is named.
 
     \b
     Examples:
@@ -141,7 +141,7 @@ def check(
     references: tuple[str, ...],
     version: str,
 ) -> None:
-    """Whether a schema could become a subject's next version, by its compatibility. The status is 1 if it could not.
+    """Check whether a schema could become a subject's next version, by its compatibility. Exit status 1 if not.
 
     \b
     Example:
@@ -163,7 +163,7 @@ def check(
 
 @command.command("delete")
 @click.argument("named", metavar="SUBJECT[:VERSION]", type=text)
-@click.option("--permanent", is_flag=True, help="Delete for good; only what was deleted without this option before.")
+@click.option("--permanent", is_flag=True, help="Delete permanently; only what was deleted without this option before.")
 @_options
 def delete(schema_registry: RegistryAccess, as_json: bool, named: str, permanent: bool) -> None:
     """Delete a subject, or one of its versions. Ids stay known, so that records can be read, until --permanent.
@@ -191,7 +191,7 @@ def delete(schema_registry: RegistryAccess, as_json: bool, named: str, permanent
 @click.argument("newer", metavar="[SUBJECT:VERSION]", type=text, required=False)
 @_options
 def diff(schema_registry: RegistryAccess, as_json: bool, older: str, newer: str | None) -> None:
-    """What differs between two versions, the second of which is the latest unless it is named.
+    """Show what differs between two versions; the second one is the latest unless it is named.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def command(cluster: ConnectionOptions, interval: float, lines: int, once: bool,
 
     A cluster of Apache Kafka before 3.0 lists no transactions; what they hold back is shown.
 
-    With --json a line for each picture, and {"trouble": ...} while the cluster does not answer; it is tried again.
+    With --json, it prints a line for each measurement, and {"trouble": ...} while the cluster does not answer.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def command(
 ) -> None:
     """Print what this installation runs on, what is missing, and what to do. Nothing is changed.
 
-    With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's, and with
-    --schema-registry ids in its topics that the registry does not know. The status is 1 if something is bad.
+    With --bootstrap-server, it also prints what endangers exactly-once in a cluster, this broker's or Apache Kafka's,
+    and with --schema-registry, schema ids in topics that the registry does not know. Exit status 1 if a finding is bad.
 
     \b
     Examples:

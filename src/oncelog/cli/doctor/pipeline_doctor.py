@@ -51,8 +51,8 @@ def doctor(
 ) -> None:
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
-    It changes nothing. The status is 1 if the query would be refused. With --pipeline, also what its tables hold, how
-    their columns differ from the rows, which rights are missing, and what tasks have left over.
+    It changes nothing. Exit status 1 if the query would be refused. With --pipeline, it also prints what the tables
+    hold, how their columns differ from the rows, which rights are missing, and what tasks have left behind.
 
     \b
     Examples:

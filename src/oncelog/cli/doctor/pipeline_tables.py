@@ -93,11 +93,10 @@ def clean(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Delete what tasks have left beside the tables of FILE that no commit names.
+    """Delete files and rows that tasks have left beside the tables of FILE, and that no commit names.
 
-    A task that failed or ran twice, and one whose driver was killed, leaves Parquet files (Delta, Iceberg) or rows on
-    their way (PostgreSQL). Nothing reads them. Files that others wrote, and those that an older version of the table
-    names, are left alone.
+    A task that failed, ran twice or lost its driver leaves Parquet files (Delta, Iceberg) or staged rows (PostgreSQL),
+    which nothing reads. Files of other writers, and files that an older version of the table names, are kept.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def command(
 ) -> None:
     """Show topics, records with their outcomes, transactions, groups and pipelines in a browser, until Ctrl-C.
 
-    It only reads unless --allow-changes is given. Where the broker asks for a login with a password, each visitor
-    logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.
+    It only reads unless --allow-changes is given. If the broker requires a login with a password, each visitor
+    logs in with their own, and may do what the broker allows them. It works on Apache Kafka as on this broker.
 
     With --schema-registry, keys and values are decoded by their schemas, which have a page too. Every visitor sees
     what the registry shows to the user in its address or in --schema-registry-config.

@@ -33,9 +33,9 @@ ALL = "all"
 )
 @optional_cluster_options
 def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path) -> None:
-    """Carry out a flow, show what went over the wire with producer id, epoch and sequence, and draw it.
+    """Run a flow; print and draw what went over the wire, with producer ids, epochs and sequences.
 
-    Without a FLOW, lists the flows; "all" carries out each of them. A flow runs on a broker of its own, or through a
+    Without FLOW, it lists the flows; "all" runs each of them. A flow runs on a broker of its own, or through a
     fault proxy on the cluster of --bootstrap-server, on a topic that is deleted afterwards. Exit status 1 if a promise
     did not hold.
 

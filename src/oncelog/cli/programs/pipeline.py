@@ -107,7 +107,7 @@ def run(
 ) -> None:
     """Run the pipelines of FILE: Python functions with @pipeline, or a TOML file with source, SQL and sink.
 
-    It runs until Ctrl-C, or with --once until everything is processed. Start it again and it continues where it was:
+    It runs until Ctrl-C, or with --once until everything is processed. Started again, it continues where it stopped:
     each record counts exactly once, whatever was killed.
 
     \b

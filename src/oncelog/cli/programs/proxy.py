@@ -31,9 +31,9 @@ _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs i
     "--open", "open_to_all", is_flag=True, help="Do not ask clients for a login even if the proxy itself logs in."
 )
 @click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"Faults from the start: {', '.join(KINDS)}.")
-@click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
+@click.option("--control", metavar="HOST:PORT", help="Accept faults over HTTP, from this machine only.")
 @click.option(
-    "--json", "-J", "as_json", is_flag=True, help="Print the address, and later the faults that struck, as JSON."
+    "--json", "-J", "as_json", is_flag=True, help="Print the address, and later each injected fault, as JSON."
 )
 def command(
     broker: str,
@@ -45,14 +45,14 @@ def command(
     control: str | None,
     as_json: bool,
 ) -> None:
-    """Stand in front of a broker and lose, delay, repeat or refuse what the faults name, until Ctrl-C.
+    """Run a proxy that loses, delays, repeats or refuses the requests that faults name, until Ctrl-C.
 
-    A fault is its name, the API, and what the request must name: topic, partition, transactional_id, group,
-    client_id, version; times=N (or always), skip=N, probability=P.
+    A fault has a name, an API, and conditions on the request: topic, partition, transactional_id, group, client_id,
+    version; times=N (or always), skip=N, probability=P.
 
     Clients speak plain text to it; their own logins (SASL) pass through, and with --set security.protocol=SSL on to a
-    listener that encrypts. Given a login of its own, or a client certificate, it listens on this machine only and asks
-    its clients for a login that it makes up and prints when it starts.
+    listener that encrypts. With a login of its own, or a client certificate, it listens on this machine only, and its
+    clients need the login that it generates and prints at its start.
 
     \b
     Examples:

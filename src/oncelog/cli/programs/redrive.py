@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="Under each name a letter is sent once; only one redrive of a name runs at a time.",
 )  # fmt: skip
 @click.option(
-    "--where", multiple=True, metavar="HEADER=VALUE", help="Only letters with this header; may be repeated (and)."
+    "--where", multiple=True, metavar="HEADER=VALUE", help="Only letters with this header; if repeated, all must match."
 )
 @click.option("--error", metavar="TEXT", help="Only letters whose error contains this text.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N letters that were sent or parked.")
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--first-run", is_flag=True,
-    help="No redrive of this name has run before; asked for if letters are older than positions are kept.",
+    help="State that no redrive of this name has run before; needed if letters are older than positions are kept.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would become of each letter, and write nothing.")
 @cluster_options
@@ -77,14 +77,14 @@ def command(
 ) -> None:
     """Send the dead letters of TOPIC back to where they came from, each once.
 
-    Takes the letters that are there when it starts, and restores topic, partition, key and headers as pipelines
-    have recorded them. The header oncelog.attempts counts how often. What is sent and how far the letters were read are
-    one transaction: killed at any point, the same command continues. Works on Apache Kafka too.
+    It sends the letters that exist when it starts, and restores topic, partition, key and headers as pipelines have
+    recorded them. The header oncelog.attempts counts the attempts. The letters sent and the position are committed in
+    one transaction: after a kill at any point, the same command continues. It works on Apache Kafka too.
 
-    A letter that --where or --error do not choose is skipped; repeat the command with the same ones, or give
-    another choice another --name. If a --transform raises an exception, nothing of the transaction is sent.
+    Letters that --where and --error do not select are skipped: repeat the command with the same options, or use
+    another --name with others. If --transform raises an exception, nothing of the transaction is sent.
 
-    With --json, a line of totals after each transaction and at the end; with --dry-run, a line for each letter.
+    With --json, it prints totals after each transaction and at the end; with --dry-run, a line for each letter.
 
     \b
     Examples:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @click.option(
     "--faults",
     metavar="HOST:PORT",
-    help="Take faults over HTTP at this address of this machine (see oncelog proxy --help).",
+    help="Accept faults over HTTP at this address of this machine (see oncelog proxy --help).",
 )
 @click.option("--json", "-J", "as_json", is_flag=True, help="Print the address as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))

@@ -44,7 +44,7 @@ PART_BYTES = 128 << 20
 )  # fmt: skip
 @click.option(
     "--part-bytes", type=click.IntRange(min=1), default=PART_BYTES, show_default=True, metavar="N",
-    help="After so many bytes, what was read is kept, and a new file of Parquet or Delta begins.",
+    help="Commit after this many bytes, and begin a new file of Parquet or Delta.",
 )  # fmt: skip
 @click.option(
     "--skip-deleted", is_flag=True, help="Continue after records that were deleted before they were exported."
@@ -64,13 +64,13 @@ def command(
 ) -> None:
     """Export the committed records of TOPIC into Parquet, CSV or a Delta table, each once.
 
-    Takes the records that are there when it starts. The same command again adds those that came since. What
-    is written and how far the topic was read are kept in one step: killed at any point, the same command continues.
+    It exports the records that exist when it starts; repeated, it adds those that have come since. Data and position
+    are committed in one step: after a kill at any point, the same command continues.
 
     With --schema-registry, key and value are columns of their schemas' types: Avro, JSON Schema and Protobuf. Without
-    it, they are bytes, and in CSV text.
+    it, they are bytes, or text in CSV.
 
-    With --json, a line of totals after each part and at the end.
+    With --json, it prints a line of totals after each part and at the end.
 
     \b
     Examples:

@@ -50,8 +50,8 @@ def command() -> None:
     is_flag=True,
     help="Missing offsets are the work of compaction, also where a topic's settings do not say so.",
 )
-@click.option("--headers-only", is_flag=True, help="Do not look into records: faster, and keys are not compared.")
-@click.option("--no-reader", is_flag=True, help="Do not compare with a read_committed reader, which reads all again.")
+@click.option("--headers-only", is_flag=True, help="Do not decode records: faster, but keys are not compared.")
+@click.option("--no-reader", is_flag=True, help="Do not compare with a read_committed reader: no second read.")
 @click.option(
     "--transaction-limit",
     type=Seconds(),

@@ -13,10 +13,13 @@ from pyspark.sql.types import IntegerType, StructField, StructType, TimestampTyp
 from oncelog.errors import ConfigError
 from oncelog.spark import versions
 from oncelog.spark.data_source import OncelogDataSource
+from oncelog.spark.executors.barrier import BarrierWriter, Encoder
+from oncelog.spark.schemas.functions import _Decode, _Encode
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.writers import TaskSide
 from oncelog.spark.source.batch import BatchReader
 from oncelog.spark.source.stream import StreamReader
+from oncelog.spark.tables.tasks import PartReporter
 from oncelog.spark.versions import SameInTasks
 
 
@@ -68,7 +71,9 @@ def test_import_without_python_data_sources_names_what_works_there() -> None:
     assert told.startswith("oncelog.errors.ConfigError: PySpark") and 'read with format("kafka")' in told
 
 
-@pytest.mark.parametrize("kind", [BatchReader, StreamReader, TaskSide])
+@pytest.mark.parametrize(
+    "kind", [BatchReader, StreamReader, TaskSide, Encoder, BarrierWriter, PartReporter, _Decode, _Encode]
+)
 def test_what_travels_to_tasks_is_compared_there(kind: type) -> None:
     assert issubclass(kind, SameInTasks)
     assert "__reduce__" not in vars(kind)

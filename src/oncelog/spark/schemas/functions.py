@@ -25,7 +25,7 @@ from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import Schema
 from oncelog.spark.process import this_process
-from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, arrow_struct
+from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, SameInTasks, arrow_struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -185,7 +185,7 @@ def _picklable(registry: Access) -> Access:
     return registry if isinstance(registry, str) else dict(registry)
 
 
-class _Decode:
+class _Decode(SameInTasks):
     """What a worker does with an array of values."""
 
     def __init__(self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None) -> None:
@@ -205,7 +205,7 @@ class _Decode:
         return pa.StructArray.from_arrays([found.values, reasons], names=[VALUE, PROBLEM])
 
 
-class _Encode:
+class _Encode(SameInTasks):
     """What a worker does with an array of rows."""
 
     def __init__(self, target: ReaderSchema) -> None:

@@ -30,6 +30,7 @@ from pyspark.sql.datasource import (
 from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.engine import BatchStep
+from oncelog.spark.versions import CHECKPOINT_FILES, PLAIN_FILES
 
 _TIMED = "oncelog-timed"
 _FLOOR, _NOTHING = "python-floor", "python-nothing"
@@ -136,7 +137,7 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
     """The running query."""
     writer = _source(spark, step).writeStream.option("checkpointLocation", f"{folder}/checkpoint")
     options = {"kafka.bootstrap.servers": step["servers"], "topic": step["to"]}
-    sink, steps = step["sink"], f"{folder}/steps"
+    sink, steps = step["sink"].removesuffix("-plain"), f"{folder}/steps"
     writes: dict[str, Callable[[], Any]] = {
         "noop": lambda: writer.format("noop"),
         "nothing": lambda: writer.format(_NOTHING),
@@ -145,7 +146,13 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
         "format": lambda: writer.format(_TIMED).options(**options, benchmarkSteps=steps),
         "each": lambda: writer.foreachBatch(for_each_batch(options, observe=Steps(steps))),
     }
-    return writes[sink]().start()
+    if not step["sink"].endswith("-plain"):
+        return writes[sink]().start()
+    spark.conf.set(CHECKPOINT_FILES, PLAIN_FILES)
+    try:
+        return writes[sink]().start()
+    finally:
+        spark.conf.unset(CHECKPOINT_FILES)
 
 
 def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 | below 4.0 | Spark Connect for our sink, which is a data source there | nothing: :func:`check_connect` |
 | below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
 | below 4.1 | functions on Arrow arrays | nothing: records with schemas are refused |
+| below 4.1 | Unix domain sockets to Python workers | TCP on 127.0.0.1 |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
 | below 4.3 | names by which a query takes one more source (4.2 refuses it) | their order in the query |
 
@@ -112,11 +113,20 @@ def lacking(version: str) -> list[str]:
 HAS_DATA_SOURCES = release(PYSPARK) >= (4, 0)
 HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
 HAS_ARROW_FUNCTIONS = release(PYSPARK) >= (4, 1)
+HAS_UNIX_SOCKETS = release(PYSPARK) >= (4, 1)
 HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
 HAS_SOURCE_NAMES = release(PYSPARK) >= (4, 3)
 
 SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 """Spark's setting for sources with names: while it is true, each must have one; while it is false, none."""
+CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
+"""The session's setting of what writes a query's checkpoint; Spark chooses by the checkpoint's file system if it is
+not set."""
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+PLAIN_FILES = (
+    f"{_STREAMING}{'.checkpointing' if release(PYSPARK) >= (4, 1) else ''}.FileSystemBasedCheckpointFileManager"
+)
+"""Spark's fallback for file systems that Hadoop's newer interface does not know."""
 
 NO_DATA_SOURCES = (
     'PySpark {} has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka") '

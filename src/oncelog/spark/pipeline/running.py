@@ -38,7 +38,14 @@ from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.versions import HAS_SOURCE_NAMES, PYSPARK, SOURCE_NAMES, condition_of
+from oncelog.spark.versions import (
+    CHECKPOINT_FILES,
+    HAS_SOURCE_NAMES,
+    PLAIN_FILES,
+    PYSPARK,
+    SOURCE_NAMES,
+    condition_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -169,7 +176,8 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     if starts is not None and known is not None:
         keep_reads(checkpoint, one, known)
     try:
-        return _start(spark, one, settings, starts, known is not None)
+        with _checkpoint_files(spark, checkpoint):
+            return _start(spark, one, settings, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
 
@@ -208,6 +216,24 @@ def _source_names(spark: SparkSession, *, needed: bool) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(SOURCE_NAMES, str(before))
+
+
+@contextlib.contextmanager
+def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[None]:
+    """Has the query write a checkpoint on this machine's disk through Hadoop's older interface.
+
+    It starts 4 processes (``chmod``) for a batch instead of 20. What it promises is the same there: a file is renamed
+    when it is complete, and an existing one is refused. On HDFS it is not: an existing file of a state store would
+    stay. The query keeps it; the session has its own again.
+    """
+    if not checkpoint.is_local or spark.conf.get(CHECKPOINT_FILES, None) is not None:
+        yield
+        return
+    spark.conf.set(CHECKPOINT_FILES, PLAIN_FILES)
+    try:
+        yield
+    finally:
+        spark.conf.unset(CHECKPOINT_FILES)
 
 
 def _starts(one: Pipeline, known: KnownReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:

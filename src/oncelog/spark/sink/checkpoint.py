@@ -51,6 +51,11 @@ class Checkpoint:
         """The checkpoint at a location spelt as in Spark; reads nothing yet."""
         return cls(location, *_file_system(location))
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine's disk."""
+        return bool(self._files.type_name == "local")
+
     def query_id(self) -> str:
         """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""
         text = self._read("metadata")

@@ -1,0 +1,56 @@
+"""A query whose checkpoint is on the local disk writes it without a process for each of its steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.versions import CHECKPOINT_FILES, PLAIN_FILES
+
+pytest.importorskip("pyspark")
+
+
+class _Session:
+    """A session that has only settings."""
+
+    def __init__(self, **settings: str) -> None:
+        self.settings = settings
+        self.conf = self
+
+    def get(self, name: str, default: str | None) -> str | None:
+        return self.settings.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        self.settings[name] = value
+
+    def unset(self, name: str) -> None:
+        del self.settings[name]
+
+
+def _while_it_starts(session: Any, checkpoint: Any) -> str | None:
+    from oncelog.spark.pipeline.running import _checkpoint_files
+
+    with _checkpoint_files(session, checkpoint):
+        return session.settings.get(CHECKPOINT_FILES)
+
+
+def test_only_the_query_on_the_local_disk_has_the_plain_files(tmp_path: Path) -> None:
+    session = _Session()
+    assert _while_it_starts(session, Checkpoint.open(str(tmp_path))) == PLAIN_FILES
+    assert session.settings == {}
+
+
+def test_a_session_that_chooses_itself_keeps_its_choice(tmp_path: Path) -> None:
+    session = _Session(**{CHECKPOINT_FILES: "own"})
+    assert _while_it_starts(session, Checkpoint.open(f"file:{tmp_path}")) == "own"
+    assert session.settings == {CHECKPOINT_FILES: "own"}
+
+
+def test_a_checkpoint_elsewhere_is_written_as_spark_chooses() -> None:
+    from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
+
+    elsewhere = Checkpoint("hdfs://a/b", SubTreeFileSystem("/", LocalFileSystem()), "/b")
+    assert _while_it_starts(_Session(), elsewhere) is None

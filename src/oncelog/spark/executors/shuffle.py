@@ -88,12 +88,13 @@ def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame
     Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does: encoding
     must be complete under the settings of the user's session, and before the transaction begins.
     """
-    java_rdd = planned._jdf.toJavaRDD()
+    internal_rows = planned._jdf.queryExecution().toRdd()
     if not volume.taken()[0]:
-        java_rdd.isEmpty()
+        internal_rows.isEmpty()
     session = this_process().part(PlainSessions).of(spark)
     java_session: Any = session._jsparkSession
-    encoded: DataFrame = type(planned)(java_session.createDataFrame(java_rdd, planned._jdf.schema()), session)
+    java_encoded = java_session.internalCreateDataFrame(internal_rows, planned._jdf.schema(), False)
+    encoded: DataFrame = type(planned)(java_encoded, session)
     return encoded
 
 

@@ -56,33 +56,26 @@ def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A 32-bit varint and the position after it; reads nothing from ``end`` on."""
     if position < end and (byte := data[position]) < 0x80:
         return byte >> 1 ^ -(byte & 1), position + 1
-    value = shift = 0
-    while shift < 35:
-        if position >= end:
-            raise _Malformed(TRUNCATED)
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            value &= 0xFFFFFFFF
-            return value >> 1 ^ -(value & 1), position
-        shift += 7
-    raise _Malformed(VARINT_TOO_LONG)
+    return _several_bytes(data, position, end, 32)
 
 
 def _varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A 64-bit varint and the position after it; reads nothing from ``end`` on."""
     if position < end and (byte := data[position]) < 0x80:
         return byte >> 1 ^ -(byte & 1), position + 1
+    return _several_bytes(data, position, end, 64)
+
+
+def _several_bytes(data: bytes, position: int, end: int, bits: int) -> tuple[int, int]:
     value = shift = 0
-    while shift < 70:
+    while shift < bits:
         if position >= end:
             raise _Malformed(TRUNCATED)
         byte = data[position]
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            value &= 0xFFFFFFFFFFFFFFFF
+            value &= (1 << bits) - 1
             return value >> 1 ^ -(value & 1), position
         shift += 7
     raise _Malformed(VARINT_TOO_LONG)

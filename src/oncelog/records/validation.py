@@ -51,15 +51,12 @@ _MAX_RENUMBERED = 65_536
 class ValidatedBatch(NamedTuple):
     """A batch ready to be stored.
 
-    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy if something had to change;
-    ``header`` is its header. ``max_timestamp`` is the true one in ms. ``max_timestamp_offset_delta`` plus the base
-    offset is what the time index stores with it (the batch's last offset); -1 if no record has a timestamp.
+    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy if something had to change, such as a
+    wrong largest timestamp; ``header`` is its header.
     """
 
     header: BatchHeader
     records: Buffer
-    max_timestamp: int
-    max_timestamp_offset_delta: int
 
 
 class InvalidBatch(NamedTuple):
@@ -140,8 +137,7 @@ def validate_append(
         stamp_timestamps(rewritten, 0, timestamp_type, largest)
     if rewritten is not None:
         header = read_header(rewritten)
-    delta = -1 if largest == NO_TIMESTAMP else header.last_offset_delta
-    return ValidatedBatch(header, batch if rewritten is None else rewritten, largest, delta)
+    return ValidatedBatch(header, batch if rewritten is None else rewritten)
 
 
 def unpacked_limit(max_message_bytes: int) -> int:

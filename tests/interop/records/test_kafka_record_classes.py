@@ -293,7 +293,7 @@ def assert_same_verdict(ours: ValidatedBatch | InvalidBatch, theirs: list[str], 
         assert [int(index) for index in theirs[2:]] == [index for index, _ in ours.record_errors]
         return
     assert theirs[0] == "ok", (theirs, bytes(ours.records).hex())
-    assert ours.max_timestamp == int(theirs[1])
+    assert ours.header.max_timestamp == int(theirs[1])
     stored = unhex(theirs[2])
     if same_bytes:
         assert bytes(ours.records) == stored

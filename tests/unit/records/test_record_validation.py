@@ -66,7 +66,7 @@ def test_right_batch_is_stored_as_it_came(codec: Compression) -> None:
     verdict = accepted(memoryview(batch))  # type: ignore[arg-type]
     assert isinstance(verdict.records, memoryview)
     assert verdict.records == batch
-    assert (verdict.max_timestamp, verdict.max_timestamp_offset_delta) == (NOW + 5, 2)
+    assert verdict.header.max_timestamp == NOW + 5
 
 
 def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
@@ -82,21 +82,20 @@ def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
 def test_wrong_max_timestamp_is_mended_with_a_new_crc(codec: Compression) -> None:
     lying = with_header(batch_of(NOW - 7, NOW - 3, compression=codec), max_timestamp=NOW + 99)
     verdict = accepted(lying)
-    assert verdict.header.max_timestamp == verdict.max_timestamp == NOW - 3
+    assert verdict.header.max_timestamp == NOW - 3
     assert read_header(lying).max_timestamp == NOW + 99
 
 
 def test_batch_without_timestamps_has_no_largest() -> None:
     verdict = accepted(with_header(batch_of(-1, -1), max_timestamp=5))
     assert verdict.header.max_timestamp == -1
-    assert verdict.max_timestamp_offset_delta == -1
 
 
 @pytest.mark.parametrize("codec", list(Compression))
 def test_log_append_time_dates_the_batch(codec: Compression) -> None:
     verdict = accepted(batch_of(NOW - 10**9, 5, compression=codec), timestamp_type=TimestampType.LOG_APPEND_TIME)
     assert verdict.header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    assert (verdict.max_timestamp, verdict.max_timestamp_offset_delta) == (NOW, 1)
+    assert verdict.header.max_timestamp == NOW
     assert [record.timestamp for record in decode_records(verdict.records)] == [NOW, NOW]
 
 
@@ -283,7 +282,7 @@ def test_records_numbered_wrongly_are_numbered_again(codec: Compression) -> None
         Record(1, NOW + 3, b"b", None, (), 2**31 - 1),
         Record(2, NOW + 3, b"c", None, (), 0),
     ]
-    assert verdict.max_timestamp == NOW + 3
+    assert verdict.header.max_timestamp == NOW + 3
 
 
 @pytest.mark.parametrize("source", list(Compression))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.full_refresh import checkpoints_of
-from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source
+from oncelog.spark.sink.plan_description import next_start, offsets_by_source
 
 
 def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earliest") -> str:
     """The ``startingOffsets`` with which a flow that is refreshed in full continues where it has ended.
 
     To be used with ``onFullRefresh`` ``after`` of the sink, which checks that nothing is left out or doubled. Spark
-    ignores it where a flow has a checkpoint. Raises CheckpointError if the folder cannot be read.
+    ignores it where a flow has a checkpoint, and the source refuses it in a topic that was made again since. Raises
+    CheckpointError if the folder cannot be read.
 
     :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.
     :param source: which one, if the flow reads several: its number, or its name if it has one.
@@ -27,5 +28,5 @@ def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earlie
             found = offsets_by_source(batch.offsets)
             if str(source) not in found:
                 raise ConfigError(f"The flow of {flow} has the sources {', '.join(found)}, and no source {source}")
-            return bare_offsets(found[str(source)])
+            return next_start(found[str(source)])
     return otherwise

@@ -37,6 +37,21 @@ def bare_offsets(offsets: str) -> str:
     return "\n".join(_bare(line) for line in offsets.split("\n"))
 
 
+def next_start(line: str) -> str:
+    """The ``startingOffsets`` that continue where a source's line ends, in the topics and logs of that time; the line
+    itself if it is not JSON of topics.
+    """
+    try:
+        return json.dumps(
+            {
+                topic: {name: held for name, held in fields.items() if name != _FROM}
+                for topic, fields in json.loads(line).items()
+            }
+        )
+    except (ValueError, AttributeError, RecursionError):
+        return line
+
+
 def offsets_by_source(offsets: str) -> dict[str, str]:
     """The offsets of a plan by source: by its name if it has one, as its place in the file then means nothing, else by
     its number from 0.
@@ -118,4 +133,4 @@ def time_of(at_ms: int) -> str:
         return f"{at_ms} ms"
 
 
-__all__ = ["bare_offsets", "continues", "is_ours", "offsets_by_source", "plan_description", "time_of"]
+__all__ = ["bare_offsets", "continues", "is_ours", "next_start", "offsets_by_source", "plan_description", "time_of"]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from oncelog.errors import ConfigError
 from oncelog.spark.versions import (
     HAS_READ_LIMITS,
-    HAS_UNIX_SOCKETS,
     PYSPARK_MISSING,
     check_connect,
     check_pyspark,
@@ -60,13 +59,6 @@ SETTINGS: Mapping[str, str] = {
 The last one makes Spark end a query of Trigger.AvailableNow where our source cannot do that itself.
 """
 
-UNIX_SOCKETS = "spark.python.unix.domain.socket.enabled"
-"""From PySpark 4.1 on, :func:`session` has Spark reach its Python workers through Unix domain sockets.
-
-They take less CPU than 127.0.0.1. They are files in ``java.io.tmpdir``, guarded by their rights instead of a secret.
-Not on YARN, where that folder's path is longer than a socket's may be.
-"""
-
 
 def session(
     app_name: str = "oncelog", *, master: str | None = None, settings: Mapping[str, OptionValue] | None = None
@@ -88,23 +80,16 @@ def session(
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     chosen = master or _submitted_master() or "local[*]"
     builder = SparkSession.builder.appName(app_name).master(chosen)
-    own = _settings_for(chosen)
+    own = dict(SETTINGS)
+    if chosen.startswith("local"):
+        own["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
+        own["spark.driver.host"] = "127.0.0.1"
+        own["spark.driver.bindAddress"] = "127.0.0.1"
     for name, value in {**own, **chosen_settings}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     _check_python(str(spark.sparkContext.pythonExec))
     return spark
-
-
-def _settings_for(master: str) -> dict[str, str]:
-    own = dict(SETTINGS)
-    if master.startswith("local"):
-        own["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
-        own["spark.driver.host"] = "127.0.0.1"
-        own["spark.driver.bindAddress"] = "127.0.0.1"
-    if HAS_UNIX_SOCKETS and os.name == "posix" and not master.startswith("yarn"):
-        own[UNIX_SOCKETS] = "true"
-    return own
 
 
 def _submitted_master() -> str | None:

@@ -6,7 +6,6 @@
 | below 4.0 | Spark Connect for our sink, which is a data source there | nothing: :func:`check_connect` |
 | below 4.1 | stream writers that take Arrow batches | a batch writer that does: Spark looks only at that class |
 | below 4.1 | functions on Arrow arrays | nothing: records with schemas are refused |
-| below 4.1 | Unix domain sockets to Python workers | TCP on 127.0.0.1 |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
 | below 4.3 | names by which a query takes one more source (4.2 refuses it) | their order in the query |
 
@@ -113,7 +112,6 @@ def lacking(version: str) -> list[str]:
 HAS_DATA_SOURCES = release(PYSPARK) >= (4, 0)
 HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
 HAS_ARROW_FUNCTIONS = release(PYSPARK) >= (4, 1)
-HAS_UNIX_SOCKETS = release(PYSPARK) >= (4, 1)
 HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
 HAS_SOURCE_NAMES = release(PYSPARK) >= (4, 3)
 

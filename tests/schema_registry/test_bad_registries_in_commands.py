@@ -52,7 +52,7 @@ LIES: list[tuple[str, Answer, str]] = [
     ("another version", lie(version=2), "was asked for orders-value version 1 and answers with version 2"),
     ("an id too large", lie(id=2**31), "no usable id: it is 2147483648, and records carry 0 to 2147483647"),
     ("no id", lie(id=None), "no usable id"),
-    ("a schema that is none", lie(schema='{"type": "record"}'), "no Avro schema"),
+    ("a schema that is none", lie(schema='{"type": "record"}'), "not an Avro schema"),
 ]
 COMMANDS = [
     ("schemas", "list"),

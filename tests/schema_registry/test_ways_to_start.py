@@ -139,7 +139,7 @@ def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["schema-registry", "--listen", "0.0.0.0:0"], "listens on this machine alone"),
+        (["schema-registry", "--listen", "0.0.0.0:0"], "listens on this machine only"),
         (["schema-registry", "--listen", "nowhere"], "is not an address"),
         (["schema-registry", "--tls-key", __file__, "--listen", "127.0.0.1:0"], "needs both a certificate"),
         (["serve", "--listen", "127.0.0.1:0", "--schema-registry", "0.0.0.0:0"], "listens on this machine alone"),

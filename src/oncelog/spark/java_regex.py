@@ -28,6 +28,8 @@ _POSIX = {
 
 _SAME = frozenset("dDwWsStnrf")
 _PLACES = {"b": r"\b", "B": r"\B", "A": r"\A", "Z": r"\Z", "z": r"\Z"}
+_POSSESSIVE_GROUP = re.compile(r"\)(?:[?*+]|\{[\d,]+\})\+")
+_LOOKAROUND = re.compile(r"\(\?<?[=!]")
 _QUANTIFIER = re.compile(r"\{(\d+)(,(\d*))?\}")
 
 
@@ -38,6 +40,9 @@ class NotJavaRegex(ValueError):
 def compile_java(pattern: str) -> re.Pattern[str]:
     """The expression for ``fullmatch``. Raises NotJavaRegex."""
     translated = _Translator(pattern).translate()
+    # CPython 3.11.2 matches (?!b)?+ with "b"
+    if _POSSESSIVE_GROUP.search(translated) and _LOOKAROUND.search(translated):
+        raise NotJavaRegex("a group with (?= or (?! may not be followed by a possessive ?+, *+, ++ or {n,m}+ here")
     try:
         return re.compile(translated, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:

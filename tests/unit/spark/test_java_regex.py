@@ -51,6 +51,8 @@ def test_java_expressions_mean_what_they_mean_in_java(pattern: str, matches: str
         ("a\\", "single backslash"),
         ("(?<=a+)b", "look-behind"),
         ("*a", "nothing to repeat"),
+        ("(?!b)?+", "possessive"),
+        ("(?:(?=b)){0,1}+", "possessive"),
     ],
 )
 def test_what_python_cannot_match_as_java_does_is_refused(pattern: str, reason: str) -> None:

@@ -87,7 +87,7 @@ kafka-versions: setup ## run the tests of each Apache Kafka from 2.8 on, 100 to 
 fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
 
-simulate: $(STAMP) ## simulate clients, nodes, disks and network with troubles, in one thread and virtual time; SEEDS=1000, FIRST=0
+simulate: $(STAMP) ## simulate clients, nodes, disks and network with faults, in one thread and virtual time; SEEDS=1000, FIRST=0
 	$(PYTHON) -m tests.simulation --seeds $(SEEDS) --first $(FIRST) --workers $(WORKERS)
 
 mutants: $(STAMP) ## plant each bug of the catalogue and check that the simulation finds it; SEEDS=200

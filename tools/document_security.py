@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncelog.kafka_properties import KafkaProperty, Update, broker_properties
+from oncelog.kafka_properties import KafkaProperty, UpdateMode, broker_properties
 from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "security.md"
@@ -107,7 +107,7 @@ def _page() -> Iterator[str]:
 def _start(item: KafkaProperty) -> str:
     default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
     live = item.name.startswith(LIVE) and item.name != "ssl.principal.mapping.rules"
-    changes = item.update.value if live and item.update is not Update.READ_ONLY else "at start"
+    changes = item.update.value if live and item.update is not UpdateMode.READ_ONLY else "at start"
     return f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} | {changes} |"
 
 

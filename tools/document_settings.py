@@ -11,9 +11,9 @@ from typing import Any
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
 from oncelog.kafka_properties import (
-    Allowed,
+    AllowedValues,
     KafkaProperty,
-    Update,
+    UpdateMode,
     broker_properties,
     client_metrics_properties,
     group_properties,
@@ -119,7 +119,7 @@ def _table(items: Iterable[KafkaProperty], *, changes: bool = True) -> Iterator[
 
 
 def _changes(known: KafkaProperty | None) -> str:
-    return "at start" if known is None or known.update is Update.READ_ONLY else known.update.value
+    return "at start" if known is None or known.update is UpdateMode.READ_ONLY else known.update.value
 
 
 def _kind(f: Field[Any]) -> str:
@@ -135,7 +135,7 @@ def _default(f: Field[Any]) -> str:
 
 def _range(f: Field[Any]) -> str:
     meta = f.metadata
-    return allowed_values(Allowed(meta["low"], meta["high"], meta["also"], meta["choices"]))
+    return allowed_values(AllowedValues(meta["low"], meta["high"], meta["also"], meta["choices"]))
 
 
 def _doc(f: Field[Any]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oncelog.coordinator.group.classic import classic_rules
 from oncelog.coordinator.group.consumer import consumer_rules, reconcile
-from oncelog.coordinator.group.consumer.consumer_rules import Claim, Standing
+from oncelog.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus
 from oncelog.coordinator.group.states import (
     CLASSIC_TRANSITIONS,
     CONSUMER_STATES,
@@ -61,14 +61,14 @@ def classic_requests() -> Iterator[str]:
 
 def heartbeats() -> Iterator[str]:
     rows: list[list[str]] = []
-    for standing in Standing:
+    for standing in MembershipStatus:
         row = [standing.value]
-        for claim in Claim:
+        for claim in EpochClaim:
             verdict = consumer_rules.HEARTBEAT_RULES[standing][claim]
             error = verdict.value
             row.append(f"{error.name} ({error.value})" if isinstance(error, Error) else str(error))
         rows.append(row)
-    yield from table(("The sender is", *(claim.value for claim in Claim)), rows)
+    yield from table(("The sender is", *(claim.value for claim in EpochClaim)), rows)
 
 
 def page() -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from oncelog.coordinator.transaction.events import (
     AddPartitions,
-    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
     Expire,
+    ForgetProducer,
     InitProducerId,
     MarkersWritten,
     Timeout,
@@ -35,7 +35,7 @@ TITLES: dict[type[Event], str] = {
     Timeout: "timeout sweep",
     MarkersWritten: "all markers written",
     Expire: "expiry sweep",
-    Disown: "start after a power failure: a partition knows more than the coordinator",
+    ForgetProducer: "start after a power failure: a partition knows more than the coordinator",
 }
 
 OWNER = ProducerIdAndEpoch(1, 5)

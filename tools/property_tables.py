@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oncelog.kafka_properties import Allowed
+from oncelog.kafka_properties import AllowedValues
 
 
-def allowed_values(allowed: Allowed) -> str:
+def allowed_values(allowed: AllowedValues) -> str:
     if allowed.words:
         return ", ".join(f"`{word}`" for word in allowed.words)
     if allowed.replicas:

@@ -16,10 +16,10 @@ from oncelog.testing.simulation import Simulation
 
 ORDERS = [(name, amount) for amount in range(1, 11) for name in ("ada", "bob")]
 billing.LOCK_S = 0.0  # in one thread a statement that waits for a lock would never get it
-TROUBLES = ["kill_program", "pause_program", "double_program", "kill_broker", "cut_before_answer", "lose_answers"]
+FAULTS = ["kill_program", "pause_program", "double_program", "kill_broker", "cut_before_answer", "lose_answers"]
 
 
-@pytest.mark.oncelog_simulation(seeds=200, troubles=TROUBLES, calm_s=30)
+@pytest.mark.oncelog_simulation(seeds=200, faults=FAULTS, calm_s=30)
 async def test_each_order_is_billed_once(oncelog_simulation: Simulation) -> None:
     world = oncelog_simulation
     servers, path = world.bootstrap_servers, world.folder / "ledger.db"

@@ -240,7 +240,7 @@ _RETRIABLE_ONLY_BY_ROW = _NEW_METADATA_ONLY_BY_ROW | {
 """Classes for which the attribute is False in aiokafka, though Kafka's table says otherwise."""
 
 
-class OfCode(Generic[T]):
+class CodeAttribute(Generic[T]):
     """An attribute that follows from the code: an exception's own, or, read on a class, the class's ``default``.
 
     :param without: names of classes that have False, as in aiokafka, whose users read these attributes on classes.
@@ -266,9 +266,9 @@ class KafkaError(OncelogError, RuntimeError):
     default: ClassVar[Error] = Error.UNKNOWN_SERVER_ERROR
     """The row of an exception created with only a message."""
 
-    retriable: bool = OfCode(lambda row: row.retriable, _RETRIABLE_ONLY_BY_ROW)  # type: ignore[assignment]
+    retriable: bool = CodeAttribute(lambda row: row.retriable, _RETRIABLE_ONLY_BY_ROW)  # type: ignore[assignment]
     """Whether the same request may succeed later."""
-    invalid_metadata: bool = OfCode(  # type: ignore[assignment]
+    invalid_metadata: bool = CodeAttribute(  # type: ignore[assignment]
         lambda row: row.refresh_metadata, _NEW_METADATA_ONLY_BY_ROW
     )
     """Whether the sender's metadata is stale."""

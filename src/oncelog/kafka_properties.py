@@ -40,7 +40,7 @@ class PropertyKind(Enum):
     PASSWORD = 9
 
 
-class Update(Enum):
+class UpdateMode(Enum):
     """How a broker's property may change while it runs (Kafka's ``dynamicConfigUpdateModes``)."""
 
     READ_ONLY = "read-only"
@@ -54,7 +54,7 @@ _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 _REPLICAS = re.compile(r"\d+:\d+")
 
 
-class Allowed(NamedTuple):
+class AllowedValues(NamedTuple):
     """The values that a property allows, besides its type."""
 
     low: float = -math.inf
@@ -66,7 +66,7 @@ class Allowed(NamedTuple):
     replicas: bool = False
 
 
-ANYTHING = Allowed()
+ANYTHING = AllowedValues()
 
 
 class KafkaProperty(NamedTuple):
@@ -75,8 +75,8 @@ class KafkaProperty(NamedTuple):
     name: str
     kind: PropertyKind
     default: str | None
-    allowed: Allowed
-    update: Update = Update.READ_ONLY
+    allowed: AllowedValues
+    update: UpdateMode = UpdateMode.READ_ONLY
     internal: bool = False
     required: bool = False
 
@@ -93,7 +93,7 @@ def refused(name: str, value: object, reason: str) -> ConfigError:
     return ConfigError(f"Invalid value {value} for configuration {name}: {reason}")
 
 
-def parse_text(name: str, kind: PropertyKind, text: str, allowed: Allowed = ANYTHING) -> Value:
+def parse_text(name: str, kind: PropertyKind, text: str, allowed: AllowedValues = ANYTHING) -> Value:
     """The typed value of a property, checked; raises ConfigError in Kafka's words (``ConfigDef.parseType``)."""
     value = text if kind is PropertyKind.PASSWORD else text.strip()
     match kind:
@@ -120,7 +120,7 @@ def parse_text(name: str, kind: PropertyKind, text: str, allowed: Allowed = ANYT
             return value
 
 
-def _in_range(name: str, value: int | float, allowed: Allowed) -> int | float:
+def _in_range(name: str, value: int | float, allowed: AllowedValues) -> int | float:
     low, high = allowed.low, allowed.high
     if low <= value <= high or value in allowed.also:
         return value
@@ -133,7 +133,7 @@ def _in_range(name: str, value: int | float, allowed: Allowed) -> int | float:
     raise refused(name, render(value), reason)
 
 
-def _listed(name: str, value: str, allowed: Allowed) -> tuple[str, ...]:
+def _listed(name: str, value: str, allowed: AllowedValues) -> tuple[str, ...]:
     words = tuple(word.strip() for word in value.split(",")) if value else ()
     if "" in words and (allowed.words or allowed.replicas):
         raise ConfigError(f"Configuration '{name}' values must not be empty.")
@@ -152,13 +152,13 @@ def _listed(name: str, value: str, allowed: Allowed) -> tuple[str, ...]:
     return words
 
 
-def _is_word(value: str, allowed: Allowed) -> bool:
+def _is_word(value: str, allowed: AllowedValues) -> bool:
     if allowed.any_case:
         return value.upper() in allowed.words
     return value in allowed.words or any(word.endswith(":") and value.startswith(word) for word in allowed.words)
 
 
-def _one_of(allowed: Allowed) -> str:
+def _one_of(allowed: AllowedValues) -> str:
     case = " (case insensitive)" if allowed.any_case else ""
     return f"String must be one of{case}: {', '.join(allowed.words)}"
 
@@ -219,7 +219,7 @@ def _load(table: str) -> Mapping[str, KafkaProperty]:
             PropertyKind[kind.upper()],
             None if default in ("null", "required") else "" if default == '""' else default,
             _allowed(allowed),
-            Update(update),
+            UpdateMode(update),
             "internal" in marks,
             default == "required",
         )
@@ -227,18 +227,18 @@ def _load(table: str) -> Mapping[str, KafkaProperty]:
 
 
 @cache
-def _allowed(text: str) -> Allowed:
+def _allowed(text: str) -> AllowedValues:
     if text == "-":
         return ANYTHING
     if text in ("non-empty", "replicas"):
-        return Allowed(non_empty=text == "non-empty", replicas=text == "replicas")
+        return AllowedValues(non_empty=text == "non-empty", replicas=text == "replicas")
     if ".." in text:
         low, _, rest = text.partition("..")
         high, _, also = rest.partition("|")
-        return Allowed(
+        return AllowedValues(
             _number(low) if low else -math.inf, _number(high) if high else math.inf, (int(also),) if also else ()
         )
-    return Allowed(words=tuple(text.lstrip("~").split(",")), any_case=text.startswith("~"))
+    return AllowedValues(words=tuple(text.lstrip("~").split(",")), any_case=text.startswith("~"))
 
 
 def _number(text: str) -> int | float:

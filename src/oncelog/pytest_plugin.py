@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _MARKER = "oncelog"
 _OPTIONS = ("settings", "data", "nodes")
 _SIMULATION = "oncelog_simulation"
-_SIMULATION_OPTIONS = ("seeds", "first", "nodes", "settings", "troubles", "calm_s", "limit_s", "habits")
+_SIMULATION_OPTIONS = ("seeds", "first", "nodes", "settings", "faults", "calm_s", "limit_s", "network")
 _numbers = itertools.count(1)
 
 
-class _AsInstalled:
+class _PlainModuleFinder:
     """Finds oncelog's modules without pytest's assertion rewriting.
 
     Pytest rewrites the assertions of every module of a plugin's distribution, although these modules have none. That
@@ -50,7 +50,7 @@ class _AsInstalled:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    finder = _AsInstalled()
+    finder = _PlainModuleFinder()
     sys.meta_path.insert(0, finder)
     early_config.add_cleanup(lambda: sys.meta_path.remove(finder))
 
@@ -156,7 +156,7 @@ def oncelog_faults(oncelog_broker: Embedded | ExistingCluster, request: pytest.F
         return
     with FaultProxy(oncelog_broker.bootstrap_servers) as proxy, oncelog_broker.behind(proxy):
         request.node.stash[_FAULTS] = proxy.faults
-        yield cast("Faults", _Outside(proxy.faults))
+        yield cast("Faults", _FaultsOfProxy(proxy.faults))
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def oncelog_schema_registry(oncelog_broker: Embedded | ExistingCluster) -> Itera
         yield url
 
 
-class _Outside:
+class _FaultsOfProxy:
     """Faults in front of an existing cluster; a test that needs one inside a broker is skipped."""
 
     def __init__(self, faults: Faults) -> None:
@@ -240,7 +240,7 @@ def _simulation_options(marker: pytest.Mark) -> dict[str, Any]:
 def _simulate(item: pytest.Function, options: dict[str, Any]) -> None:
     import inspect
 
-    from oncelog.testing.simulation import Setting, Simulation, explore
+    from oncelog.testing.simulation import Simulation, SimulationSettings, explore
 
     if not inspect.iscoroutinefunction(item.obj):
         raise pytest.UsageError(f"{item.name} is not a coroutine: a simulation runs 'async def' tests")
@@ -255,7 +255,7 @@ def _simulate(item: pytest.Function, options: dict[str, Any]) -> None:
         own = {_SIMULATION: world} if _SIMULATION in names else {}
         await item.obj(**given, **own)
 
-    failure = explore(main, numbers, Setting(**options))
+    failure = explore(main, numbers, SimulationSettings(**options))
     if failure is not None:
         failure.error.add_note(f"{failure}\nagain: pytest {item.nodeid!r} --oncelog-seed {failure.seed}")
         raise failure.error

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, ClassVar, NoReturn, dataclass_transform
 
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_SHORT, Allowed, PropertyKind, parse_text
+from oncelog.kafka_properties import MAX_INT, MAX_SHORT, AllowedValues, PropertyKind, parse_text
 
 
 def setting(
@@ -142,7 +142,7 @@ def parse_value(f: Field[Any], text: str) -> Any:
         meta["property"],
         meta["kind"],
         text,
-        Allowed(_whole(meta["low"]), _whole(meta["high"]), meta["also"], meta["choices"]),
+        AllowedValues(_whole(meta["low"]), _whole(meta["high"]), meta["also"], meta["choices"]),
     )
 
 

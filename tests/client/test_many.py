@@ -14,11 +14,11 @@ import pytest
 import oncelog
 from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client.aio import Consumer, Producer
-from oncelog.client.aio.consumer import handing_out
-from oncelog.client.aio.consumer.handing_out import columns_of
+from oncelog.client.aio.consumer import record_reader
+from oncelog.client.aio.consumer.record_reader import columns_of
 from oncelog.client.aio.producer import sending_arrow
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.client.core.consumer.fetched import Chunk
+from oncelog.client.core.consumer.completed_fetch import Chunk
 from oncelog.client.core.structs import Columns
 from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeError, UnknownTopicOrPartitionError
 from oncelog.errors import Error
@@ -245,7 +245,7 @@ async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_
                 for columns in (await consumer.getmany_columns(*only, timeout_ms=1000)).values():
                     offsets.extend(columns.offsets)
 
-        with patch.object(handing_out, "columns_of", refuses_one):
+        with patch.object(record_reader, "columns_of", refuses_one):
             with pytest.raises(KafkaError, match=f"{unique_name}.* cannot be read from offset 0 on: the batch is dam"):
                 await read()
             await read(zero)

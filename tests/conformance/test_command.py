@@ -257,10 +257,10 @@ def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None
 def test_what_a_broker_does_not_offer_is_no_failure() -> None:
     from oncelog.conformance.expect import NotOffered
     from oncelog.conformance.fixture import Fixture
-    from oncelog.conformance.raw.wire import RawConnection, World
+    from oncelog.conformance.raw.wire import RawConnection, TestedCluster
 
     with oncelog.Broker() as broker:
-        world = World(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})
+        world = TestedCluster(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})
         with RawConnection(broker.bootstrap_servers, world=world) as connection:
             fixture = Fixture(connection, "older")
             (check,) = [

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from oncelog.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec
 from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, MemberVerdict, judge, may_commit
-from oncelog.coordinator.group.consumer.reconcile import Goal, reconcile
+from oncelog.coordinator.group.consumer.reconcile import ReconcileInput, reconcile
 from oncelog.coordinator.group.states import MemberState
 from oncelog.errors import Error
 from tests.exploration.explorer import Step
@@ -228,7 +228,7 @@ class Groups:
             group.epoch += 1
         self._assign(group)
         target = group.target(name)
-        goal = Goal(group.assignment_epoch, target, frozenset({TOPIC}), group.owner_epoch, reported)
+        goal = ReconcileInput(group.assignment_epoch, target, frozenset({TOPIC}), group.owner_epoch, reported)
         after = reconcile(member, goal)
         group.put_member(after)
         tells = request.full or member.assigned != after.assigned

@@ -1,7 +1,7 @@
-"""What a seed's world is about: a scene has programs, settings and troubles that belong together.
+"""What a seed's world is about: a scene has programs, settings and faults that belong together.
 
 ``everything`` has something of all, so that unforeseen things coincide. The others are small, and each aims at one part
-of the system with the pairs of troubles that break it: a bug there shows within a few seeds.
+of the system with the pairs of faults that break it: a bug there shows within a few seeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.schema_registry.settings import TOPIC as SCHEMAS_TOPIC
-from oncelog.testing.simulation import Habits, Simulation
+from oncelog.testing.simulation import NetworkModel, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
 from tests.simulation.history import History
 from tests.simulation.intruders import IntrudedTransactions
@@ -35,7 +35,7 @@ QUICK_DISK, DISK, SLOW_DISK = (0.0001, 0.0008), (0.0002, 0.005), (0.2, 1.5)
 class Scene:
     """:ivar topics: the topics; a program writes to its own.
 
-    :ivar kinds: troubles that may occur, at most ``most`` of them, until ``calm_s``.
+    :ivar kinds: faults that may occur, at most ``most`` of them, until ``calm_s``.
 
     :ivar waived: kinds of breaches, or checkers, whose promise nobody makes here.
 
@@ -50,7 +50,7 @@ class Scene:
     settings: dict[str, object] = field(default_factory=dict)
     topic_settings: dict[str, Any] = field(default_factory=dict)
     transaction_version: int = 2
-    habits: Habits = field(default_factory=Habits)
+    network: NetworkModel = field(default_factory=NetworkModel)
     sync_s: tuple[float, float] = DISK
     end: str = "kill"
     most: int = 6
@@ -93,8 +93,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
     return scene, rng
 
 
-def _habits(rng: random.Random) -> Habits:
-    return Habits(
+def _network(rng: random.Random) -> NetworkModel:
+    return NetworkModel(
         slow=rng.choice([0.0, 0.01, 0.1]), split=rng.choice([0.0, 0.02, 0.2]),
         window_bytes=rng.choice([256 * 1024, 256 * 1024, 700]),
     )  # fmt: skip
@@ -128,7 +128,7 @@ def everything(rng: random.Random) -> Scene:
         settings=some(rng, **_ALL_SETTINGS),
         topic_settings=_segments(rng),
         transaction_version=rng.choice([2, 2, 2, 1, 0]),
-        habits=_habits(rng),
+        network=_network(rng),
         sync_s=rng.choice([QUICK_DISK, DISK, DISK]),
         end=_end(rng),
         most=12,

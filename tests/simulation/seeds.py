@@ -1,4 +1,4 @@
-"""What is done with a failing seed: run it again, leave out troubles one by one, and report what is left."""
+"""What is done with a failing seed: run it again, leave out faults one by one, and report what is left."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _kinds(outcome: Outcome) -> set[str]:
 
 
 def shrink(seed: int) -> tuple[list[int], Outcome]:
-    """The troubles that can be left out while the seed still breaks the same promise, and what happens then."""
+    """The faults that can be left out while the seed still breaks the same promise, and what happens then."""
     first = run(seed)
     wanted = _kinds(first)
     left_out: list[int] = []
@@ -99,15 +99,15 @@ def shrink(seed: int) -> tuple[list[int], Outcome]:
 
 
 def explain(seed: int, lines: int = 60) -> str:
-    """A failed seed in words: how to repeat it, the fewest troubles, what was broken, and the end of the timeline."""
+    """A failed seed in words: how to repeat it, the fewest faults, what was broken, and the end of the timeline."""
     one, other = run(seed), run(seed)
     if one.fingerprint != other.fingerprint:
         return f"seed {seed} went two ways: {one.fingerprint} and {other.fingerprint}; something is not simulated"
     left_out, best = shrink(seed)
     again = run(seed, left_out=left_out, keep=True)
-    troubles = "\n".join(f"  {trouble}" for trouble in again.planned) or "  none"
+    faults = "\n".join(f"  {fault}" for fault in again.planned) or "  none"
     told = "\n".join(f"  {breach}" for breach in best.breaches[:10])
     return (
-        f"seed {seed}, without troubles {left_out}; troubles left:\n{troubles}\nbreaches:\n{told}\n"
+        f"seed {seed}, without faults {left_out}; faults left:\n{faults}\nbreaches:\n{told}\n"
         f"timeline, last {lines} of {again.world.timeline.count} lines:\n{again.world.timeline.text(lines)}"
     )

@@ -21,14 +21,14 @@ from oncelog.client.core.client_errors import KafkaConnectionError
 from oncelog.testing.simulation import (
     Nondeterministic,
     NotSimulated,
-    Setting,
     Simulation,
     SimulationError,
+    SimulationSettings,
     check_deterministic,
     explore,
     simulate,
 )
-from oncelog.testing.simulation.faults import Trouble, full_disk
+from oncelog.testing.simulation.faults import PlannedFault, full_disk
 
 
 def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
@@ -279,8 +279,8 @@ def test_a_trouble_of_several_nodes_is_refused_with_one() -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 
-    with pytest.raises(SimulationError, match="the trouble 'elect_lagging' needs several nodes, but nodes is 1"):
-        simulate(main, troubles=["elect_lagging"])
+    with pytest.raises(SimulationError, match="the fault 'elect_lagging' needs several nodes, but nodes is 1"):
+        simulate(main, faults=["elect_lagging"])
 
 
 @pytest.mark.parametrize("power", [False, True])
@@ -393,20 +393,20 @@ def test_the_order_of_addresses_is_found() -> None:
 def test_a_failure_is_shrunk_to_the_troubles_that_it_takes() -> None:
     async def main(world: Simulation) -> None:
         await world.calm()
-        killed = [found for found in world.timeline.happenings if found.what == "the broker is killed"]
+        killed = [found for found in world.timeline.entries if found.what == "the broker is killed"]
         if world.broker.lives > 1:
             raise RuntimeError(f"the broker died {len(killed)} times")
 
-    setting = Setting(troubles=["kill_broker", "slow_network", "cut_connection"], calm_s=20)
+    setting = SimulationSettings(faults=["kill_broker", "slow_network", "cut_connection"], calm_s=20)
     failure = explore(main, range(50), setting)
     assert failure is not None
-    assert [trouble.kind for trouble in failure.troubles] == ["kill_broker"]
-    again = Setting(troubles=failure.troubles, calm_s=20)
+    assert [fault.kind for fault in failure.faults] == ["kill_broker"]
+    again = SimulationSettings(faults=failure.faults, calm_s=20)
     assert str(explore(main, [failure.seed], again)) == str(failure)
 
 
 def _at_once(number: int) -> bool:
-    """Whether a trouble with this number happens now rather than with a later message."""
+    """Whether a fault with this number happens now rather than with a later message."""
     chance = random.Random(number)
     chance.expovariate(1.0)
     return chance.random() < 0.25
@@ -422,19 +422,19 @@ def test_an_operator_does_not_stop_a_broker_that_died_in_the_same_moment(other: 
         gc.collect()
         return world.broker.lives, world.loop.failures
 
-    troubles = [Trouble(1.0, kind, 5.0, number) for kind in ("restart_broker", other)]
-    assert simulate(main, troubles=troubles, calm_s=20) == (2, [])
+    faults = [PlannedFault(1.0, kind, 5.0, number) for kind in ("restart_broker", other)]
+    assert simulate(main, faults=faults, calm_s=20) == (2, [])
 
 
 def test_an_unknown_trouble_is_refused_by_name() -> None:
     async def main(world: Simulation) -> None:
         """Nothing."""
 
-    for given in ("kill_borker", Trouble(1.0, "kill_borker", 1.0, 1)):
+    for given in ("kill_borker", PlannedFault(1.0, "kill_borker", 1.0, 1)):
         with pytest.raises(
-            SimulationError, match=r"no trouble 'kill_borker'; did you mean kill_broker\?; there are crash"
+            SimulationError, match=r"no fault 'kill_borker'; did you mean kill_broker\?; there are crash"
         ):
-            simulate(main, troubles=[given])
+            simulate(main, faults=[given])
 
 
 @pytest.mark.parametrize(
@@ -444,10 +444,10 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
         ({"nodes": "3"}, "nodes='3'"),
         ({"limit_s": 0}, "limit_s must be a number of simulated seconds above 0, not 0"),
         ({"calm_s": float("nan")}, "calm_s must be a number of simulated seconds above 0, not nan"),
-        ({"troubles": "kill_broker"}, r"troubles must be a list, such as \['kill_broker'\]"),
-        ({"troubles": [5]}, "there is no trouble 5; there are"),
-        ({"troubles": [Trouble(60.0, "kill_broker", 1.0, 1)]}, "a trouble must begin between 0 and calm_s=60"),
-        ({"troubles": [Trouble(1.0, "kill_broker", -1.0, 1)]}, "and last 0 seconds or more"),
+        ({"faults": "kill_broker"}, r"faults must be a list, such as \['kill_broker'\]"),
+        ({"faults": [5]}, "there is no fault 5; there are"),
+        ({"faults": [PlannedFault(60.0, "kill_broker", 1.0, 1)]}, "a fault must begin between 0 and calm_s=60"),
+        ({"faults": [PlannedFault(1.0, "kill_broker", -1.0, 1)]}, "and last 0 seconds or more"),
         ({"seed": 1.5}, "a seed must be a whole number, not 1.5"),
     ],
     ids=str,

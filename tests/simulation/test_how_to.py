@@ -27,8 +27,8 @@ def test_the_relays_bug_is_found_and_found_again(tmp_path: Path) -> None:
     assert ended.returncode == 1, ended.stdout
     told = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
     assert told is not None, ended.stdout
-    troubles = re.findall(r"s  (\w+) for [\d.]+ s \(number", ended.stdout)
-    assert set(troubles) <= {"kill_program", "kill_broker", "cut_connection"} and len(troubles) <= 2
+    faults = re.findall(r"s  (\w+) for [\d.]+ s \(number", ended.stdout)
+    assert set(faults) <= {"kill_program", "kill_broker", "cut_connection"} and len(faults) <= 2
     assert f"--oncelog-seed {told[1]}" in ended.stdout
     again = _pytest(tmp_path, BROKEN, "--oncelog-seed", told[1])
     assert again.returncode == 1 and f"seed {told[1]} fails with AssertionError" in again.stdout

@@ -40,7 +40,7 @@ def test_no_coroutine(oncelog_simulation):
 def test_without_the_marker(oncelog_simulation):
     pass
 
-@pytest.mark.oncelog_simulation(troubles=["kill_brocker"])
+@pytest.mark.oncelog_simulation(faults=["kill_brocker"])
 async def test_unknown_trouble(oncelog_simulation):
     pass
 """
@@ -52,7 +52,7 @@ def test_a_marked_test_runs_once_for_each_seed_and_misuse_is_told(tmp_path: Path
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     told = ended.stdout
     assert "2 passed" in told, told
-    assert "takes seeds, first, nodes, settings, troubles, calm_s, limit_s, habits by name, not seed" in told
+    assert "takes seeds, first, nodes, settings, faults, calm_s, limit_s, network by name, not seed" in told
     assert "test_no_coroutine is not a coroutine: a simulation runs 'async def' tests" in told
     assert "the fixture oncelog_simulation needs the marker of that name" in told
-    assert "there is no trouble 'kill_brocker'" in told
+    assert "there is no fault 'kill_brocker'" in told

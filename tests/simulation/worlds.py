@@ -1,4 +1,4 @@
-"""A world from a seed: which programs, which settings, which troubles; its run, and what the checkers say of it."""
+"""A world from a seed: which programs, which settings, which faults; its run, and what the checkers say of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oncelog.log import checkpoints
 from oncelog.records.batch import decode_records
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
-from oncelog.testing.simulation.faults import Trouble, Troubles, plan
+from oncelog.testing.simulation.faults import FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 from tests.simulation import logs
@@ -48,7 +48,7 @@ class Outcome:
     """What became of one seed."""
 
     seed: int
-    planned: Sequence[Trouble]
+    planned: Sequence[PlannedFault]
     breaches: list[str]
     world: Simulation
     history: History = field(repr=False)
@@ -83,7 +83,7 @@ class _Errors(logging.Handler):
 class World:
     """Everything that a seed decides.
 
-    :param left_out: numbers of troubles that do not happen.
+    :param left_out: numbers of faults that do not happen.
     """
 
     def __init__(self, seed: int, left_out: Iterable[int] = (), scene: str | None = None) -> None:
@@ -91,7 +91,7 @@ class World:
         self.scene, self._rng = draw(seed, scene)
         self.history = History()
         whole = plan(seed, kinds=self.scene.kinds, begin_s=1.0, end_s=self.scene.calm_s - 2, most=self.scene.most)
-        self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
+        self.planned = [fault for number, fault in enumerate(whole) if number not in set(left_out)]
         self.programs: list[Program] = []
         half = random.Random(f"{seed}/writes elsewhere").random() < 0.5
         self.writes_elsewhere = half or self.scene.writes_elsewhere
@@ -106,7 +106,7 @@ class World:
         scene = self.scene
         world.machine.sync_s = scene.sync_s
         world.broker.server.broker.metadata.finalize_features(scene.features)
-        troubles = asyncio.ensure_future(Troubles(world, self.planned).run(scene.calm_s))
+        faults = asyncio.ensure_future(FaultInjector(world, self.planned).run(scene.calm_s))
         await self._make_topics(world)
         wheres = [TopicPartition(topic, index) for topic in scene.topics for index in range(scene.partitions)]
         self._people(world, wheres)
@@ -122,7 +122,7 @@ class World:
                 _write_all_elsewhere(world.broker.server)
             self._watch(world, world.broker.server, wheres)
             note_cut_markers(world.broker.server, self.history)
-        await troubles
+        await faults
         if not await self._until(world, lambda: all(program.done for program in workers)):
             self.history.unfinished += [f"{one.name} is not done" for one in workers if not one.done]
             return
@@ -313,7 +313,7 @@ def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False, scene: s
     logger = logging.getLogger("oncelog")
     with simulation_folder() as folder:
         world = Simulation(
-            seed, Path(folder), nodes=made.scene.nodes, settings=made.scene.settings, habits=made.scene.habits,
+            seed, Path(folder), nodes=made.scene.nodes, settings=made.scene.settings, network=made.scene.network,
             timeline=Timeline(keep=keep), limit_s=made.scene.calm_s + 3 * TIMEOUT_S,
         )  # fmt: skip
         propagates, logger.propagate = logger.propagate, False  # what is logged is judged, not shown

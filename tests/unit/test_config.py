@@ -10,10 +10,10 @@ import pytest
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, parse, per_ip_overrides
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import (
-    Allowed,
+    AllowedValues,
     KafkaProperty,
     PropertyKind,
-    Update,
+    UpdateMode,
     broker_properties,
     client_metrics_properties,
     group_properties,
@@ -34,12 +34,12 @@ SUIT_ONE_NODE = {
 }
 
 
-def _allowed(cls: type, name: str) -> Allowed:
+def _allowed(cls: type, name: str) -> AllowedValues:
     meta = properties(cls)[name].metadata
-    return Allowed(meta["low"], meta["high"], meta["also"], meta["choices"])
+    return AllowedValues(meta["low"], meta["high"], meta["also"], meta["choices"])
 
 
-def _bounds(allowed: Allowed, kind: PropertyKind) -> tuple[float, float, tuple[int, ...]]:
+def _bounds(allowed: AllowedValues, kind: PropertyKind) -> tuple[float, float, tuple[int, ...]]:
     """Both ends; a bound that the type has anyway counts as none."""
     limit = {PropertyKind.SHORT: 2**15, PropertyKind.INT: 2**31, PropertyKind.LONG: 2**63}.get(kind, float("inf"))
     return max(allowed.low, -limit), min(allowed.high, limit - 1), allowed.also
@@ -75,9 +75,9 @@ def test_the_tables_hold_all_of_kafkas_properties() -> None:
     counts = [len(t()) for t in (broker_properties, topic_properties, group_properties, client_metrics_properties)]
     assert counts == [363, 34, 17, 3]
     assert broker_properties()["ssl.key.password"].sensitive
-    assert broker_properties()["listeners"].update is Update.PER_BROKER
-    assert broker_properties()["log.retention.ms"].update is Update.CLUSTER_WIDE
-    assert broker_properties()["log.retention.hours"].update is Update.READ_ONLY
+    assert broker_properties()["listeners"].update is UpdateMode.PER_BROKER
+    assert broker_properties()["log.retention.ms"].update is UpdateMode.CLUSTER_WIDE
+    assert broker_properties()["log.retention.hours"].update is UpdateMode.READ_ONLY
 
 
 @pytest.mark.parametrize(
@@ -92,42 +92,49 @@ def test_every_default_passes_its_own_check(table: dict[str, KafkaProperty]) -> 
 @pytest.mark.parametrize(
     ("kind", "text", "allowed", "message"),
     [
-        (PropertyKind.LONG, "abc", Allowed(), "Invalid value abc for configuration x: Not a number of type LONG"),
-        (PropertyKind.LONG, str(2**63), Allowed(), "Not a number of type LONG"),
-        (PropertyKind.INT, str(2**31), Allowed(), "Not a number of type INT"),
-        (PropertyKind.SHORT, "32768", Allowed(), "Not a number of type SHORT"),
-        (PropertyKind.INT, "1_0", Allowed(), "Invalid value 1_0 for configuration x: Not a number of type INT"),
-        (PropertyKind.INT, "1.0", Allowed(), "Not a number of type INT"),
-        (PropertyKind.INT, "", Allowed(), "Invalid value  for configuration x: Not a number of type INT"),
-        (PropertyKind.INT, "-5", Allowed(-1), "Invalid value -5 for configuration x: Value must be at least -1"),
-        (PropertyKind.INT, "5", Allowed(1, 4), "Invalid value 5 for configuration x: Value must be no more than 4"),
-        (PropertyKind.INT, "0", Allowed(1, 9, (-1,)), "Value must be between 1 and 9 or equal to -1"),
+        (PropertyKind.LONG, "abc", AllowedValues(), "Invalid value abc for configuration x: Not a number of type LONG"),
+        (PropertyKind.LONG, str(2**63), AllowedValues(), "Not a number of type LONG"),
+        (PropertyKind.INT, str(2**31), AllowedValues(), "Not a number of type INT"),
+        (PropertyKind.SHORT, "32768", AllowedValues(), "Not a number of type SHORT"),
+        (PropertyKind.INT, "1_0", AllowedValues(), "Invalid value 1_0 for configuration x: Not a number of type INT"),
+        (PropertyKind.INT, "1.0", AllowedValues(), "Not a number of type INT"),
+        (PropertyKind.INT, "", AllowedValues(), "Invalid value  for configuration x: Not a number of type INT"),
+        (PropertyKind.INT, "-5", AllowedValues(-1), "Invalid value -5 for configuration x: Value must be at least -1"),
+        (
+            PropertyKind.INT,
+            "5",
+            AllowedValues(1, 4),
+            "Invalid value 5 for configuration x: Value must be no more than 4",
+        ),
+        (PropertyKind.INT, "0", AllowedValues(1, 9, (-1,)), "Value must be between 1 and 9 or equal to -1"),
         (
             PropertyKind.DOUBLE,
             "2",
-            Allowed(0, 1),
+            AllowedValues(0, 1),
             "Invalid value 2.0 for configuration x: Value must be no more than 1",
         ),
-        (PropertyKind.DOUBLE, "nan", Allowed(0, 1), "Not a number of type DOUBLE"),
-        (PropertyKind.BOOLEAN, "yes", Allowed(), "Expected value to be either true or false"),
+        (PropertyKind.DOUBLE, "nan", AllowedValues(0, 1), "Not a number of type DOUBLE"),
+        (PropertyKind.BOOLEAN, "yes", AllowedValues(), "Expected value to be either true or false"),
         (
             PropertyKind.STRING,
             "c",
-            Allowed(words=("a", "b")),
+            AllowedValues(words=("a", "b")),
             "Invalid value c for configuration x: String must be one of: a, b",
         ),
-        (PropertyKind.STRING, "", Allowed(non_empty=True), "String must be non-empty"),
+        (PropertyKind.STRING, "", AllowedValues(non_empty=True), "String must be non-empty"),
         (
             PropertyKind.LIST,
             "a,c",
-            Allowed(words=("a", "b")),
+            AllowedValues(words=("a", "b")),
             "Invalid value c for configuration x: String must be one of: a, b",
         ),
-        (PropertyKind.LIST, "a,", Allowed(words=("a", "b")), "Configuration 'x' values must not be empty."),
-        (PropertyKind.LIST, "1:x", Allowed(replicas=True), "must be the literal '*' or a list of replicas"),
+        (PropertyKind.LIST, "a,", AllowedValues(words=("a", "b")), "Configuration 'x' values must not be empty."),
+        (PropertyKind.LIST, "1:x", AllowedValues(replicas=True), "must be the literal '*' or a list of replicas"),
     ],
 )
-def test_values_are_refused_in_kafkas_words(kind: PropertyKind, text: str, allowed: Allowed, message: str) -> None:
+def test_values_are_refused_in_kafkas_words(
+    kind: PropertyKind, text: str, allowed: AllowedValues, message: str
+) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_text("x", kind, text, allowed)
     assert message in str(refused.value)
@@ -136,19 +143,21 @@ def test_values_are_refused_in_kafkas_words(kind: PropertyKind, text: str, allow
 @pytest.mark.parametrize(
     ("kind", "text", "allowed", "value"),
     [
-        (PropertyKind.LONG, " +7 ", Allowed(), 7),
-        (PropertyKind.INT, "-1", Allowed(1, 9, (-1,)), -1),
-        (PropertyKind.DOUBLE, "1e-1", Allowed(0, 1), 0.1),
-        (PropertyKind.DOUBLE, "0.5f", Allowed(0, 1), 0.5),
-        (PropertyKind.BOOLEAN, "TRUE", Allowed(), True),
-        (PropertyKind.LIST, "", Allowed(words=("a",)), ()),
-        (PropertyKind.LIST, " a , b", Allowed(words=("a", "b")), ("a", "b")),
-        (PropertyKind.STRING, "Upgrade", Allowed(words=("UPGRADE",), any_case=True), "Upgrade"),
-        (PropertyKind.STRING, "by_duration:PT1H", Allowed(words=("latest", "by_duration:")), "by_duration:PT1H"),
-        (PropertyKind.PASSWORD, " secret ", Allowed(), " secret "),
+        (PropertyKind.LONG, " +7 ", AllowedValues(), 7),
+        (PropertyKind.INT, "-1", AllowedValues(1, 9, (-1,)), -1),
+        (PropertyKind.DOUBLE, "1e-1", AllowedValues(0, 1), 0.1),
+        (PropertyKind.DOUBLE, "0.5f", AllowedValues(0, 1), 0.5),
+        (PropertyKind.BOOLEAN, "TRUE", AllowedValues(), True),
+        (PropertyKind.LIST, "", AllowedValues(words=("a",)), ()),
+        (PropertyKind.LIST, " a , b", AllowedValues(words=("a", "b")), ("a", "b")),
+        (PropertyKind.STRING, "Upgrade", AllowedValues(words=("UPGRADE",), any_case=True), "Upgrade"),
+        (PropertyKind.STRING, "by_duration:PT1H", AllowedValues(words=("latest", "by_duration:")), "by_duration:PT1H"),
+        (PropertyKind.PASSWORD, " secret ", AllowedValues(), " secret "),
     ],
 )
-def test_values_are_read_as_kafka_reads_them(kind: PropertyKind, text: str, allowed: Allowed, value: object) -> None:
+def test_values_are_read_as_kafka_reads_them(
+    kind: PropertyKind, text: str, allowed: AllowedValues, value: object
+) -> None:
     assert parse_text("x", kind, text, allowed) == value
 
 

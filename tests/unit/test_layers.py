@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "oncelog"
 
 IMPORT_THE_BROKER = {
-    "oncelog.faults.inside",
+    "oncelog.faults.interceptor",
     "oncelog.metrics.broker_series",
     "oncelog.metrics.broker_source",
     "oncelog.metrics.shell",

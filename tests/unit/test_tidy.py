@@ -52,7 +52,7 @@ PUBLIC = {
     "spark/tables/sink.py": "called by users; docs/reference/python.md",
     "faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
     "faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",
-    "faults/inside.py": "faults that users set inside; docs/how-to/testing.md",
+    "faults/interceptor.py": "faults that users set inside; docs/how-to/testing.md",
     "server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
     "testing/*": "called by users; docs/how-to/testing.md",
     "testing/simulation/*": "a loop, its transports and a clock in the place of the standard library's",
@@ -212,6 +212,10 @@ RENAMED = {
     r"(?i:patience)": "timeout",
     r"(?<!\.)\b_?said\b(?= *[=:|,)\]])": "message",
     r"(?<!\.)\btell\(|\btold\b(?= *[=:])": "report",
+    r"\bDo\.[A-Z]|\bclass (?:Do|Each|Next|Note|Standing|Need|Goal|Disown|Looks|Right)\b": "what the class is",
+    r"\b_?ambush(?:es)?\b|\b(?:Ambush|Habits|Happening)\b|\blie_in_wait\b": "trigger, model, entry",
+    r"\bTroubled?[A-Z]\w*|\bTroubles?(?:\b|\()|\btroubles=": "fault",
+    r"\b(?:Topic|Partition|Group)Picture\b|\bHandingOut\b|\bhanding_out\b|\bBreach\b": "image, reader, anomaly",
 }
 """Private words that are gone, and the field's."""
 

@@ -23,7 +23,7 @@ class OnMismatch(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class DatabasePosition:
     """The database's note.
 
     :ivar batch: the last batch that was given a number; 0 before the first.
@@ -50,7 +50,7 @@ class Contradiction(NamedTuple):
     reason: str
 
 
-def is_sent(note: Note, position: LogPosition | None) -> bool | Contradiction:
+def is_sent(note: DatabasePosition, position: LogPosition | None) -> bool | Contradiction:
     """Whether the note's batch is in the log."""
     if note.batch == 0:
         if position is None or position == (0, note.token):

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from oncelog.atomic.databases import Known, Row, async_database
 from oncelog.atomic.outbox import read
-from oncelog.atomic.positions import Contradiction, LogPosition, Note, OnMismatch, is_sent
+from oncelog.atomic.positions import Contradiction, DatabasePosition, LogPosition, OnMismatch, is_sent
 from oncelog.atomic.refusals import Mismatch, Superseded
 from oncelog.atomic.tables import OUTBOX, RELAY, ensure
 from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, started
@@ -88,7 +88,7 @@ class OutboxRelay:
         self._size = batch_size
         self._on_mismatch = OnMismatch(on_mismatch)
         self._me = uuid4().hex
-        self._note = Note(0, "", "", "")
+        self._note = DatabasePosition(0, "", "", "")
         self._batch = _Batch((), True)
         self._kept_s = 0.0
         """When the position was last stored in the log."""
@@ -132,7 +132,7 @@ class OutboxRelay:
         await self._database.commit()
         if not found:
             raise Mismatch(f"the outbox of this database is relayed by {names[0][0]!r}, not by {self._name!r}")
-        self._note = Note(*found[0])
+        self._note = DatabasePosition(*found[0])
 
     async def _position(self) -> LogPosition | None:
         offsets = await self._admin.list_consumer_group_offsets(self._name, require_stable=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oncelog.broker.administration.listeners import ListenersAtWork
+from oncelog.broker.administration.listeners import RunningListeners
 from oncelog.broker.administration.nodes import BrokerNodes
 from oncelog.broker.administration.topics import Topics
 from oncelog.broker.appending.large_writes import LargeWrites
@@ -113,7 +113,7 @@ class Broker:
         self.flushing = Flushing(self)
         self.metadata_sync = MetadataSync(self)
         self.interceptor: Interceptor | None = None
-        self.listeners: ListenersAtWork | None = None
+        self.listeners: RunningListeners | None = None
         """Set by the server if listeners may change while it runs."""
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster

@@ -22,7 +22,7 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.expect import TIMEOUT_S, CheckFailed, NotOffered
 from oncelog.conformance.fixture import Fixture
 from oncelog.conformance.raw.single_node import single_node
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, World
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, TestedCluster
 from oncelog.conformance.registry import Check, case_name
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
@@ -108,7 +108,7 @@ def run(
     return report
 
 
-def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> CheckResult:
+def _one(address: str, world: TestedCluster, name: str, check: Check, case: Mapping[str, Any]) -> CheckResult:
     try:
         with RawConnection(address, timeout_s=max(_SHORTEST_ANSWER_S, TIMEOUT_S.get()), world=world) as connection:
             fixture = Fixture(connection, name)
@@ -133,7 +133,7 @@ def _one(address: str, world: World, name: str, check: Check, case: Mapping[str,
     return CheckResult(check, case, CheckOutcome.PASSED, "")
 
 
-def _delete_topics(address: str, world: World) -> Sequence[str]:
+def _delete_topics(address: str, world: TestedCluster) -> Sequence[str]:
     """Delete the topics of the last check; returns those that could not be deleted."""
     names = list(world.topics)  # they stay listed until they are deleted, so that an interruption repeats this
     if not names:
@@ -150,7 +150,7 @@ def _delete_topics(address: str, world: World) -> Sequence[str]:
     return [f"topic {entry.name}" for entry in answer.responses if entry.error_code not in gone]
 
 
-def _end_transactions(config: AdminConfig, world: World) -> Sequence[str]:
+def _end_transactions(config: AdminConfig, world: TestedCluster) -> Sequence[str]:
     """Abort what producers of the run have open in the topic of offsets; returns what is open still."""
     if not world.producer_ids or DescribeProducersRequest.API_KEY not in world.offered:
         return []
@@ -175,7 +175,7 @@ def _open_transactions(admin: Admin, producer_ids: Set[int]) -> list[tuple[Topic
     ]
 
 
-def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World) -> Sequence[str]:
+def _delete_groups(config: AdminConfig, prefix: str, address: str, world: TestedCluster) -> Sequence[str]:
     """Remove the members of the run's groups and delete the groups; returns those that could not be deleted."""
     left = []
     try:

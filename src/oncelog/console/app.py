@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from oncelog.console.console_settings import ConsoleSettings
-from oncelog.console.guard import Guard
+from oncelog.console.guard import RequestGuard
 from oncelog.console.pages import (
     acls,
     cluster,
@@ -34,7 +34,7 @@ from oncelog.console.pages import (
 from oncelog.console.pipelines import Pipelines
 from oncelog.console.schema_lookup import RegistryReader
 from oncelog.console.sessions import Link, Sessions
-from oncelog.console.web import Console, Visit, acts, shows, templates
+from oncelog.console.web import Console, ConsoleRequest, acts, shows, templates
 from oncelog.errors import OncelogError
 
 GRACE_SECONDS = 2
@@ -54,7 +54,7 @@ def application(settings: ConsoleSettings) -> Starlette:
 
     app = Starlette(
         routes=_routes(),
-        middleware=[Middleware(Guard, hosts=settings.hosts)],
+        middleware=[Middleware(RequestGuard, hosts=settings.hosts)],
         lifespan=lifespan,
     )
     app.state.console = console
@@ -115,7 +115,7 @@ def _routes() -> list[Route | Mount]:
     ]
 
 
-async def _nowhere(visit: Visit) -> Response:
+async def _nowhere(visit: ConsoleRequest) -> Response:
     return visit.page(
         "error.html", 404, heading="Page not found", gone=False,
         problem="the console has no such address; start at Topics",

@@ -38,7 +38,7 @@ class ValueDecoder(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DisplayedValue:
     """A key or value: its text, how it was decoded, its size (-1 for null), what went wrong, and its schema."""
 
     text: str
@@ -48,7 +48,7 @@ class Shown:
     cut: bool = False
     schema: str = ""
 
-    def preview(self) -> Shown:
+    def preview(self) -> DisplayedValue:
         """Its beginning, for a table."""
         if len(self.text) <= PREVIEW_CHARACTERS:
             return self
@@ -65,27 +65,27 @@ class RecordDecoding:
     schema: PastedSchema | None = None
     registry: RegistryReader | None = None
 
-    def shown(self, record: Record) -> tuple[Shown, Shown]:
+    def shown(self, record: Record) -> tuple[DisplayedValue, DisplayedValue]:
         """Key and value."""
         if self.topic in INTERNAL_TOPICS and ValueDecoder.AUTO in (self.key, self.value):
             fields = decode_internal_record(self.topic, record)
             if fields is not None:
                 key, value = (_fields(part) for part in fields)
                 return (
-                    Shown(key, "fields", _size(record.key))
+                    DisplayedValue(key, "fields", _size(record.key))
                     if self.key is ValueDecoder.AUTO
                     else self._shown_key(record),
-                    Shown(value, "fields", _size(record.value))
+                    DisplayedValue(value, "fields", _size(record.value))
                     if self.value is ValueDecoder.AUTO
                     else self._shown_value(record),
                 )
         return self._shown_key(record), self._shown_value(record)
 
-    def _shown_key(self, record: Record) -> Shown:
+    def _shown_key(self, record: Record) -> DisplayedValue:
         schema = self.schema if self.key is ValueDecoder.AVRO else None
         return decode(record.key, self.key, schema, None if schema else self.registry)
 
-    def _shown_value(self, record: Record) -> Shown:
+    def _shown_value(self, record: Record) -> DisplayedValue:
         return decode(record.value, self.value, self.schema, None if self.schema else self.registry)
 
     def parsed(self, record: Record) -> Any:
@@ -116,17 +116,17 @@ NOTHING = object()
 
 def decode(
     data: bytes | None, decoder: ValueDecoder, schema: PastedSchema | None, registry: RegistryReader | None = None
-) -> Shown:
+) -> DisplayedValue:
     """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason."""
     if data is None:
-        return Shown("null", "null", -1)
+        return DisplayedValue("null", "null", -1)
     size = len(data)
     if decoder is ValueDecoder.AVRO and schema is None:
         return _hex(data, "no Avro schema was given for this topic")
     problem = ""
     if decoder in (ValueDecoder.AUTO, ValueDecoder.AVRO):
         found = _by_schema(data, schema, registry if decoder is ValueDecoder.AUTO else None)
-        if isinstance(found, Shown):
+        if isinstance(found, DisplayedValue):
             return found
         problem = found
     match decoder:
@@ -135,12 +135,14 @@ def decode(
         case ValueDecoder.HEX:
             return _hex(data, problem)
         case ValueDecoder.JSON:
-            return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is not JSON", size > FULL_BYTES)
+            return _json(data) or DisplayedValue(
+                show_bytes(data[:FULL_BYTES]), "text", size, "is not JSON", size > FULL_BYTES
+            )
         case _:
             return _guessed(data, problem)
 
 
-def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReader | None) -> Shown | str:
+def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReader | None) -> DisplayedValue | str:
     """By the visitor's schema or the registry's; otherwise why not, empty if neither is concerned."""
     try:
         if schema is not None:
@@ -157,7 +159,7 @@ def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReade
     return ""
 
 
-def _guessed(data: bytes, problem: str) -> Shown:
+def _guessed(data: bytes, problem: str) -> DisplayedValue:
     size = len(data)
     if data[:1] in (b"{", b"[") and size <= FULL_BYTES:
         found = _json(data)
@@ -172,10 +174,10 @@ def _guessed(data: bytes, problem: str) -> Shown:
         text = head[: error.start].decode()
     if any(ord(c) < 32 and c not in "\t\r\n" for c in text):
         return _hex(data, problem)
-    return Shown(text, "text", size, problem, size > FULL_BYTES)
+    return DisplayedValue(text, "text", size, problem, size > FULL_BYTES)
 
 
-def _json(data: bytes) -> Shown | None:
+def _json(data: bytes) -> DisplayedValue | None:
     try:
         return _cut(_dumped(json.loads(data)), "JSON", len(data))
     except (ValueError, RecursionError):
@@ -194,12 +196,12 @@ def _fields(value: Any) -> str:
     return "null" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _cut(text: str, kind: str, size: int) -> Shown:
-    return Shown(text[:FULL_BYTES], kind, size, "", len(text) > FULL_BYTES or size > FULL_BYTES)
+def _cut(text: str, kind: str, size: int) -> DisplayedValue:
+    return DisplayedValue(text[:FULL_BYTES], kind, size, "", len(text) > FULL_BYTES or size > FULL_BYTES)
 
 
-def _hex(data: bytes, problem: str) -> Shown:
-    return Shown(data[:HEX_BYTES].hex(" ", 1), "hex", len(data), problem, len(data) > HEX_BYTES)
+def _hex(data: bytes, problem: str) -> DisplayedValue:
+    return DisplayedValue(data[:HEX_BYTES].hex(" ", 1), "hex", len(data), problem, len(data) > HEX_BYTES)
 
 
 def _size(data: bytes | None) -> int:

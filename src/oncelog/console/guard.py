@@ -38,7 +38,7 @@ class TooLarge(Exception):
     """A request's body is too large."""
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware around the whole application."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:

@@ -15,8 +15,8 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, RecordOutcome, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.console.decoding import RecordDecoding, Shown
-from oncelog.console.search import Search
+from oncelog.console.decoding import DisplayedValue, RecordDecoding
+from oncelog.console.search import RecordFilter
 from oncelog.types import TopicPartition
 
 STEP_BYTES = 256 * 1024
@@ -47,14 +47,14 @@ class Row:
     producer_epoch: int
     sequence: int
     transactional_id: str | None
-    key: Shown
-    value: Shown
+    key: DisplayedValue
+    value: DisplayedValue
     headers: int
     control: bool
 
 
 @dataclass(slots=True)
-class Found:
+class RecordPage:
     """One page: ``next`` is where the page after it begins (or, backwards, ends); empty if there is none."""
 
     rows: list[Row] = field(default_factory=list)
@@ -117,12 +117,12 @@ class TopicReading:
     def topic(self) -> str:
         return self.decoding.topic
 
-    async def forward(self, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+    async def forward(self, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> RecordPage:
         """A page of records from these positions on."""
         taken = await asyncio.gather(
             *(self._from(partition, offset, ends[partition].end) for partition, offset in starts.items())
         )
-        found = Found(looked_at=sum(len(records) for records, _ in taken))
+        found = RecordPage(looked_at=sum(len(records) for records, _ in taken))
         queues = {partition: records for partition, (records, _) in zip(starts, taken, strict=True)}
         rows: list[tuple[int, StoredRecord]] = []
         heads = dict.fromkeys(queues, 0)
@@ -140,12 +140,12 @@ class TopicReading:
         found.rows = await self.rows(rows)
         return found
 
-    async def backward(self, bounds: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+    async def backward(self, bounds: Mapping[int, int], ends: Mapping[int, Ends]) -> RecordPage:
         """A page of records before these positions, newest first."""
         taken = await asyncio.gather(
             *(self._before(partition, offset, ends[partition].first) for partition, offset in bounds.items())
         )
-        found = Found(looked_at=sum(len(records) for records, _ in taken))
+        found = RecordPage(looked_at=sum(len(records) for records, _ in taken))
         queues = {partition: list(records) for partition, (records, _) in zip(bounds, taken, strict=True)}
         rows: list[tuple[int, StoredRecord]] = []
         while len(rows) < self.limit and any(queues.values()):
@@ -160,11 +160,11 @@ class TopicReading:
         found.rows = await self.rows(rows)
         return found
 
-    async def search(self, search: Search, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+    async def search(self, search: RecordFilter, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> RecordPage:
         """Matching records from these positions on, one partition after the other, until the page is full or the time
         of one request is over. Records that were read are examined for a while in any case, so that a slow broker's
         answers need not be read again for each record."""
-        found = Found(next=dict(starts))
+        found = RecordPage(next=dict(starts))
         until = time.monotonic() + SEARCH_SECONDS
         rows: list[tuple[int, StoredRecord]] = []
         for partition, start in starts.items():
@@ -202,14 +202,14 @@ class TopicReading:
         if self.decoding.registry is not None:
             await self.decoding.registry.learn(one.record for one in records if not one.header.is_control)
 
-    async def learn_for(self, search: Search, records: Iterable[StoredRecord]) -> None:
+    async def learn_for(self, search: RecordFilter, records: Iterable[StoredRecord]) -> None:
         """The same for a search, if that decodes records."""
         if search.path is not None:
             await self.learn(records)
 
     def _row(self, partition: int, stored: StoredRecord, names: Mapping[int, str | None]) -> Row:
         header, record, outcome = stored
-        nothing = Shown("", "null", -1)
+        nothing = DisplayedValue("", "null", -1)
         key, value = (nothing, nothing) if header.is_control else self.decoding.shown(record)
         return Row(
             self.topic, partition, record.offset, record.timestamp, outcome, header.producer_id, header.producer_epoch,

@@ -24,7 +24,7 @@ AGAIN_S = 15.0
 TIMEOUT_S = 5.0
 
 
-class _Known(NamedTuple):
+class _CachedCodec(NamedTuple):
     """A codec and where its schema is used; without a codec, why, and until when that is believed."""
 
     codec: Codec | None
@@ -48,7 +48,7 @@ class RegistryReader:
     def __init__(self, access: Mapping[str, Any]) -> None:
         self.registry = SchemaRegistry(**access, timeout_s=TIMEOUT_S, retries=1)
         self._codecs = Codecs(self.registry)
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _CachedCodec] = {}
 
     async def learn(self, records: Iterable[Record]) -> None:
         """Ask the registry for the schemas of these records that are not known yet."""
@@ -84,16 +84,20 @@ class RegistryReader:
                 codec = self._codecs.of(schema_id)
                 used = self.registry.where_used(schema_id)
             except SchemaError as error:
-                self._known[schema_id] = _Known(None, str(error), time.monotonic() + AGAIN_S)
+                self._known[schema_id] = _CachedCodec(None, str(error), time.monotonic() + AGAIN_S)
             except SchemaRegistryError as error:
                 until = time.monotonic() + AGAIN_S
-                self._known[schema_id] = _Known(None, str(error), until)
+                self._known[schema_id] = _CachedCodec(None, str(error), until)
                 if error.status is None:  # it cannot be reached: the others would wait for it too
-                    self._known |= {other: _Known(None, str(error), until) for other in ids if other not in self._known}
+                    self._known |= {
+                        other: _CachedCodec(None, str(error), until) for other in ids if other not in self._known
+                    }
                     return
             else:
                 where = ", ".join(f"{subject} version {version}" for subject, version in used[:3])
-                self._known[schema_id] = _Known(codec, f"{codec.schema_type} id {schema_id}, {where or 'no subject'}")
+                self._known[schema_id] = _CachedCodec(
+                    codec, f"{codec.schema_type} id {schema_id}, {where or 'no subject'}"
+                )
 
 
 def is_framed(data: bytes) -> bool:

@@ -18,11 +18,11 @@ MAX_VISITS = 100_000
 _SLOW = re.compile(r"\b(match|search)\s*\(")
 
 
-class _TooFar(Exception):
+class _TooManyVisits(Exception):
     """A path visits too many places of one value."""
 
 
-class _Visits:
+class _VisitLimit:
     """How many places a path may still visit."""
 
     left = 0
@@ -30,13 +30,13 @@ class _Visits:
     def take(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise _TooFar
+            raise _TooManyVisits
 
 
-class _Counted:
+class _CountedSelector:
     """A selector that counts its visits: nested selectors and filters could multiply them without limit."""
 
-    def __init__(self, selector: Any, visits: _Visits) -> None:
+    def __init__(self, selector: Any, visits: _VisitLimit) -> None:
         self._selector = selector
         self._visits = visits
 
@@ -57,7 +57,7 @@ class Path:
 
     def __init__(self, query: Any) -> None:
         self.query = query
-        self.visits = _Visits()
+        self.visits = _VisitLimit()
         self._count(query)
 
     def _count(self, query: Any) -> None:
@@ -65,7 +65,7 @@ class Path:
             for selector in segment.selectors:
                 if hasattr(selector, "expression"):
                     self._look(selector.expression)
-            segment.selectors = tuple(_Counted(selector, self.visits) for selector in segment.selectors)
+            segment.selectors = tuple(_CountedSelector(selector, self.visits) for selector in segment.selectors)
 
     def _look(self, expression: Any) -> None:
         """Count the paths inside a filter, too."""
@@ -79,7 +79,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class RecordFilter:
     """What a record must contain; conditions that are not given are ignored.
 
     :param key: a part of the key; ``0x...`` means bytes.
@@ -94,14 +94,14 @@ class Search:
     equals: str | None = None
 
     @classmethod
-    def parse(cls, key: str, text: str, path: str, equals: str) -> Search:
+    def parse(cls, key: str, text: str, path: str, equals: str) -> RecordFilter:
         """:raises ConfigError: the path is not valid."""
         if equals and not path:
             raise ConfigError(f"the value {equals!r} needs a JSON path that leads to it, such as $.order.id")
         return cls(_needle(key), _needle(text), _compiled(path) if path else None, equals or None)
 
     def __bool__(self) -> bool:
-        return self != Search()
+        return self != RecordFilter()
 
     def finds(self, record: Record, decoding: RecordDecoding) -> bool:
         """Whether a record matches."""
@@ -120,7 +120,7 @@ class Search:
         try:
             found = (node.value for node in path.query.finditer(value))
             return any(self.equals is None or _text(one) == self.equals for one in found)
-        except (JSONPathError, RecursionError, _TooFar):
+        except (JSONPathError, RecursionError, _TooManyVisits):
             return False  # the value nests deeper than a path may follow, or has too many places to visit
 
 

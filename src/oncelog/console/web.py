@@ -1,7 +1,7 @@
 """A request as pages see it: the visitor, the parameters, and how to respond.
 
-A page is a coroutine that takes a :class:`Visit` and returns a response. If a broker refuses something, the response is
-a page that says so, and that retries by itself if the broker could not be reached.
+A page is a coroutine that takes a :class:`ConsoleRequest` and returns a response. If a broker refuses something, the
+response is a page that says so, and that retries by itself if the broker could not be reached.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class RefusedRequest(OncelogError):
     """A visitor's request is refused; the text says why and what to do."""
 
 
-class Visit:
+class ConsoleRequest:
     """One request of one visitor."""
 
     def __init__(self, console: Console, request: Request, session: ConsoleSession) -> None:
@@ -205,7 +205,7 @@ class Visit:
         return self.page("error.html", status, heading=heading, problem=str(error), gone=gone)
 
 
-Page = Callable[[Visit], Awaitable[Response]]
+Page = Callable[[ConsoleRequest], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -251,7 +251,7 @@ def acts(page: Page, *, changes: bool = True, open_to_all: bool = False) -> Endp
     return endpoint
 
 
-async def _answer(visit: Visit, page: Page) -> Response:
+async def _answer(visit: ConsoleRequest, page: Page) -> Response:
     try:
         return await page(visit)
     except OncelogError as error:
@@ -259,14 +259,14 @@ async def _answer(visit: Visit, page: Page) -> Response:
         return visit.failed(error)
 
 
-def _visit(request: Request) -> tuple[Visit, bool]:
+def _visit(request: Request) -> tuple[ConsoleRequest, bool]:
     console: Console = request.app.state.console
     session = console.sessions.find(request.cookies.get(cookie_name(request)))
     new = session is None
-    return Visit(console, request, session or console.sessions.begin()), new
+    return ConsoleRequest(console, request, session or console.sessions.begin()), new
 
 
-def _with_cookie(visit: Visit, response: Response) -> Response:
+def _with_cookie(visit: ConsoleRequest, response: Response) -> Response:
     secure = visit.request.url.scheme == "https"
     response.set_cookie(
         cookie_name(visit.request), visit.session.id, httponly=True, samesite="strict", secure=secure, path="/"
@@ -274,7 +274,7 @@ def _with_cookie(visit: Visit, response: Response) -> Response:
     return response
 
 
-def set_session(visit: Visit, session: ConsoleSession, response: Response) -> Response:
+def set_session(visit: ConsoleRequest, session: ConsoleSession, response: Response) -> Response:
     """Continue with another session after a login or logout."""
     visit.session = session
     return _with_cookie(visit, response)
@@ -289,7 +289,7 @@ async def _form(request: Request) -> dict[str, list[str]]:
     return found
 
 
-def _is_own(request: Request, visit: Visit) -> bool:
+def _is_own(request: Request, visit: ConsoleRequest) -> bool:
     """Whether the form has the session's secret, and the browser does not say that it came from another site."""
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):

@@ -41,7 +41,7 @@ class ReplayEvent(NamedTuple):
     at: float
 
 
-class Orders:
+class ReplayControl:
     """How far the replay may go, as ordered on standard input."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Replay:
         transactions = -(-len(flights) // FLIGHTS_A_TRANSACTION)
         self._pause_s = seconds / transactions if transactions else 0.0
 
-    async def run(self, start: int, orders: Orders) -> None:
+    async def run(self, start: int, orders: ReplayControl) -> None:
         """Write the flights from index ``start``, the end of a committed transaction, to the last one."""
         due = time.monotonic()
         while start < len(self._flights):
@@ -143,7 +143,7 @@ async def replay(
     bootstrap_server: str, topic: str, count: int, transactional_id: str, abort_every: int, seconds: float
 ) -> None:
     flights = read_flights(count)
-    orders = Orders()
+    orders = ReplayControl()
     listening = asyncio.create_task(orders.listen())
     config = ProducerConfig.from_keywords(
         bootstrap_servers=bootstrap_server,

@@ -19,12 +19,12 @@ from oncelog.ports import Buffer, Disk, File
 _NOTHING = RequestTarget((), (), ())
 
 
-class TroubledFile:
+class FileWithFaults:
     """A file that checks its disk's faults first; implements ``ports.File``."""
 
     __slots__ = ("_disk", "_file")
 
-    def __init__(self, disk: TroubledDisk, file: File) -> None:
+    def __init__(self, disk: DiskWithFaults, file: File) -> None:
         self._disk = disk
         self._file = file
 
@@ -66,7 +66,7 @@ class TroubledFile:
         self._file.close()
 
 
-class TroubledDisk:
+class DiskWithFaults:
     """Implements ``ports.Disk`` over another one."""
 
     def __init__(self, disk: Disk, faults: Faults) -> None:
@@ -110,12 +110,12 @@ class TroubledDisk:
 
     # --- Disk
 
-    def open(self, path: str, *, create: bool = False) -> TroubledFile:
+    def open(self, path: str, *, create: bool = False) -> FileWithFaults:
         known = path in self._safe
         there = known or self._disk.exists(path)
         if create and not there:
             self.strike("create", path)
-        file = TroubledFile(self, self._disk.open(path, create=create))
+        file = FileWithFaults(self, self._disk.open(path, create=create))
         if not known:
             self._safe[path] = self._disk.size(path) if there else 0
         return file

@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from oncelog.faults.disk import TroubledDisk
-from oncelog.faults.inside import PHASES, Inside
+from oncelog.faults.disk import DiskWithFaults
+from oncelog.faults.interceptor import PHASES, FaultInterceptor
 from oncelog.faults.rules import Action, Fault, FaultError, Faults, api_of, is_whole, milliseconds
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import TopicPartition
@@ -60,8 +60,8 @@ class BrokerFaults(Faults):
     def __init__(self, broker: RunningBroker) -> None:
         super().__init__()
         self._broker = broker
-        self._inside: Inside | None = None
-        self._disk: TroubledDisk | None = None
+        self._inside: FaultInterceptor | None = None
+        self._disk: DiskWithFaults | None = None
         self.has_disk = False
         """Whether the broker was created with ``faults=True``."""
 
@@ -69,12 +69,12 @@ class BrokerFaults(Faults):
 
     def disk(self, disk: Disk) -> Disk:
         """The disk for the broker to use instead."""
-        self._disk = TroubledDisk(disk, self)
+        self._disk = DiskWithFaults(disk, self)
         return self._disk
 
     def enter(self, server: Server) -> None:
         """The broker has started; called on its thread."""
-        self._inside = Inside(server.broker, self, server.now_ms)
+        self._inside = FaultInterceptor(server.broker, self, server.now_ms)
         server.broker.intercept(self._inside, self._inside)
 
     def remove(self, fault: Fault) -> None:

@@ -22,7 +22,7 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import RawBatch
 from oncelog.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.raw.single_node import name_on_node, single_node
-from oncelog.conformance.raw.wire import TRANSACTION, RawConnection, World
+from oncelog.conformance.raw.wire import TRANSACTION, RawConnection, TestedCluster
 from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
@@ -52,7 +52,7 @@ class FlowContext:
     """
 
     def __init__(
-        self, proxy: FaultProxy, aside: str, world: World, recorder: Recorder, inside: BrokerFaults | None
+        self, proxy: FaultProxy, aside: str, world: TestedCluster, recorder: Recorder, inside: BrokerFaults | None
     ) -> None:
         self.recorder = recorder
         self.proxy = proxy
@@ -61,7 +61,7 @@ class FlowContext:
         self.promises: list[Promise] = []
         self._inside = inside
         self._world = world
-        self._raw_world = World(world.node_id, 1, world.offered)
+        self._raw_world = TestedCluster(world.node_id, 1, world.offered)
         """What raw clients may send; all of it to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}

@@ -20,11 +20,11 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.records.batch import BatchHeader, decode_records, iter_headers
 from oncelog.types import IsolationLevel
 
-Told = tuple[str, dict[str, object]]
+ApiFields = tuple[str, dict[str, object]]
 """A text, and its content as fields."""
 
 
-class _Asked(NamedTuple):
+class _PendingRequest(NamedTuple):
     actor: str
     lane: str
     header: RequestHeader
@@ -41,7 +41,7 @@ class Recorder:
     def __init__(self, actors: Sequence[str], lanes: Mapping[str, str]) -> None:
         self._actors = actors
         self._lanes = lanes
-        self._open: dict[int, _Asked] = {}
+        self._open: dict[int, _PendingRequest] = {}
         self._answers: dict[int, bytes] = {}
         self._stored: dict[tuple[int, int, int], int] = {}
         """The offset that the broker reported for a batch, by producer id, epoch and first sequence."""
@@ -66,7 +66,7 @@ class Recorder:
         text, fields = shown.request(request)
         lane = self._lanes[shown.role]
         lost = bool(actions & {Action.LOSE_REQUEST, Action.BLACKHOLE})
-        asked = _Asked(actor, lane, header, request)
+        asked = _PendingRequest(actor, lane, header, request)
         fields = {"api": _name(header.api_key), "version": header.api_version, **fields}
         with self._changed:
             self._open[number] = asked
@@ -104,7 +104,7 @@ class Recorder:
             fields = {"api": _name(header.api_key), **fields}
             self._add(TraceEvent(TraceKind.ANSWER, asked.lane, asked.actor, text, delivery, fields))
 
-    def _produced(self, request: Any, description: Told) -> Told:
+    def _produced(self, request: Any, description: ApiFields) -> ApiFields:
         """Where a batch was stored; an earlier answer shows whether it had been stored before."""
         text, fields = description
         header = next(_batches(request), (None, ()))[0]
@@ -154,8 +154,8 @@ def _name(api_key: int) -> str:
 
 class _Shown(NamedTuple):
     role: str
-    request: Callable[[Any], Told]
-    answer: Callable[[Any, Any], tuple[Error, Told]]
+    request: Callable[[Any], ApiFields]
+    answer: Callable[[Any, Any], tuple[Error, ApiFields]]
 
 
 def _identity(producer_id: int, epoch: int) -> str:
@@ -175,7 +175,7 @@ def batches_of(data: bytes | memoryview) -> Iterator[tuple[BatchHeader, tuple[st
         yield header, tuple(bytes(record.value or b"").decode(errors="replace") for record in records)
 
 
-def _produce(request: Any) -> Told:
+def _produce(request: Any) -> ApiFields:
     header, values = next(_batches(request))
     fields: dict[str, object] = {"values": list(values)}
     text = f"Produce {', '.join(values)}"
@@ -191,18 +191,18 @@ def _produce(request: Any) -> Told:
     return f"{text}: {_identity(header.producer_id, header.producer_epoch)}, sequence {numbers}", fields
 
 
-def _produced(request: Any, answer: Any) -> tuple[Error, Told]:
+def _produced(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     part = answer.responses[0].partition_responses[0]
     return Error(part.error_code), (f"stored at offset {part.base_offset}", {"base_offset": part.base_offset})
 
 
-def _fetch(request: Any) -> Told:
+def _fetch(request: Any) -> ApiFields:
     offset = request.topics[0].partitions[0].fetch_offset
     isolation = IsolationLevel(request.isolation_level).name.lower()
     return f"Fetch from offset {offset}, {isolation}", {"offset": offset, "isolation": isolation}
 
 
-def _fetched(request: Any, answer: Any) -> tuple[Error, Told]:
+def _fetched(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     part = answer.responses[0].partitions[0]
     batches = list(batches_of(part.records or b""))
     values = [value for header, found in batches if not header.is_control for value in found]
@@ -220,17 +220,17 @@ def _fetched(request: Any, answer: Any) -> tuple[Error, Told]:
     )
 
 
-def _init(request: Any) -> Told:
+def _init(request: Any) -> ApiFields:
     name = request.transactional_id
     return f"InitProducerId{f' {name}' if name else ''}", {"transactional_id": name}
 
 
-def _initialised(request: Any, answer: Any) -> tuple[Error, Told]:
+def _initialised(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     fields: dict[str, object] = {"producer_id": answer.producer_id, "producer_epoch": answer.producer_epoch}
     return Error(answer.error_code), (_identity(answer.producer_id, answer.producer_epoch), fields)
 
 
-def _add_partitions(request: Any) -> Told:
+def _add_partitions(request: Any) -> ApiFields:
     names = [f"{topic.name}-{index}" for topic in request.v3_and_below_topics for index in topic.partitions]
     pid, epoch = request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
     return (
@@ -239,7 +239,7 @@ def _add_partitions(request: Any) -> Told:
     )
 
 
-def _added(request: Any, answer: Any) -> tuple[Error, Told]:
+def _added(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     codes = [
         part.partition_error_code
         for topic in answer.results_by_topic_v3_and_below
@@ -248,7 +248,7 @@ def _added(request: Any, answer: Any) -> tuple[Error, Told]:
     return Error(next((code for code in codes if code), 0)), ("added", {})
 
 
-def _end(request: Any) -> Told:
+def _end(request: Any) -> ApiFields:
     end = "commit" if request.committed else "abort"
     return (
         f"EndTxn {end}: {_identity(request.producer_id, request.producer_epoch)}",
@@ -256,7 +256,7 @@ def _end(request: Any) -> Told:
     )
 
 
-def _ended(request: Any, answer: Any) -> tuple[Error, Told]:
+def _ended(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     if answer.producer_id < 0:
         return Error(answer.error_code), ("decided", {})
     identity = _identity(answer.producer_id, answer.producer_epoch)
@@ -264,7 +264,7 @@ def _ended(request: Any, answer: Any) -> tuple[Error, Told]:
     return Error(answer.error_code), (f"decided; from now on {identity}", fields)
 
 
-def _markers(request: Any) -> Told:
+def _markers(request: Any) -> ApiFields:
     marker = request.markers[0]
     end = "commit" if marker.transaction_result else "abort"
     return (
@@ -273,39 +273,39 @@ def _markers(request: Any) -> Told:
     )
 
 
-def _marked(request: Any, answer: Any) -> tuple[Error, Told]:
+def _marked(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     return Error(answer.markers[0].topics[0].partitions[0].error_code), ("written", {})
 
 
-def _describe_producers(request: Any) -> Told:
+def _describe_producers(request: Any) -> ApiFields:
     return "DescribeProducers", {}
 
 
-def _producers(request: Any, answer: Any) -> tuple[Error, Told]:
+def _producers(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     part = answer.topics[0].partitions[0]
     opened = [(state.producer_id, state.current_txn_start_offset) for state in part.active_producers]
     open_ones = [f"PID {pid} has a transaction open from offset {start}" for pid, start in opened if start >= 0]
     return Error(part.error_code), (", ".join(open_ones) or "no transaction is open", {"open": open_ones})
 
 
-def _describe(request: Any) -> Told:
+def _describe(request: Any) -> ApiFields:
     names = ", ".join(request.transactional_ids)
     return f"DescribeTransactions {names}", {"transactional_ids": list(request.transactional_ids)}
 
 
-def _described(request: Any, answer: Any) -> tuple[Error, Told]:
+def _described(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     states = [(state.transactional_id, state.transaction_state) for state in answer.transaction_states]
     codes = [state.error_code for state in answer.transaction_states]
     text = ", ".join(f"{name} is {state}" for name, state in states)
     return Error(next((code for code in codes if code), 0)), (text, {"states": dict(states)})
 
 
-def _list(request: Any) -> Told:
+def _list(request: Any) -> ApiFields:
     pids = ", ".join(map(str, request.producer_id_filters))
     return f"ListTransactions of PID {pids}" if pids else "ListTransactions", {}
 
 
-def _listed(request: Any, answer: Any) -> tuple[Error, Told]:
+def _listed(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     found = [f"{state.transactional_id} is {state.transaction_state}" for state in answer.transaction_states]
     return Error(answer.error_code), (", ".join(found) or "none", {"transactions": found})
 

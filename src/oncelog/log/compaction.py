@@ -42,7 +42,7 @@ DEFAULT_MAX_KEY_BYTES = 128 << 20
 _KEY_OVERHEAD_BYTES = 120
 
 
-class LastOfProducer(NamedTuple):
+class LatestOfProducer(NamedTuple):
     """What must be kept of a producer: its newest batch or, if it has none, the marker of its epoch."""
 
     last_offset: int
@@ -134,7 +134,7 @@ class Compaction:
         self._max_key_bytes = max_key_bytes
         self._aborted = log.aborted_entries(segments[0].base_offset, end)
         self._last_of_producer = {
-            entry.producer_id: LastOfProducer(entry.last_offset, entry.producer_epoch)
+            entry.producer_id: LatestOfProducer(entry.last_offset, entry.producer_epoch)
             for entry in log.active_producers()
         }
         # Separate handles: the thread that runs the job uses none of the log's.

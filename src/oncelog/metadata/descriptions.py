@@ -12,7 +12,7 @@ from enum import IntEnum
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, TopicConfig, is_broker_setting, parse
 from oncelog.kafka_properties import (
     KafkaProperty,
-    Update,
+    UpdateMode,
     broker_properties,
     client_metrics_properties,
     group_properties,
@@ -214,7 +214,7 @@ def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Sy
         synonyms,
         known.kind.value,
         _doc(known.name),
-        read_only=known.update is Update.READ_ONLY,
+        read_only=known.update is UpdateMode.READ_ONLY,
         sensitive=known.sensitive,
     )
 

@@ -72,7 +72,7 @@ class CutTransaction:
         return index < len(self._more) and self._more[index] < end
 
 
-class Need(NamedTuple):
+class OffsetDependency(NamedTuple):
     """A batch of group offsets: it may be below a cut only with these offsets' records."""
 
     offset: int
@@ -88,7 +88,7 @@ class PartitionView:
         self.position = position
         self.scanned = position
         self.transactions: list[CutTransaction] = []
-        self.needs: list[Need] = []
+        self.needs: list[OffsetDependency] = []
         self._open: dict[int, CutTransaction] = {}
         self._sizes: list[tuple[int, int]] = []
         self._size_bytes = 0
@@ -120,7 +120,7 @@ class PartitionView:
 
     def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
         """Take a group's offset ``end`` of another partition, from the batch at ``offset``."""
-        self.needs.append(Need(offset, partition, end))
+        self.needs.append(OffsetDependency(offset, partition, end))
 
     def settle(self, last_stable_offset: int) -> None:
         """End transactions that begin below the last stable offset, even if compaction has removed their markers.
@@ -157,7 +157,7 @@ class PartitionView:
         del self._sizes[:kept]
 
 
-class _Unit:
+class _CutUnit:
     """Records that can only be below a cut together: first and last offset by partition."""
 
     __slots__ = ("extents", "whole")
@@ -225,7 +225,7 @@ def _units(
     cut: Offsets,
     decided: Offsets,
     samples: Sequence[CutSample],
-) -> Iterator[_Unit]:
+) -> Iterator[_CutUnit]:
     """Every block that has records below ``cut`` on some partition."""
     touched: dict[ProducerEpoch, _Parts] = {}
     for name, view in views.items():
@@ -243,7 +243,7 @@ def _units(
             yield from _older_units(parts, decided, samples)
         else:
             ended = all(items[0].marker != UNDECIDED for items in parts.values())
-            yield _Unit(_extents(parts), ended and _decided(parts, decided))
+            yield _CutUnit(_extents(parts), ended and _decided(parts, decided))
 
 
 def _decided(parts: _Parts, decided: Offsets) -> bool:
@@ -255,13 +255,13 @@ def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
     return {name: (items[0].first, items[-1].last) for name, items in parts.items()}
 
 
-def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) -> Iterator[_Unit]:
+def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) -> Iterator[_CutUnit]:
     """Transactions that share an epoch, divided wherever the boundary is certain."""
     if len(parts) == 1:
         ((name, items),) = parts.items()
         for item in items:
             whole = UNDECIDED < item.marker < decided.get(name, 0)
-            yield _Unit({name: (item.first, item.last)}, whole)
+            yield _CutUnit({name: (item.first, item.last)}, whole)
         return
     begin = dict.fromkeys(parts, 0)
     """Index of the first transaction after the last moment at which everything was complete."""
@@ -276,9 +276,9 @@ def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[CutSample]) 
     yield from _block({name: items for name, items in rest.items() if items}, whole=False)
 
 
-def _block(parts: _Parts, *, whole: bool) -> Iterator[_Unit]:
+def _block(parts: _Parts, *, whole: bool) -> Iterator[_CutUnit]:
     if parts:
-        yield _Unit(_extents(parts), whole)
+        yield _CutUnit(_extents(parts), whole)
 
 
 def _complete_at(
@@ -306,4 +306,4 @@ def _complete_at(
     return end if len(opened) in (0, wrote) else None
 
 
-__all__ = ["UNDECIDED", "CutSample", "CutTransaction", "Need", "PartitionView", "choose_cut"]
+__all__ = ["UNDECIDED", "CutSample", "CutTransaction", "OffsetDependency", "PartitionView", "choose_cut"]

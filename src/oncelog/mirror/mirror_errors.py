@@ -33,7 +33,7 @@ class RangeGone(MirrorRefused):
         self.first = first
 
 
-class TakenOver(MirrorRefused):
+class MirrorFenced(MirrorRefused):
     """B has fenced this mirror."""
 
     def __init__(self, name: str, timeout_ms: int) -> None:
@@ -43,7 +43,7 @@ class TakenOver(MirrorRefused):
         )
 
 
-class Incomplete(MirrorRefused):
+class MirrorIncomplete(MirrorRefused):
     """B cannot be reported complete, because some chosen topics are not mirrored."""
 
     def __init__(self, missing: Sequence[str]) -> None:
@@ -56,4 +56,4 @@ class Incomplete(MirrorRefused):
         )
 
 
-__all__ = ["FENCED", "PASSING", "Incomplete", "MirrorRefused", "RangeGone", "TakenOver"]
+__all__ = ["FENCED", "PASSING", "MirrorFenced", "MirrorIncomplete", "MirrorRefused", "RangeGone"]

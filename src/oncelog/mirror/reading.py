@@ -139,7 +139,7 @@ async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -
     return found
 
 
-class Packed(NamedTuple):
+class CombinedBatch(NamedTuple):
     """A batch for B, and where its records come from in A: pairs of first offset and count, in order."""
 
     batch: ReadyBatch
@@ -148,7 +148,7 @@ class Packed(NamedTuple):
 
 async def packed(
     batches: AsyncIterator[tuple[BatchHeader, memoryview]], begin: int, largest_bytes: int
-) -> AsyncIterator[Packed]:
+) -> AsyncIterator[CombinedBatch]:
     """Batches of about ``largest_bytes``: large complete ones unchanged, small ones combined.
 
     :param begin: records before it are left out.
@@ -170,7 +170,7 @@ async def packed(
         yield ready
 
 
-def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Packed]:
+def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[CombinedBatch]:
     """All of them as one batch; None if nothing is left."""
     if not batches:
         return
@@ -178,7 +178,7 @@ def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> 
     if len(batches) == 1 and _goes_as_it_is(header, begin):
         copied = bytearray(data)
         set_base_offset_and_epoch(copied, 0, 0, NO_PARTITION_LEADER_EPOCH)
-        yield Packed(ReadyBatch(header.records_count, copied), [(header.base_offset, header.records_count)])
+        yield CombinedBatch(ReadyBatch(header.records_count, copied), [(header.base_offset, header.records_count)])
         return
     builder = BatchBuilder()
     ranges: list[tuple[int, int]] = []
@@ -190,7 +190,7 @@ def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> 
         else:
             ranges.append((record.offset, 1))
     if ranges:
-        yield Packed(ReadyBatch(builder.count, builder.build(compression=header.compression)), ranges)
+        yield CombinedBatch(ReadyBatch(builder.count, builder.build(compression=header.compression)), ranges)
 
 
 def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Record]:
@@ -210,4 +210,4 @@ def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
     )
 
 
-__all__ = ["PACK_BYTES", "Packed", "committed_batches", "offsets_in", "packed", "scan"]
+__all__ = ["PACK_BYTES", "CombinedBatch", "committed_batches", "offsets_in", "packed", "scan"]

@@ -24,7 +24,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
-from oncelog.mirror.mirror_errors import FENCED, PASSING, Incomplete, MirrorRefused, RangeGone, TakenOver
+from oncelog.mirror.mirror_errors import FENCED, PASSING, MirrorFenced, MirrorIncomplete, MirrorRefused, RangeGone
 from oncelog.mirror.mirrored_topics import largest_batches, make_alike
 from oncelog.mirror.offset_map import (
     MirroredPosition,
@@ -37,7 +37,7 @@ from oncelog.mirror.offset_map import (
     runs_record,
 )
 from oncelog.mirror.other_mirrors import clashing, holding_others, mirrors_into
-from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
+from oncelog.mirror.reading import PACK_BYTES, CombinedBatch, committed_batches, offsets_in, packed, scan
 from oncelog.mirror.settings import MirrorProgress, MirrorSettings
 from oncelog.mirror.target import Target
 from oncelog.mirror.waiting import OpenTransactions
@@ -142,7 +142,7 @@ class Mirror:
         """
         missing = sorted(self._stopped.union(self._settings.selection.names) - self._topics.keys())
         if missing or not self._topics:
-            raise Incomplete(missing)
+            raise MirrorIncomplete(missing)
 
     # --- topics
 
@@ -319,7 +319,7 @@ class Mirror:
                     raise
             except KafkaError as error:
                 if error.error in FENCED:
-                    raise TakenOver(self._settings.name, self._target.timeout_ms) from error
+                    raise MirrorFenced(self._settings.name, self._target.timeout_ms) from error
                 if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
                 self._say(f"a round begins again: {error}")
@@ -449,7 +449,7 @@ class Mirror:
         bytes."""
         records = size_bytes = 0
         waiting = sorted(cut)
-        reading: dict[TopicPartition, AsyncIterator[Packed]] = {}
+        reading: dict[TopicPartition, AsyncIterator[CombinedBatch]] = {}
         while waiting or reading:
             while waiting and len(reading) < _AT_ONCE:
                 name = waiting.pop(0)
@@ -471,7 +471,7 @@ class Mirror:
                 size_bytes += len(item.batch.data)
         return records, size_bytes
 
-    def _map(self, name: TopicPartition, item: Packed, offset: int) -> None:
+    def _map(self, name: TopicPartition, item: CombinedBatch, offset: int) -> None:
         if offset < 0:
             raise KafkaError(Error.TRANSACTION_ABORTABLE, f"the answer for a batch of {name} was lost")
         for first, count in item.ranges:

@@ -21,7 +21,7 @@ from oncelog.ports import Disk
 from oncelog.server.opening import SystemRandom
 
 
-class _AtOnce:
+class _InlineBackground:
     """``ports.Background`` for a broker that nobody waits for."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
@@ -49,7 +49,7 @@ def complete_decided(disk: Disk, metadata: Path, config: BrokerConfig, now_ms: i
         metadata=store,
         disk=disk,
         random=random,
-        background=_AtOnce(),
+        background=_InlineBackground(),
     )
     try:
         broker.start(now_ms)

@@ -328,13 +328,13 @@ def encode_from_arrow(
     order, bounds, numbers = _by_destination(destinations)
     timestamps = _milliseconds(timestamp, rows, default_timestamp_ms)
     columns = _Columns(None if key is None else _binary(key), _binary(value), headers)
-    source = _CompiledSource(columns, timestamps, order) if compiled else _TwinSource(columns, timestamps, order)
+    source = _CompiledSource(columns, timestamps, order) if compiled else _PythonSource(columns, timestamps, order)
     runs = zip(numbers, bounds[:-1], bounds[1:], strict=True)
     return _encode_runs(source, runs, compression, level, batch_size_bytes)
 
 
 def _encode_runs(
-    source: _CompiledSource | _TwinSource,
+    source: _CompiledSource | _PythonSource,
     runs: Iterable[tuple[int, int, int]],
     compression: Compression,
     level: int | None,
@@ -375,7 +375,7 @@ class _CompiledSource:
         return area
 
 
-class _TwinSource:
+class _PythonSource:
     """``RowEncoder``'s twin in Python."""
 
     def __init__(self, columns: _Columns, timestamps: Int64s, order: Int64s) -> None:

@@ -35,7 +35,7 @@ _METADATA = Api(ApiKey.METADATA, 8, 12)
 _NO_ANSWER = -(2**31)
 
 
-class Right(Enum):
+class RequiredOperation(Enum):
     """What a request needs; the values are Kafka's operations."""
 
     READ = 3
@@ -70,7 +70,7 @@ class AccessControl:
                 self._known[key] = known = (time.monotonic() + REMEMBERED_SECONDS, operations)
         return known[1]
 
-    async def check(self, operations: int | None, right: Right) -> None:
+    async def check(self, operations: int | None, right: RequiredOperation) -> None:
         """:raises Refused: the user lacks the right."""
         if operations is not None and not operations & (1 << right.value):
             name = right.name

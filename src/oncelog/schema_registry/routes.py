@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from oncelog.errors import OncelogError
 from oncelog.schema_registry import answers, rest_errors, rules
-from oncelog.schema_registry.access import AccessControl, Right
+from oncelog.schema_registry.access import AccessControl, RequiredOperation
 from oncelog.schema_registry.forwarding import FORWARDED, Forwarder
 from oncelog.schema_registry.requests import json_object, submitted, version_of
 from oncelog.schema_registry.rest_errors import Refused
@@ -103,7 +103,7 @@ class App:
         call = RestRequest(request, path, body)
         found = _route(self._registry, call)
         reads = call.method in _READS or path[:1] == ("compatibility",) or _is_lookup(call)
-        await self._access.check(user, Right.READ if reads else Right.WRITE)
+        await self._access.check(user, RequiredOperation.READ if reads else RequiredOperation.WRITE)
         if isinstance(found, _Change):
             return await self._change(request, call, found.rule)
         answer = await found()

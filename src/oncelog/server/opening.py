@@ -64,11 +64,11 @@ class Machine:
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
 
-    def claim(self) -> descriptors.Shares | None:
+    def claim(self) -> descriptors.DescriptorLimits | None:
         """The number of descriptors; None means enough."""
         return descriptors.claim()
 
-    def disk(self, shares: descriptors.Shares | None) -> Disk:
+    def disk(self, shares: descriptors.DescriptorLimits | None) -> Disk:
         if self._data is None:
             return MemoryDisk()
         from oncelog.server.disk.folder_lock import FolderLock

@@ -12,7 +12,7 @@ from oncelog.errors import ConfigError
 from oncelog.ports import Disk
 from oncelog.server.listener_settings import Address, Listener
 from oncelog.server.opening import open_server
-from oncelog.server.process.garbage_collection import LongLived
+from oncelog.server.process.garbage_collection import GarbageCollection
 from oncelog.server.process.loops import new_event_loop, on_reload_signal, on_stop_signals
 from oncelog.server.process.service import ServiceManager
 from oncelog.server.server import Server
@@ -109,7 +109,7 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
 
 
 async def _watch_heap(server: Server) -> None:
-    heap = LongLived()
+    heap = GarbageCollection()
     while True:
         heap.count(len(server.broker.partitions()))
         await asyncio.sleep(HEAP_WATCH_S)

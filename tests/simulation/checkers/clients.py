@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from oncelog.testing.history import Breach, Read, Sent, check
+from oncelog.testing.history import Anomaly, Read, Sent, check
 from oncelog.testing.history.checking import CHECKS
 from oncelog.types import TopicPartition
 from tests.simulation.history import History, reads_of
@@ -18,7 +18,7 @@ from tests.simulation.history import History, reads_of
 KINDS = frozenset(CHECKS)
 
 
-def breaches(history: History, waived: Collection[str] = ()) -> Iterator[Breach]:
+def breaches(history: History, waived: Collection[str] = ()) -> Iterator[Anomaly]:
     """Every breach of a kind that is not waived."""
     clients = history.of_clients()
     for breach in check(clients, kinds=KINDS - set(waived), repeats=history.repeats):
@@ -34,7 +34,7 @@ def _is_restarted(event: object) -> bool:
     return isinstance(event, Read) and event.reader == "a reader after a restart"
 
 
-def _is_excused(history: History, breach: Breach) -> bool:
+def _is_excused(history: History, breach: Anomaly) -> bool:
     (sent,) = (event for event in breach.events if isinstance(event, Sent))
     copies = [
         (where, offset) for where, log in history.uncommitted.items() for offset, value in log if value == sent.record

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.atomic.positions import Contradiction, LogPosition, Note, is_sent
+from oncelog.atomic.positions import Contradiction, DatabasePosition, LogPosition, is_sent
 
-FRESH = Note(0, "t0", "", "")
-BEGUN = Note(0, "t0", "", "orders")
-NUMBERED = Note(7, "t7", "t6", "orders")
+FRESH = DatabasePosition(0, "t0", "", "")
+BEGUN = DatabasePosition(0, "t0", "", "orders")
+NUMBERED = DatabasePosition(7, "t7", "t6", "orders")
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,9 @@ NUMBERED = Note(7, "t7", "t6", "orders")
         (NUMBERED, LogPosition(6, "t6"), False),
     ],
 )
-def test_the_log_says_whether_the_last_batch_is_in_it(note: Note, position: LogPosition | None, sent: bool) -> None:
+def test_the_log_says_whether_the_last_batch_is_in_it(
+    note: DatabasePosition, position: LogPosition | None, sent: bool
+) -> None:
     assert is_sent(note, position) is sent
 
 
@@ -37,7 +39,7 @@ def test_the_log_says_whether_the_last_batch_is_in_it(note: Note, position: LogP
         (NUMBERED, LogPosition(6, "another"), "a copy"),
     ],
 )
-def test_what_contradicts_is_never_guessed(note: Note, position: LogPosition | None, words: str) -> None:
+def test_what_contradicts_is_never_guessed(note: DatabasePosition, position: LogPosition | None, words: str) -> None:
     found = is_sent(note, position)
     assert isinstance(found, Contradiction)
     assert words in found.reason

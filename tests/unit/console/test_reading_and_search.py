@@ -20,7 +20,7 @@ from oncelog.console.avro import NotAvro, PastedSchema
 from oncelog.console.decoding import FULL_BYTES, RecordDecoding, ValueDecoder, decode
 from oncelog.console.filters import moment
 from oncelog.console.reading import Ends, TopicReading, decode_positions, encode_positions
-from oncelog.console.search import Search
+from oncelog.console.search import RecordFilter
 from oncelog.errors import ConfigError
 from oncelog.records.batch import BatchHeader
 from oncelog.records.record import Record
@@ -186,13 +186,13 @@ def test_a_schema_that_names_itself_is_read() -> None:
 def test_values_that_nest_deeply_are_shown_and_searched(depth: int) -> None:
     value = b'{"a":' * depth + b"1" + b"}" * depth
     assert decode(value, ValueDecoder.AUTO, None).kind in ("JSON", "text")
-    assert not Search.parse("", "", "$..b", "").finds(Record(0, 0, None, value), RecordDecoding("t"))
+    assert not RecordFilter.parse("", "", "$..b", "").finds(Record(0, 0, None, value), RecordDecoding("t"))
 
 
 @pytest.mark.parametrize("path", ["$" + ".a" * 300, "$..a..b..c", "$[?search(@.a, '(x*)*y')]", "$[?match (@.a, 'x')]"])
 def test_paths_that_could_stop_the_console_are_refused(path: str) -> None:
     with pytest.raises(ConfigError, match="must not stop the console"):
-        Search.parse("", "", path, "")
+        RecordFilter.parse("", "", path, "")
 
 
 MAX_CALLS = 5_000_000
@@ -209,20 +209,20 @@ MAX_CALLS = 5_000_000
     ],
 )
 def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str, value: bytes) -> None:
-    search, found = Search.parse("", "", path, ""), []
+    search, found = RecordFilter.parse("", "", path, ""), []
     assert calls_of(lambda: found.append(search.finds(Record(0, 0, None, value), RecordDecoding("t")))) < MAX_CALLS
     assert found == [False]
 
 
 def test_a_path_counts_again_for_each_value() -> None:
-    search = Search.parse("", "", "$[*].a", "7")
+    search = RecordFilter.parse("", "", "$[*].a", "7")
     value = json.dumps([{"a": 1}] * 20_000 + [{"a": 7}]).encode()
     assert all(search.finds(Record(0, 0, None, value), RecordDecoding("t")) for _ in range(5))
 
 
 def test_a_path_within_many_parentheses_is_refused_or_compiled() -> None:
     with suppress(ConfigError):
-        Search.parse("", "", "$[?" + "(" * 240 + "@" + ")" * 240 + "]", "")
+        RecordFilter.parse("", "", "$[?" + "(" * 240 + "@" + ")" * 240 + "]", "")
 
 
 def test_times_of_whoever_wrote_microseconds_are_shown() -> None:
@@ -253,25 +253,25 @@ RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a"
     ],
 )
 def test_a_search_finds_what_has_all_its_parts(key: str, text: str, path: str, equals: str, found: bool) -> None:
-    assert Search.parse(key, text, path, equals).finds(RECORD, RecordDecoding("t")) is found
+    assert RecordFilter.parse(key, text, path, equals).finds(RECORD, RecordDecoding("t")) is found
 
 
 def test_a_search_looks_into_avro_and_internal_records_too() -> None:
     schema = PastedSchema.parse(json.dumps(SCHEMA))
     record = Record(0, 0, None, avro({"n": 3, "s": "abc"}))
-    assert Search.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t", schema=schema))
-    assert not Search.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t"))
-    assert not Search.parse("", "", "$.s", "").finds(Record(0, 0, None, None), RecordDecoding("t"))
+    assert RecordFilter.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t", schema=schema))
+    assert not RecordFilter.parse("", "", "$.s", "abc").finds(record, RecordDecoding("t"))
+    assert not RecordFilter.parse("", "", "$.s", "").finds(Record(0, 0, None, None), RecordDecoding("t"))
     unreadable = Record(0, 0, b"\x00", b"\x00\x63")
-    assert not Search.parse("", "", "$.value", "").finds(unreadable, RecordDecoding(TRANSACTION_STATE_TOPIC))
+    assert not RecordFilter.parse("", "", "$.value", "").finds(unreadable, RecordDecoding(TRANSACTION_STATE_TOPIC))
 
 
 @pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
 def test_what_is_no_path_is_refused_in_words(path: str) -> None:
     with pytest.raises(ConfigError, match="a JSON path is written like"):
-        Search.parse("", "", path, "")
+        RecordFilter.parse("", "", path, "")
     with pytest.raises(ConfigError, match="needs a JSON path"):
-        Search.parse("", "", "", "x")
+        RecordFilter.parse("", "", "", "x")
 
 
 @pytest.mark.parametrize(("text", "time_ms"), [("9" * 30 + "d", 0), ("0001-01-01", 0), ("7", 7), ("1m", 40_000)])
@@ -305,5 +305,7 @@ def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest
     monkeypatch.setattr("oncelog.console.reading.time.monotonic", lambda: clock[0])
     monkeypatch.setattr(TopicReading, "_reader", lambda *_: SlowReader(clock, 1000))
     search = TopicReading(cast(Admin, None), Producers(cast(Admin, None)), RecordDecoding("t"), 10)
-    found = asyncio.run(search.search(Search(key=b"another"), {0: 0, 1: 0}, dict.fromkeys([0, 1], Ends(0, 1000, 1000))))
+    found = asyncio.run(
+        search.search(RecordFilter(key=b"another"), {0: 0, 1: 0}, dict.fromkeys([0, 1], Ends(0, 1000, 1000)))
+    )
     assert (found.looked_at, found.next, found.over) == (1000, {0: 1000, 1: 0}, False)

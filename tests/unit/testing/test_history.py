@@ -13,8 +13,8 @@ from oncelog.testing.history import (
     AbortAsked,
     Aborted,
     Acknowledged,
+    Anomaly,
     Began,
-    Breach,
     CommitAsked,
     Committed,
     Event,
@@ -91,19 +91,19 @@ BROKEN: dict[str, tuple[str, int, list[Event]]] = {
 }  # fmt: skip
 
 
-def kinds(breaches: list[Breach]) -> list[str]:
-    return list(dict.fromkeys(breach.kind for breach in breaches))
+def kinds(anomalies: list[Anomaly]) -> list[str]:
+    return list(dict.fromkeys(anomaly.kind for anomaly in anomalies))
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_contradiction_is_found_with_the_fewest_events_that_show_it(name: str) -> None:
     kind, size, events = BROKEN[name]
-    breach = next(one for one in check(History(events)) if one.kind == kind)
-    assert len(breach.events) == size, breach.events
-    assert [one.detail for one in check(History(breach.events), kinds=[kind])] == [breach.detail]
-    for event in breach.events:
-        without = [one for one in breach.events if one is not event]
-        assert breach.detail not in [one.detail for one in check(History(without), kinds=[kind])]
+    anomaly = next(one for one in check(History(events)) if one.kind == kind)
+    assert len(anomaly.events) == size, anomaly.events
+    assert [one.detail for one in check(History(anomaly.events), kinds=[kind])] == [anomaly.detail]
+    for event in anomaly.events:
+        without = [one for one in anomaly.events if one is not event]
+        assert anomaly.detail not in [one.detail for one in check(History(without), kinds=[kind])]
 
 
 SOUND: dict[str, list[Event]] = {

@@ -23,7 +23,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     KafkaProperty,
-    Update,
+    UpdateMode,
     broker_properties,
     client_metrics_properties,
     group_properties,
@@ -36,7 +36,7 @@ from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
 from oncelog.settings import nearest, properties
 
 if TYPE_CHECKING:
-    from oncelog.broker.administration.listeners import ListenersAtWork
+    from oncelog.broker.administration.listeners import RunningListeners
     from oncelog.broker.administration.nodes import BrokerNodes
     from oncelog.broker.administration.topics import Topics
     from oncelog.broker.cluster.cluster import Cluster
@@ -115,7 +115,7 @@ class ConfigChangePorts(AccessPorts, Protocol):
     nodes: BrokerNodes
     cluster: Cluster | None
     topics: Topics
-    listeners: ListenersAtWork | None
+    listeners: RunningListeners | None
     tasks: Tasks
 
     def reconfigure(self, config: BrokerConfig) -> None: ...
@@ -297,7 +297,7 @@ def reread(ports: ConfigChangePorts, given: Mapping[str, str]) -> tuple[list[str
     waiting: list[str] = []
     for name in differing:
         setting = known.get(LISTENER_PREFIX.sub("", name))
-        may = setting is not None and setting.update is not Update.READ_ONLY
+        may = setting is not None and setting.update is not UpdateMode.READ_ONLY
         (changed if may else waiting).append(name)
     static = {name: text for name, text in before.items() if name not in changed}
     static |= {name: given[name] for name in changed if name in given}
@@ -336,7 +336,7 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
         )
         del plain[setting]
     fixed = ours + [
-        setting for setting, base in plain.items() if base in known and known[base].update is Update.READ_ONLY
+        setting for setting, base in plain.items() if base in known and known[base].update is UpdateMode.READ_ONLY
     ]
     if fixed:
         return _listing("Cannot update these configs dynamically", fixed)
@@ -345,7 +345,7 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
         return _listing(
             "These security configs can be dynamically updated only per-listener using the listener prefix", unprefixed
         )
-    own = per_listener + [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
+    own = per_listener + [setting for setting, base in plain.items() if known[base].update is UpdateMode.PER_BROKER]
     if own and not name:
         return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
     shared = [setting for setting in plain if name and ports.cluster is not None and setting in _SHARED_BY_NODES]

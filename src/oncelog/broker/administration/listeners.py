@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 
-class ListenersAtWork(Protocol):
+class RunningListeners(Protocol):
     """The server's listeners, and the logins that they require."""
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from oncelog.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
-    from oncelog.coordinator.transaction.orphans import HeldProducer
+    from oncelog.coordinator.transaction.orphans import PartitionProducer
     from oncelog.log.partition_log import PartitionLog
     from oncelog.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
     from oncelog.metadata.store import MetadataStore
@@ -207,16 +207,16 @@ class Coordinators:
             return ()
         return self.transactions.abort_orphans(self._held(), now_ms)
 
-    def _held(self) -> Iterator[HeldProducer]:
+    def _held(self) -> Iterator[PartitionProducer]:
         """What partitions know of every producer."""
-        from oncelog.coordinator.transaction.orphans import HeldProducer
+        from oncelog.coordinator.transaction.orphans import PartitionProducer
         from oncelog.log.producers.producer_entry import NONE_OPEN
 
         for topic_partition, partition in self._ports.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
                 producer = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
                 is_open = entry.current_txn_first_offset != NONE_OPEN
-                yield HeldProducer(topic_partition, producer, entry.coordinator_epoch, is_open)
+                yield PartitionProducer(topic_partition, producer, entry.coordinator_epoch, is_open)
 
     def stop(self) -> None:
         for runtime in self._made:

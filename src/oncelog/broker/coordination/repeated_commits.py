@@ -29,7 +29,7 @@ _GAP: Final = Struct(">qi")
 _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 
 
-class _Known(NamedTuple):
+class _CommitPattern(NamedTuple):
     """The pattern of a commit: its bytes around the offset, its answer around the correlation id, and its version."""
 
     pattern: RequestPattern
@@ -49,7 +49,7 @@ class RepeatedCommitPorts(MeasurePorts, Protocol):
     flushing: Flushing
 
 
-class RepeatedCommits(RepeatedRequests[_Known]):
+class RepeatedCommits(RepeatedRequests[_CommitPattern]):
     _ports: RepeatedCommitPorts
 
     def __init__(self, ports: RepeatedCommitPorts) -> None:
@@ -76,9 +76,9 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         commit, response = ports.groups.one_commit(request, caller)
         encoded = response.encode(version)
         answer = encode_response_header(ApiKey.OFFSET_COMMIT, version, 0, len(encoded)) + encoded
-        self._known[channel] = _Known(pattern, commit, answer[:4], answer[8:], version)
+        self._known[channel] = _CommitPattern(pattern, commit, answer[:4], answer[8:], version)
 
-    def _answer(self, known: _Known, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
+    def _answer(self, known: _CommitPattern, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
         ports = self._ports
         if known.commit.request.group_id in ports.commit_order:
             return None

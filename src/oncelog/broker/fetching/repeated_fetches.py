@@ -49,7 +49,7 @@ KEPT: Final = 256
 """For how many partitions such records are kept."""
 
 
-class _Known:
+class _FetchPattern:
     """The pattern of a fetch: its bytes, and its answer around the parts that differ."""
 
     __slots__ = (
@@ -103,7 +103,7 @@ class RepeatedFetchPorts(MeasurePorts, Protocol):
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
 
-class RepeatedFetches(RepeatedRequests[_Known]):
+class RepeatedFetches(RepeatedRequests[_FetchPattern]):
     _ports: RepeatedFetchPorts
 
     def __init__(self, ports: RepeatedFetchPorts) -> None:
@@ -136,9 +136,9 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         name = info.name if info is not None else request.topics[0].topic
         partition = self._ports.partition(TopicPartition(name, asked.partition))
         if partition is not None:
-            self._known[channel] = _Known(pattern, version, request, partition)
+            self._known[channel] = _FetchPattern(pattern, version, request, partition)
 
-    def _answer(self, known: _Known, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
+    def _answer(self, known: _FetchPattern, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
         (offset,) = _INT64.unpack_from(buffer, start + known.pattern.gap_at)
         partition = known.partition
         log = partition.log

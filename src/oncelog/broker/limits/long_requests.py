@@ -48,7 +48,7 @@ class _Phase(Enum):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class _Long:
+class _LongRequest:
     """One request."""
 
     context: RequestContext
@@ -70,10 +70,10 @@ class LongRequests:
     def __init__(self, tasks: Tasks, memory: RequestMemory) -> None:
         self._tasks = tasks
         self._memory = memory
-        self._line: deque[_Long] = deque()
+        self._line: deque[_LongRequest] = deque()
         self._at_work = 0
         self._is_reading = False
-        self._of_connection: dict[int, dict[_Long, None]] = {}
+        self._of_connection: dict[int, dict[_LongRequest, None]] = {}
 
     def __len__(self) -> int:
         """The number of requests not yet answered."""
@@ -86,7 +86,7 @@ class LongRequests:
         Its memory is counted until :meth:`answered`, or if its connection ends before, until it is carried out.
         """
         context.is_long = True
-        long = _Long(context, frame, body)
+        long = _LongRequest(context, frame, body)
         self._of_connection.setdefault(context.channel.connection_id, {})[long] = None
         self._count(long, len(frame))
         self._line.append(long)
@@ -143,7 +143,7 @@ class LongRequests:
         finally:
             self._is_reading = False
 
-    def _begin(self, long: _Long) -> None:
+    def _begin(self, long: _LongRequest) -> None:
         self._at_work += 1
         long.phase = _Phase.IS_READ
         channel = long.context.channel if long.only_looks else None
@@ -152,11 +152,11 @@ class LongRequests:
             lambda error: self._read(long, partial(self._unreadable, long, error)),
         )
 
-    def _unreadable(self, long: _Long, error: Exception) -> None:
+    def _unreadable(self, long: _LongRequest, error: Exception) -> None:
         self._forget(long)
         long.message.fail(error)
 
-    def _take_apart(self, long: _Long) -> Work[Message]:
+    def _take_apart(self, long: _LongRequest) -> Work[Message]:
         context = long.context
         most = SERVED[context.api_key].most_elements
         kind = request_type(context.api_key)
@@ -173,18 +173,18 @@ class LongRequests:
             yield
         raise InvariantError("a request was dropped and is still read")
 
-    def _read(self, long: _Long, then: Callable[[], None]) -> None:
+    def _read(self, long: _LongRequest, then: Callable[[], None]) -> None:
         if long.phase is _Phase.DROPPED:
             return
         long.phase = _Phase.WAS_READ
         then()
         self._read_next()
 
-    def _count(self, long: _Long, size_bytes: int) -> None:
+    def _count(self, long: _LongRequest, size_bytes: int) -> None:
         long.held_bytes += size_bytes
         self._memory.estimate(size_bytes)
 
-    def _forget(self, long: _Long) -> None:
+    def _forget(self, long: _LongRequest) -> None:
         connection_id = long.context.channel.connection_id
         of_connection = self._of_connection.get(connection_id, {})
         if long in of_connection:

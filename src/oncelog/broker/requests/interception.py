@@ -1,6 +1,6 @@
 """Where faults are injected: between a client and the broker, and between a coordinator and a marker's partition.
 
-Both are None unless faults are injected. Implemented by ``oncelog.faults.inside``.
+Both are None unless faults are injected. Implemented by ``oncelog.faults.interceptor``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ LEARNED_IN_VAIN: Final = 8
 """After this many consecutive requests that did not match, no more patterns are learned from the connection."""
 
 
-class Learned(Protocol):
+class LearnedPattern(Protocol):
     """The pattern of a request, besides what its API needs for the answer."""
 
     @property
@@ -39,7 +39,7 @@ class MeasurePorts(Protocol):
     requests: RequestMetrics | None
 
 
-LearnedT = TypeVar("LearnedT", bound=Learned)
+LearnedT = TypeVar("LearnedT", bound=LearnedPattern)
 
 
 class RepeatedRequests(Generic[LearnedT]):

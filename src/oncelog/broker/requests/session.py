@@ -40,7 +40,7 @@ class SecurityProtocol(Enum):
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
-class Gate(Protocol):
+class LoginGate(Protocol):
     """The login that every frame of a connection passes through (``sasl_gate``)."""
 
     @property
@@ -81,7 +81,7 @@ class Session:
     principal: str = ANONYMOUS
     node: SimulatedNode | None = None
     listener: str = "PLAINTEXT"
-    gate: Gate | None = None
+    gate: LoginGate | None = None
     software: tuple[str, str] = ("unknown", "unknown")
 
     @property

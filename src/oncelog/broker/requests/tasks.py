@@ -105,7 +105,7 @@ class _Task:
         self.next = partial(self.work.throw, error)
 
 
-class _Kind:
+class _TaskKind:
     """Tasks of one kind: those running concurrently, and the queue in front of them."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Tasks:
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
-        self._short, self._long = _Kind(), _Kind()
+        self._short, self._long = _TaskKind(), _TaskKind()
         self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
         """Called when a waiting task can continue, in whatever iteration."""

@@ -41,7 +41,7 @@ T = TypeVar("T")
 ITSELF = ""
 
 
-class Each(NamedTuple):
+class AnswerEntries(NamedTuple):
     """The answer has one entry for each of the request's.
 
     :ivar field: the answer's list, and ``kind`` the class of its entries.
@@ -54,7 +54,7 @@ class Each(NamedTuple):
     kind: str
     asked: str | Callable[[Any], Iterable[Any]]
     same: Mapping[str, str]
-    inner: Each | None = None
+    inner: AnswerEntries | None = None
     fixed: Mapping[str, Any] = {}
 
 
@@ -92,7 +92,7 @@ def _errors(kind: type, error: Error, message: str | None) -> dict[str, Any]:
     return values
 
 
-def _entries(responses: ModuleType, each: Each, request: Any, error: Error, message: str | None) -> list[Any]:
+def _entries(responses: ModuleType, each: AnswerEntries, request: Any, error: Error, message: str | None) -> list[Any]:
     kind = getattr(responses, each.kind)
     always = {**_errors(kind, error, message), **each.fixed}
     made = []
@@ -110,18 +110,18 @@ def _named(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _topics(kind: str, inner: Each | None = None, same: Mapping[str, str] | None = None) -> Each:
-    return Each("topics", kind, "topics", same or _named("name"), inner)
+def _topics(kind: str, inner: AnswerEntries | None = None, same: Mapping[str, str] | None = None) -> AnswerEntries:
+    return AnswerEntries("topics", kind, "topics", same or _named("name"), inner)
 
 
-def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> Each:
+def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> AnswerEntries:
     """One entry for each partition, whose field has the same name in request and answer."""
-    return Each("partitions", kind, "partitions", _named(name), fixed=fixed)
+    return AnswerEntries("partitions", kind, "partitions", _named(name), fixed=fixed)
 
 
-def _indexes(kind: str, asked: str, **fixed: Any) -> Each:
+def _indexes(kind: str, asked: str, **fixed: Any) -> AnswerEntries:
     """One entry for each partition, which the request identifies only by its number."""
-    return Each("partitions", kind, asked, {"partition_index": ITSELF}, fixed=fixed)
+    return AnswerEntries("partitions", kind, asked, {"partition_index": ITSELF}, fixed=fixed)
 
 
 class _Topic(NamedTuple):
@@ -133,17 +133,17 @@ def _metadata_topics(request: Any) -> list[_Topic]:
     return [_Topic(topic.name or "", topic.topic_id) for topic in request.topics or ()]
 
 
-class _Moved(NamedTuple):
+class _MovedTopic(NamedTuple):
     topic: str
     partitions: list[int]
 
 
-def _moved(request: Any) -> list[_Moved]:
+def _moved(request: Any) -> list[_MovedTopic]:
     names: dict[str, list[int]] = {}
     for folder in request.dirs:
         for topic in folder.topics:
             names.setdefault(topic.name, []).extend(topic.partitions)
-    return [_Moved(name, partitions) for name, partitions in names.items()]
+    return [_MovedTopic(name, partitions) for name, partitions in names.items()]
 
 
 def _changed_users(request: Any) -> list[str]:
@@ -170,22 +170,26 @@ _FIXED: Mapping[ApiKey, tuple[tuple[int, Mapping[str, Any]], ...]] = {
     ),
 }
 """Fields of the answer with one value, from a version on."""
-_FETCHED: Final = Each("partitions", "PartitionData", "partitions", {"partition_index": "partition"}, fixed=_NO_RECORDS)
-_PRODUCED: Final = Each(
+_FETCHED: Final = AnswerEntries(
+    "partitions", "PartitionData", "partitions", {"partition_index": "partition"}, fixed=_NO_RECORDS
+)
+_PRODUCED: Final = AnswerEntries(
     "partition_responses", "PartitionProduceResponse", "partition_data", _named("index"), fixed={"base_offset": -1}
 )
 _MARKED: Final = _topics(
     "WritableTxnMarkerTopicResult", _indexes("WritableTxnMarkerPartitionResult", "partition_indexes")
 )
-_ONE_PER_ENTRY: Mapping[ApiKey, Each] = {
-    ApiKey.PRODUCE: Each("responses", "TopicProduceResponse", "topic_data", _named("name", "topic_id"), _PRODUCED),
+_ONE_PER_ENTRY: Mapping[ApiKey, AnswerEntries] = {
+    ApiKey.PRODUCE: AnswerEntries(
+        "responses", "TopicProduceResponse", "topic_data", _named("name", "topic_id"), _PRODUCED
+    ),
     ApiKey.LIST_OFFSETS: _topics("ListOffsetsTopicResponse", _partitions("ListOffsetsPartitionResponse")),
-    ApiKey.METADATA: Each("topics", "MetadataResponseTopic", _metadata_topics, _named("name", "topic_id")),
+    ApiKey.METADATA: AnswerEntries("topics", "MetadataResponseTopic", _metadata_topics, _named("name", "topic_id")),
     ApiKey.OFFSET_COMMIT: _topics(
         "OffsetCommitResponseTopic", _partitions("OffsetCommitResponsePartition"), _named("name", "topic_id")
     ),
-    ApiKey.DESCRIBE_GROUPS: Each("groups", "DescribedGroup", "groups", {"group_id": ITSELF}),
-    ApiKey.DELETE_GROUPS: Each("results", "DeletableGroupResult", "groups_names", {"group_id": ITSELF}),
+    ApiKey.DESCRIBE_GROUPS: AnswerEntries("groups", "DescribedGroup", "groups", {"group_id": ITSELF}),
+    ApiKey.DELETE_GROUPS: AnswerEntries("results", "DeletableGroupResult", "groups_names", {"group_id": ITSELF}),
     ApiKey.CREATE_TOPICS: _topics("CreatableTopicResult"),
     ApiKey.DELETE_RECORDS: _topics(
         "DeleteRecordsTopicResult", _partitions("DeleteRecordsPartitionResult", low_watermark=-1)
@@ -193,29 +197,33 @@ _ONE_PER_ENTRY: Mapping[ApiKey, Each] = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _topics(
         "OffsetForLeaderTopicResult", _partitions("EpochEndOffset", "partition"), _named("topic")
     ),
-    ApiKey.WRITE_TXN_MARKERS: Each("markers", "WritableTxnMarkerResult", "markers", _named("producer_id"), _MARKED),
+    ApiKey.WRITE_TXN_MARKERS: AnswerEntries(
+        "markers", "WritableTxnMarkerResult", "markers", _named("producer_id"), _MARKED
+    ),
     ApiKey.TXN_OFFSET_COMMIT: _topics("TxnOffsetCommitResponseTopic", _partitions("TxnOffsetCommitResponsePartition")),
-    ApiKey.CREATE_ACLS: Each("results", "AclCreationResult", "creations", {}),
-    ApiKey.DELETE_ACLS: Each("filter_results", "DeleteAclsFilterResult", "filters", {}),
-    ApiKey.DESCRIBE_CONFIGS: Each("results", "DescribeConfigsResult", "resources", _RESOURCE),
-    ApiKey.ALTER_CONFIGS: Each("responses", "AlterConfigsResourceResponse", "resources", _RESOURCE),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: Each("responses", "AlterConfigsResourceResponse", "resources", _RESOURCE),
-    ApiKey.ALTER_REPLICA_LOG_DIRS: Each(
+    ApiKey.CREATE_ACLS: AnswerEntries("results", "AclCreationResult", "creations", {}),
+    ApiKey.DELETE_ACLS: AnswerEntries("filter_results", "DeleteAclsFilterResult", "filters", {}),
+    ApiKey.DESCRIBE_CONFIGS: AnswerEntries("results", "DescribeConfigsResult", "resources", _RESOURCE),
+    ApiKey.ALTER_CONFIGS: AnswerEntries("responses", "AlterConfigsResourceResponse", "resources", _RESOURCE),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: AnswerEntries(
+        "responses", "AlterConfigsResourceResponse", "resources", _RESOURCE
+    ),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: AnswerEntries(
         "results",
         "AlterReplicaLogDirTopicResult",
         _moved,
         {"topic_name": "topic"},
         _indexes("AlterReplicaLogDirPartitionResult", "partitions"),
     ),
-    ApiKey.CREATE_PARTITIONS: Each("results", "CreatePartitionsTopicResult", "topics", _named("name")),
-    ApiKey.ELECT_LEADERS: Each(
+    ApiKey.CREATE_PARTITIONS: AnswerEntries("results", "CreatePartitionsTopicResult", "topics", _named("name")),
+    ApiKey.ELECT_LEADERS: AnswerEntries(
         "replica_election_results",
         "ReplicaElectionResult",
         "topic_partitions",
         _named("topic"),
-        Each("partition_result", "PartitionResult", "partitions", {"partition_id": ITSELF}),
+        AnswerEntries("partition_result", "PartitionResult", "partitions", {"partition_id": ITSELF}),
     ),
-    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Each(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: AnswerEntries(
         "responses",
         "ReassignableTopicResponse",
         "topics",
@@ -225,27 +233,30 @@ _ONE_PER_ENTRY: Mapping[ApiKey, Each] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _topics(
         "OngoingTopicReassignment", _indexes("OngoingPartitionReassignment", "partition_indexes")
     ),
-    ApiKey.ALTER_CLIENT_QUOTAS: Each(
+    ApiKey.ALTER_CLIENT_QUOTAS: AnswerEntries(
         "entries",
         "EntryData",
         "entries",
         {},
-        Each("entity", "EntityData", "entity", _named("entity_type", "entity_name")),
+        AnswerEntries("entity", "EntityData", "entity", _named("entity_type", "entity_name")),
     ),
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Each("results", "DescribeUserScramCredentialsResult", "users", {}),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Each(
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: AnswerEntries("results", "DescribeUserScramCredentialsResult", "users", {}),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: AnswerEntries(
         "results", "AlterUserScramCredentialsResult", _changed_users, {"user": ITSELF}
     ),
     ApiKey.DESCRIBE_PRODUCERS: _topics("TopicResponse", _indexes("PartitionResponse", "partition_indexes")),
-    ApiKey.DESCRIBE_TRANSACTIONS: Each(
+    ApiKey.DESCRIBE_TRANSACTIONS: AnswerEntries(
         "transaction_states", "TransactionState", "transactional_ids", {"transactional_id": ITSELF}
     ),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: Each("groups", "DescribedGroup", "group_ids", {"group_id": ITSELF}),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: AnswerEntries("groups", "DescribedGroup", "group_ids", {"group_id": ITSELF}),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: _topics("DescribeTopicPartitionsResponseTopic"),
 }
-_ENTRIES: Mapping[ApiKey, tuple[tuple[int, Each | None], ...]] = {
+_ENTRIES: Mapping[ApiKey, tuple[tuple[int, AnswerEntries | None], ...]] = {
     **{key: ((0, each),) for key, each in _ONE_PER_ENTRY.items()},
-    ApiKey.FETCH: ((0, Each("responses", "FetchableTopicResponse", "topics", _named("topic"), _FETCHED)), (13, None)),
+    ApiKey.FETCH: (
+        (0, AnswerEntries("responses", "FetchableTopicResponse", "topics", _named("topic"), _FETCHED)),
+        (13, None),
+    ),
     ApiKey.OFFSET_FETCH: (
         (
             0,
@@ -255,28 +266,30 @@ _ENTRIES: Mapping[ApiKey, tuple[tuple[int, Each | None], ...]] = {
             ),
         ),
         (2, None),
-        (8, Each("groups", "OffsetFetchResponseGroup", "groups", _named("group_id"))),
+        (8, AnswerEntries("groups", "OffsetFetchResponseGroup", "groups", _named("group_id"))),
     ),
     ApiKey.FIND_COORDINATOR: (
         (0, None),
         (
             4,
-            Each("coordinators", "Coordinator", "coordinator_keys", {"key": ITSELF}, fixed={"node_id": -1, "port": -1}),
+            AnswerEntries(
+                "coordinators", "Coordinator", "coordinator_keys", {"key": ITSELF}, fixed={"node_id": -1, "port": -1}
+            ),
         ),
     ),
     ApiKey.DELETE_TOPICS: (
-        (0, Each("responses", "DeletableTopicResult", "topic_names", {"name": ITSELF})),
-        (6, Each("responses", "DeletableTopicResult", "topics", _named("name", "topic_id"))),
+        (0, AnswerEntries("responses", "DeletableTopicResult", "topic_names", {"name": ITSELF})),
+        (6, AnswerEntries("responses", "DeletableTopicResult", "topics", _named("name", "topic_id"))),
     ),
     ApiKey.ADD_PARTITIONS_TO_TXN: (
         (
             0,
-            Each(
+            AnswerEntries(
                 "results_by_topic_v3_and_below",
                 "AddPartitionsToTxnTopicResult",
                 "v3_and_below_topics",
                 _named("name"),
-                Each(
+                AnswerEntries(
                     "results_by_partition",
                     "AddPartitionsToTxnPartitionResult",
                     "partitions",

@@ -17,7 +17,7 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.client.aio.admin.group_positions import GroupPicture, Move
+    from oncelog.client.aio.admin.group_positions import GroupWithPositions, PositionChange
     from oncelog.client.core.config import AdminConfig
 
 Row = dict[str, object]
@@ -74,7 +74,7 @@ def describe(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
         _show_group(group)
 
 
-async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupPicture]:
+async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupWithPositions]:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import group_picture
 
@@ -82,7 +82,7 @@ async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupPic
         return [await group_picture(admin, group) for group in groups]
 
 
-def _described(picture: GroupPicture) -> Row:
+def _described(picture: GroupWithPositions) -> Row:
     found = picture.group
     rows: list[Row] = [
         {
@@ -192,7 +192,7 @@ def reset_offsets(
 
 async def _reset(
     config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: LogPlace | int, dry_run: bool
-) -> dict[TopicPartition, Move]:
+) -> dict[TopicPartition, PositionChange]:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import planned_moves
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from oncelog.cli.shared.output import remark
 from oncelog.client.core import waiting
-from oncelog.client.core.waiting import Retried, Waiting
+from oncelog.client.core.waiting import ClusterWait, Retried
 from oncelog.errors import Error
 
 REPORT_AFTER_S = 5.0
@@ -40,10 +40,10 @@ class _WaitHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.msg, Retried):
             self._last = time.monotonic(), record.msg
-        elif isinstance(record.msg, Waiting) and record.msg.waited_s >= REPORT_AFTER_S:
+        elif isinstance(record.msg, ClusterWait) and record.msg.waited_s >= REPORT_AFTER_S:
             self._report(record.msg)
 
-    def _report(self, wait: Waiting) -> None:
+    def _report(self, wait: ClusterWait) -> None:
         cause = None
         if self._last is not None and time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
             cause = self._last[1]

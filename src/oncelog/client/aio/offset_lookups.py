@@ -63,7 +63,7 @@ _MEMBER_GONE = frozenset(
 _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 
 
-class MemberMoved(KafkaError):
+class MemberEpochChanged(KafkaError):
     """The member's epoch changed during the request. Unlike the error codes, this is retriable: the membership
     continues."""
 
@@ -250,7 +250,9 @@ class OffsetLookups:
                 return self._read_fetch(answer, version)
             except KafkaError as error:
                 if member is not None and error.error in _MEMBER_MOVED:
-                    raise MemberMoved(error.error, f"group {self._group_id!r} has rebalanced meanwhile") from None
+                    raise MemberEpochChanged(
+                        error.error, f"group {self._group_id!r} has rebalanced meanwhile"
+                    ) from None
                 raise
 
         return await self._cluster.at_coordinator(f"OffsetFetch of group {self._group_id!r}", self._finder, ask)

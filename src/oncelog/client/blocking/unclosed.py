@@ -23,7 +23,7 @@ AT_EXIT_SECONDS = 10.0
 logger = logging.getLogger(__name__)
 
 
-class Unclosed(Protocol):
+class UnclosedProducer(Protocol):
     """A producer that was started."""
 
     def _begin_flush(self) -> Future[None] | None:
@@ -39,8 +39,8 @@ class Unclosed(Protocol):
         ...
 
 
-_open: weakref.WeakSet[Unclosed] = weakref.WeakSet()
-_ending: dict[Future[None], Unclosed] = {}
+_open: weakref.WeakSet[UnclosedProducer] = weakref.WeakSet()
+_ending: dict[Future[None], UnclosedProducer] = {}
 kept: set[object] = set()
 """Keeps each producer's objects alive: collected together with it in a cycle, they would end before it is closed."""
 _lock = threading.Lock()
@@ -48,7 +48,7 @@ _registered = False
 _hurried = False
 
 
-def opened(producer: Unclosed) -> None:
+def opened(producer: UnclosedProducer) -> None:
     """Close this producer when the program ends, unless it has been closed by then."""
     global _registered
     with _lock:
@@ -60,13 +60,13 @@ def opened(producer: Unclosed) -> None:
             threading._register_atexit(send_all)  # type: ignore[attr-defined]
 
 
-def closed(producer: Unclosed) -> None:
+def closed(producer: UnclosedProducer) -> None:
     """The producer is closed: drop it."""
     with _lock:
         _open.discard(producer)
 
 
-def dropped(producer: Unclosed) -> None:
+def dropped(producer: UnclosedProducer) -> None:
     """The program holds no reference any more: close the producer in the background."""
     end = producer._begin_stop()
     if end is not None:
@@ -96,7 +96,7 @@ def close_all() -> None:
         logger.warning("the program ends before %d producers were closed: call close() before", len(late))
 
 
-def _still_open() -> list[Unclosed]:
+def _still_open() -> list[UnclosedProducer]:
     with _lock:
         return list(_open)
 

@@ -69,11 +69,11 @@ class Sample:
         return self.count - self._start[0]
 
 
-class _Rolls(Protocol):
+class _Rollable(Protocol):
     def roll(self) -> None: ...
 
 
-def roll_all(*each: _Rolls) -> None:
+def roll_all(*each: _Rollable) -> None:
     for one in each:
         one.roll()
 
@@ -101,7 +101,7 @@ class Windows:
         return max(now_ms - self._begins_ms[0], WINDOW_MS) / 1000
 
 
-class Moment(NamedTuple):
+class SampleTime(NamedTuple):
     """When values are read; rates cover the ``seconds`` before."""
 
     now_ms: int
@@ -178,12 +178,12 @@ class NetworkMetrics:
     def _roll(self) -> None:
         roll_all(*self.nodes.values(), *self.apis.values(), *self._throttled.values(), self.made, self.ended)
 
-    def moment(self, now_ms: int, connections: int) -> Moment:
+    def moment(self, now_ms: int, connections: int) -> SampleTime:
         """The current moment, after closing all windows that are old enough."""
         self.windows.roll(now_ms)
-        return Moment(now_ms, self.windows.seconds(now_ms), connections)
+        return SampleTime(now_ms, self.windows.seconds(now_ms), connections)
 
-    def common(self, moment: Moment) -> dict[str, float]:
+    def common(self, moment: SampleTime) -> dict[str, float]:
         """The metrics that every client's ``*-metrics`` begins with."""
         seconds = moment.seconds
         sizes = [traffic.sizes for traffic in self.nodes.values()]
@@ -212,7 +212,7 @@ class NetworkMetrics:
             ),
         }
 
-    def by_node(self, client: str, moment: Moment) -> Metrics:
+    def by_node(self, client: str, moment: SampleTime) -> Metrics:
         """``producer-node-metrics.node-1`` and the like."""
         seconds = moment.seconds
         return {

@@ -29,7 +29,7 @@ class Retried(NamedTuple):
         return self.text if f"[{self.error.name}]" in self.text else f"{self.text} [{self.error.name}]"
 
 
-class Waiting(NamedTuple):
+class ClusterWait(NamedTuple):
     """Something that the cluster has not done yet."""
 
     servers: str
@@ -60,6 +60,6 @@ def retried(error: Error, text: str) -> None:
 def still_waiting(
     servers: Sequence[str], what: str, waited_s: float, limit_s: float | None, otherwise: str = NOT_ANSWERED
 ) -> None:
-    """Report an ongoing wait; ``otherwise`` as in :class:`Waiting`."""
+    """Report an ongoing wait; ``otherwise`` as in :class:`ClusterWait`."""
     left_s = None if limit_s is None else max(0.0, limit_s - waited_s)
-    log.debug(Waiting(",".join(servers), what, waited_s, left_s, otherwise))
+    log.debug(ClusterWait(",".join(servers), what, waited_s, left_s, otherwise))

@@ -3,7 +3,7 @@
 Called by ``oncelog conformance`` and ``oncelog lab``. A raw client has one socket and follows no leader. So topics are
 created with all replicas on one node, and names are chosen whose coordinator is that node. A fault proxy without faults
 is in front of it, which encrypts and logs in if the client's settings say so. In that case it accepts only clients with
-the secret of ``World.login``, so that nobody else on this machine can use that login meanwhile.
+the secret of ``TestedCluster.login``, so that nobody else on this machine can use that login meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.releases import is_too_old, too_old
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, World
+from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, TestedCluster
 from oncelog.errors import OncelogError
 from oncelog.faults.proxy import FaultProxy
 from oncelog.protocol.codec_errors import ProtocolError
@@ -26,7 +26,7 @@ _WITH_FEATURES = 3
 
 
 @contextlib.contextmanager
-def single_node(config: AdminConfig) -> Iterator[tuple[str, World]]:
+def single_node(config: AdminConfig) -> Iterator[tuple[str, TestedCluster]]:
     """The plain address of the node with the lowest id, inside the block, and what is known about the cluster.
 
     :raises OncelogError: no broker could be reached, the login was refused, or the broker is too old.
@@ -46,11 +46,11 @@ def single_node(config: AdminConfig) -> Iterator[tuple[str, World]]:
     raise OncelogError(f"no broker could be reached ({'; '.join(why)}); check bootstrap.servers and security.protocol")
 
 
-def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
+def _enter(address: str, login: Mapping[str, str]) -> tuple[str, TestedCluster]:
     with RawConnection(address, login=login) as connection:
         versions = connection.ask(ApiVersionsRequest(), 0).api_keys
         offered = {entry.api_key: (entry.min_version, entry.max_version) for entry in versions}
-        world = World(0, 1, offered, login, _features(connection, offered))
+        world = TestedCluster(0, 1, offered, login, _features(connection, offered))
         connection.world = world
         oldest = world.offered.get(MetadataRequest.API_KEY, (0, 0))[0]
         version = max(oldest, connection.best(MetadataRequest.API_KEY, 1))
@@ -70,7 +70,7 @@ def _features(connection: RawConnection, offered: Mapping[int, tuple[int, int]])
     return {feature.name: feature.max_version_level for feature in found}
 
 
-def name_on_node(connection: RawConnection, world: World, name: str, kind: int) -> str:
+def name_on_node(connection: RawConnection, world: TestedCluster, name: str, kind: int) -> str:
     """The first of ``name``, ``name-2``, ``name-3``, ... whose coordinator is ``world.node_id``."""
     if world.nodes == 1:
         return name

@@ -59,7 +59,7 @@ class ConnectionClosed(Exception):
 
 
 @dataclass(slots=True)
-class World:
+class TestedCluster:
     """What a raw client knows about the cluster, in which it must leave nothing behind.
 
     :ivar node_id: the node it is connected to, on which its topics are created.
@@ -133,7 +133,8 @@ def _not_offered(api_key: int, version: int) -> str:
 class RawConnection:
     """One socket; requests are answered in order.
 
-    In a :class:`World` it refuses what the broker does not offer, and uses a separate connection for each coordinator.
+    In a :class:`TestedCluster` it refuses what the broker does not offer, and uses a separate connection for each
+    coordinator.
 
     :param login: user and password for SASL PLAIN under Kafka's names; without it, the world's.
     """
@@ -144,7 +145,7 @@ class RawConnection:
         *,
         client_id: str | None = "conformance",
         timeout_s: float = 60,
-        world: World | None = None,
+        world: TestedCluster | None = None,
         login: Mapping[str, str] | None = None,
     ) -> None:
         host, port = bootstrap_servers.rsplit(":", 1)
@@ -300,7 +301,7 @@ class RawConnection:
         if node_id == world.node_id or address == self.bootstrap_servers:
             return self
         if address not in self._others:
-            on_this_node = World(node_id, 1, world.offered, world.login, world.features)
+            on_this_node = TestedCluster(node_id, 1, world.offered, world.login, world.features)
             self._others[address] = RawConnection(
                 address, client_id=self._client_id, timeout_s=self._timeout_s, world=on_this_node
             )

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from oncelog.acls import CLUSTER_NAME, Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.errors import ConfigError, Error, KafkaError
 
 LISTED = 1000
@@ -17,7 +17,7 @@ EVERYTHING = AclFilter(AclResourceType.ANY, None, PatternType.ANY, None, None, O
 FIELDS = ("resource", "name", "pattern", "principal", "host", "operation", "permission")
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """The page of ACLs, all of them or those in which some part contains a text."""
     found, problem = await _acls(await visit.admin())
     wanted = visit.query("q").lower()
@@ -51,21 +51,21 @@ def _words(acl: Acl) -> dict[str, str]:
     }
 
 
-async def add_form(visit: Visit) -> Response:
+async def add_form(visit: ConsoleRequest) -> Response:
     """The form for a new ACL."""
     fields = {"resource": "TOPIC", "name": "", "pattern": "LITERAL", "principal": "User:", "host": "*",
               "operation": "READ", "permission": "ALLOW"}  # fmt: skip
     return _form(visit, fields, "")
 
 
-def _form(visit: Visit, fields: dict[str, str], problem: str) -> Response:
+def _form(visit: ConsoleRequest, fields: dict[str, str], problem: str) -> Response:
     return visit.page(
         "add_acl.html", 400 if problem else 200, fields=fields, problem=problem, resources=RESOURCES,
         patterns=PATTERNS, operations=OPERATIONS,
     )  # fmt: skip
 
 
-async def add(visit: Visit) -> Response:
+async def add(visit: ConsoleRequest) -> Response:
     """Add an ACL; a refusal is shown next to the entered values."""
     fields = {name: visit.field(name) for name in FIELDS}
     try:
@@ -100,12 +100,12 @@ def _acl(fields: dict[str, str]) -> Acl:
         raise ConfigError(f"{error} is not valid in an ACL") from error
 
 
-async def confirm_remove(visit: Visit) -> Response:
+async def confirm_remove(visit: ConsoleRequest) -> Response:
     """Ask for confirmation, showing the ACL to be removed."""
     return visit.page("remove_acl.html", fields={name: visit.query(name) for name in FIELDS})
 
 
-async def remove(visit: Visit) -> Response:
+async def remove(visit: ConsoleRequest) -> Response:
     """Remove exactly one ACL."""
     acl = _acl({name: visit.field(name) for name in FIELDS})
     if not await (await visit.admin()).delete_acls(AclFilter(*acl)):

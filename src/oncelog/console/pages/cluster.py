@@ -6,13 +6,13 @@ from starlette.responses import Response
 
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.console.pages.topics import settings_of
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.errors import KafkaError
 
 KINDS = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER, "group": ConfigResourceType.GROUP}
 
 
-async def brokers(visit: Visit) -> Response:
+async def brokers(visit: ConsoleRequest) -> Response:
     """The nodes, the controller, and how many partitions each leads."""
     admin = await visit.admin()
     cluster = await admin.describe_cluster()
@@ -37,7 +37,7 @@ async def brokers(visit: Visit) -> Response:
     )
 
 
-async def broker(visit: Visit) -> Response:
+async def broker(visit: ConsoleRequest) -> Response:
     """The settings of one broker."""
     name = visit.query("id")
     if not name.isdecimal() or len(name) > 10:
@@ -59,7 +59,7 @@ async def broker(visit: Visit) -> Response:
     )
 
 
-async def setting(visit: Visit) -> Response:
+async def setting(visit: ConsoleRequest) -> Response:
     """One setting, and the form that changes it."""
     kind, name, wanted = visit.query("kind"), visit.query("name"), visit.query("property")
     resource = _resource(kind, name)
@@ -69,7 +69,7 @@ async def setting(visit: Visit) -> Response:
     return visit.page("setting.html", kind=kind, name=name, entry=found[wanted], problem="", back=_back(kind, name))
 
 
-async def change(visit: Visit) -> Response:
+async def change(visit: ConsoleRequest) -> Response:
     """Set a property, or reset it to its default."""
     kind, name, wanted = visit.field("kind"), visit.field("name"), visit.field("property")
     value = None if visit.field("default") else visit.field("value")

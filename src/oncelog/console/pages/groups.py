@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.group_positions import IDLE, Move, existing_group, group_picture, planned_moves
+from oncelog.client.aio.admin.group_positions import IDLE, PositionChange, existing_group, group_picture, planned_moves
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.errors import ConfigError
 
 LISTED = 500
@@ -21,7 +21,7 @@ TARGETS = {
 }
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """The page of all groups."""
     admin = await visit.admin()
     wanted = visit.query("q").lower()
@@ -32,7 +32,7 @@ async def listing(visit: Visit) -> Response:
     )
 
 
-async def one(visit: Visit) -> Response:
+async def one(visit: ConsoleRequest) -> Response:
     """One group: members, assignment, and lag to the last stable offset and to the end."""
     admin = await visit.admin()
     picture = await group_picture(admin, visit.name("group"))
@@ -46,7 +46,7 @@ async def one(visit: Visit) -> Response:
     )
 
 
-async def readers(visit: Visit) -> Response:
+async def readers(visit: ConsoleRequest) -> Response:
     """The groups with a position in a topic."""
     admin, topic = await visit.admin(), visit.name("topic")
     found = await visit.group_positions(admin)
@@ -59,10 +59,10 @@ async def readers(visit: Visit) -> Response:
     )
 
 
-async def plan_reset(visit: Visit) -> Response:
+async def plan_reset(visit: ConsoleRequest) -> Response:
     """The form for a reset, and a preview of its effect."""
     admin, group = await visit.admin(), visit.name("group")
-    moves: dict[TopicPartition, Move] = {}
+    moves: dict[TopicPartition, PositionChange] = {}
     problem = ""
     target = visit.query("to")
     if target:
@@ -86,7 +86,7 @@ async def plan_reset(visit: Visit) -> Response:
     )
 
 
-def _target(visit: Visit, target: str) -> LogPlace | int:
+def _target(visit: ConsoleRequest, target: str) -> LogPlace | int:
     value = visit.query("time").strip()
     match target:
         case "earliest":
@@ -107,7 +107,7 @@ def _target(visit: Visit, target: str) -> LogPlace | int:
             raise ConfigError(f"a reset goes {', '.join(TARGETS)}, not {target!r}")
 
 
-async def reset(visit: Visit) -> Response:
+async def reset(visit: ConsoleRequest) -> Response:
     """Set exactly the positions that were shown."""
     admin, group = await visit.admin(), visit.field("name")
     offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
@@ -133,13 +133,13 @@ async def _without_members(admin: Admin, group: str) -> None:
         )
 
 
-async def confirm_delete(visit: Visit) -> Response:
+async def confirm_delete(visit: ConsoleRequest) -> Response:
     """Ask for confirmation, showing what would be deleted."""
     found, offsets = await existing_group(await visit.admin(), visit.name("group"))
     return visit.page("delete_group.html", group=found, offsets=offsets, idle=found.state in IDLE)
 
 
-async def delete(visit: Visit) -> Response:
+async def delete(visit: ConsoleRequest) -> Response:
     """Delete a group without members."""
     name = visit.field("name")
     await (await visit.admin()).delete_consumer_groups([name])

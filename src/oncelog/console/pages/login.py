@@ -6,20 +6,20 @@ from starlette.responses import RedirectResponse, Response
 
 from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.sessions import Link
-from oncelog.console.web import Visit, set_session
+from oncelog.console.web import ConsoleRequest, set_session
 from oncelog.errors import Error, KafkaError
 
 _REFUSED = (Error.SASL_AUTHENTICATION_FAILED, Error.ILLEGAL_SASL_STATE, Error.UNSUPPORTED_SASL_MECHANISM)
 
 
-async def form(visit: Visit) -> Response:
+async def form(visit: ConsoleRequest) -> Response:
     """The login form; a visitor who needs no login is redirected."""
     if visit.session.link is not None:
         return RedirectResponse("/topics", 303)
     return visit.page("login.html", problem="", next=_within(visit.query("next")))
 
 
-async def enter(visit: Visit) -> Response:
+async def enter(visit: ConsoleRequest) -> Response:
     """Log in to the broker as this user, and continue in a new session."""
     user, password = visit.field("user"), (visit.form.get("password") or [""])[-1]
     console = visit.console
@@ -35,13 +35,13 @@ async def enter(visit: Visit) -> Response:
     return set_session(visit, console.sessions.begin(link, user), RedirectResponse(_next(visit), 303))
 
 
-async def leave(visit: Visit) -> Response:
+async def leave(visit: ConsoleRequest) -> Response:
     """End the session and its connection."""
     visit.console.sessions.end(visit.session)
     return set_session(visit, visit.console.sessions.begin(), RedirectResponse("/login", 303))
 
 
-def _next(visit: Visit) -> str:
+def _next(visit: ConsoleRequest) -> str:
     return _within(visit.field("next"))
 
 

@@ -8,7 +8,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import DecidedBatch, OutcomeReader
 from oncelog.console.offset_chart import draw, segments
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of, led
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.types import TopicPartition, partitions_there
 
 WINDOWS = (100, 1000, 10_000, 100_000)
@@ -17,7 +17,7 @@ BUDGET_BYTES = 16 * 1024 * 1024
 LISTED = 60
 
 
-async def page(visit: Visit) -> Response:
+async def page(visit: ConsoleRequest) -> Response:
     """The chart of one partition, or a form to choose one."""
     admin, topic = await visit.admin(), visit.query("topic")
     if not topic:

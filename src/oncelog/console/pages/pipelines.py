@@ -12,11 +12,11 @@ from starlette.responses import PlainTextResponse, Response
 
 from oncelog.console.pipelines import PipelineRow
 from oncelog.console.readers import SinkMarker
-from oncelog.console.web import Console, Visit
+from oncelog.console.web import Console, ConsoleRequest
 from oncelog.errors import ConfigError
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """The page of pipelines: each query with its progress, and each marker."""
     found = await visit.group_positions(await visit.admin())
     pipelines = visit.console.pipelines.all()

@@ -19,8 +19,8 @@ from oncelog.console.reading import (
     MAX_PARTITIONS,
     STEP_BYTES,
     Ends,
-    Found,
     Positions,
+    RecordPage,
     TopicReading,
     Yielding,
     decode_positions,
@@ -28,8 +28,8 @@ from oncelog.console.reading import (
     ends_of,
     led,
 )
-from oncelog.console.search import Search
-from oncelog.console.web import RefusedRequest, Visit, link
+from oncelog.console.search import RecordFilter
+from oncelog.console.web import ConsoleRequest, RefusedRequest, link
 from oncelog.errors import OncelogError
 from oncelog.shown import show_bytes
 from oncelog.types import TopicPartition, partitions_there
@@ -48,7 +48,7 @@ MAX_TOPIC_NAME = 249
 DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}
 
 
-async def browse(visit: Visit) -> Response:
+async def browse(visit: ConsoleRequest) -> Response:
     """The page of records."""
     topic = visit.query("topic")
     admin = await visit.admin()
@@ -59,7 +59,7 @@ async def browse(visit: Visit) -> Response:
     chosen, leaderless = _led(described, _chosen(visit, counts))
     ends = {name.partition: end for name, end in (await ends_of(admin, chosen)).items()}
     reading = await _reading(visit, admin)
-    search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
+    search = RecordFilter.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
     found, newest = await _found(visit, reading, search, ends)
     older = link("/records", **{**_kept(visit), "before": encode_positions(found.next)})
     later = link("/records", **{**_kept(visit), "at": encode_positions(found.next)})
@@ -86,11 +86,11 @@ async def browse(visit: Visit) -> Response:
 _FIELDS = ("topic", "partition", "from", "offset", "time", "key", "text", "path", "equals", "kd", "vd", "control")
 
 
-def _kept(visit: Visit) -> dict[str, str]:
+def _kept(visit: ConsoleRequest) -> dict[str, str]:
     return {name: visit.query(name) for name in _FIELDS}
 
 
-def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
+def _chosen(visit: ConsoleRequest, count: int) -> list[TopicPartition]:
     topic, text = visit.name("topic", "topic"), visit.query("partition")
     if text:
         number = visit.number("partition", -1, -1)
@@ -113,7 +113,7 @@ def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[To
     return [name for name in chosen if name in known], leaderless
 
 
-async def _reading(visit: Visit, admin: Admin) -> TopicReading:
+async def _reading(visit: ConsoleRequest, admin: Admin) -> TopicReading:
     topic = visit.query("topic")
     decoding = RecordDecoding(
         topic,
@@ -125,7 +125,9 @@ async def _reading(visit: Visit, admin: Admin) -> TopicReading:
     return TopicReading(admin, await visit.producers(), decoding, LIMIT, visit.query("control") == "1")
 
 
-async def _found(visit: Visit, reading: TopicReading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:
+async def _found(
+    visit: ConsoleRequest, reading: TopicReading, search: RecordFilter, ends: dict[int, Ends]
+) -> tuple[RecordPage, bool]:
     """The page's records, and whether the newest are first."""
     at = {p: max(offset, ends[p].first) for p, offset in decode_positions(visit.query("at")).items() if p in ends}
     before = {p: min(offset, ends[p].end) for p, offset in decode_positions(visit.query("before")).items() if p in ends}
@@ -139,7 +141,7 @@ async def _found(visit: Visit, reading: TopicReading, search: Search, ends: dict
     return await reading.backward({p: end.end for p, end in ends.items()}, ends), True
 
 
-async def _starts(visit: Visit, reading: TopicReading, ends: dict[int, Ends]) -> Positions:
+async def _starts(visit: ConsoleRequest, reading: TopicReading, ends: dict[int, Ends]) -> Positions:
     """The positions from which to read, according to the form."""
     kind = visit.query("from")
     if kind == "offset":
@@ -153,7 +155,7 @@ async def _starts(visit: Visit, reading: TopicReading, ends: dict[int, Ends]) ->
     return {p: end.first for p, end in ends.items()}
 
 
-async def one(visit: Visit) -> Response:
+async def one(visit: ConsoleRequest) -> Response:
     """The page of one record, with everything known about it."""
     admin = await visit.admin()
     stored, reader = await _stored(visit, admin)
@@ -181,14 +183,14 @@ def _header_text(data: bytes | None) -> str:
     return show_bytes(data if data is None else data[:4096])
 
 
-async def raw(visit: Visit) -> Response:
+async def raw(visit: ConsoleRequest) -> Response:
     """The bytes of a key or value, as a download and never as a page."""
     stored, _ = await _stored(visit, await visit.admin())
     data = stored.record.key if visit.query("part") == "key" else stored.record.value
     return Response(data or b"", media_type="application/octet-stream", headers=DOWNLOAD_HEADERS)
 
 
-async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, OutcomeReader]:
+async def _stored(visit: ConsoleRequest, admin: Admin) -> tuple[StoredRecord, OutcomeReader]:
     topic, offset = visit.name("topic", "topic"), visit.number("offset", 0)
     described = (await admin.describe_topics([topic]))[0]
     chosen = _led(described, _chosen(visit, len(described.partitions))[:1])[0][0]
@@ -201,7 +203,7 @@ async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, OutcomeRead
     )
 
 
-async def schema(visit: Visit) -> Response:
+async def schema(visit: ConsoleRequest) -> Response:
     """Store an Avro schema for a topic's values, for this visitor."""
     topic, text = visit.field("topic"), visit.field("schema")
     if text:
@@ -222,14 +224,14 @@ async def schema(visit: Visit) -> Response:
 # --- live tail
 
 
-async def live(visit: Visit) -> Response:
+async def live(visit: ConsoleRequest) -> Response:
     """Server-sent events: ``records`` with rows, ``ended`` for a transaction that has ended, ``problem``, ``well``."""
     admin = await visit.admin()
     topic = visit.name("topic", "topic")
     described = (await admin.describe_topics([topic]))[0]
     chosen, _ = _led(described, _chosen(visit, len(described.partitions)))
     reading = await _reading(visit, admin)
-    search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
+    search = RecordFilter.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
     if len(visit.console.tails) >= MAX_TAILS:
         raise RefusedRequest(
             f"{MAX_TAILS} live tails are open, the most allowed: close one, or reload the page instead"
@@ -239,7 +241,7 @@ async def live(visit: Visit) -> Response:
 
 
 async def _events(
-    visit: Visit, reading: TopicReading, search: Search, chosen: list[TopicPartition]
+    visit: ConsoleRequest, reading: TopicReading, search: RecordFilter, chosen: list[TopicPartition]
 ) -> AsyncIterator[str]:
     tail = object()
     visit.console.tails.add(tail)
@@ -251,7 +253,7 @@ async def _events(
 
 
 async def _tail(
-    visit: Visit, reading: TopicReading, search: Search, chosen: list[TopicPartition]
+    visit: ConsoleRequest, reading: TopicReading, search: RecordFilter, chosen: list[TopicPartition]
 ) -> AsyncIterator[str]:
     readers: dict[TopicPartition, OutcomeReader] = {}
     quiet, begun, in_trouble = 0, False, False
@@ -279,9 +281,9 @@ async def _tail(
 
 
 async def _news(
-    visit: Visit,
+    visit: ConsoleRequest,
     reading: TopicReading,
-    search: Search,
+    search: RecordFilter,
     chosen: list[TopicPartition],
     readers: dict[TopicPartition, OutcomeReader],
 ) -> AsyncIterator[str]:

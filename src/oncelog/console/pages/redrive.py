@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.redrive.letters import NAME, LetterOutcome, Plan, RedriveError, origin_error
 from oncelog.redrive.redriving import Decided, Redrive, group_of, opened
 from oncelog.types import TopicPartition
@@ -23,7 +23,7 @@ FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "par
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RedriveForm:
     """What a form asks for."""
 
     topic: str
@@ -32,7 +32,7 @@ class _Asked:
     plan: Plan
     first_run: bool
 
-    def opened(self, visit: Visit, admin: Admin, *, dry_run: bool) -> AbstractAsyncContextManager[Redrive]:
+    def opened(self, visit: ConsoleRequest, admin: Admin, *, dry_run: bool) -> AbstractAsyncContextManager[Redrive]:
         group = group_of(self.topic, self.name)
         settings = visit.client_settings
         reading = ConsumerConfig(**settings)
@@ -50,7 +50,7 @@ class _Asked:
         )
 
 
-async def preview(visit: Visit) -> Response:
+async def preview(visit: ConsoleRequest) -> Response:
     """The form, and what would become of the next letters."""
     visit.name("topic", "topic")
     given = {name: visit.query(name).strip() for name in FIELDS}
@@ -79,7 +79,7 @@ async def preview(visit: Visit) -> Response:
     )
 
 
-async def carry_out(visit: Visit) -> Response:
+async def carry_out(visit: ConsoleRequest) -> Response:
     """Send the next letters back; refused if this redrive has moved since they were shown."""
     asked = _asked({name: visit.field(name) for name in FIELDS})
     async with asked.opened(visit, await visit.admin(), dry_run=False) as redrive:
@@ -95,7 +95,7 @@ async def carry_out(visit: Visit) -> Response:
     return visit.done(f"{text}.", "/topic", name=asked.topic)
 
 
-def _asked(given: Mapping[str, str]) -> _Asked:
+def _asked(given: Mapping[str, str]) -> _RedriveForm:
     """:raises RefusedRequest: a field is wrong."""
     topic, to, parking = given["topic"], given["to"] or None, given["parking"]
     if not topic:
@@ -114,7 +114,7 @@ def _asked(given: Mapping[str, str]) -> _Asked:
     attempts = _number(given["max_attempts"], "attempts", None, 1_000_000)
     limit = _number(given["limit"], "letters", DEFAULT_LIMIT, MAX_LIMIT) or DEFAULT_LIMIT
     plan = Plan(to, where, given["error"] or None, attempts, parking)
-    return _Asked(topic, name, limit, plan, first_run=given["first_run"] == "1")
+    return _RedriveForm(topic, name, limit, plan, first_run=given["first_run"] == "1")
 
 
 def _number(text: str, what: str, default: int | None, high: int) -> int | None:

@@ -7,7 +7,7 @@ import asyncio
 from starlette.responses import Response
 
 from oncelog.console.decoding import FULL_BYTES
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.schemas.differences import differences, pretty
 from oncelog.schemas.registry import SchemaRegistry
 from oncelog.schemas.structs import RegisteredSchema
@@ -19,7 +19,7 @@ MAX_COMPARED_LINES = 5_000
 """Longer texts take minutes to compare."""
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """All subjects."""
     registry, part = _registry(visit), visit.query("q")
     subjects = await asyncio.to_thread(registry.subjects)
@@ -34,7 +34,7 @@ async def listing(visit: Visit) -> Response:
     )
 
 
-async def one(visit: Visit) -> Response:
+async def one(visit: ConsoleRequest) -> Response:
     """A version of a subject, and how it differs from another one, the one before it unless it is named."""
     registry, subject = _registry(visit), visit.name("subject", "subject")
     versions = (await asyncio.to_thread(registry.versions, subject))[-MAX_VERSIONS:]
@@ -67,7 +67,7 @@ def _texts(shown: RegisteredSchema, other: RegisteredSchema) -> tuple[str, list[
     return text, differences(other, shown) if length <= MAX_COMPARED_LINES else None
 
 
-def _registry(visit: Visit) -> SchemaRegistry:
+def _registry(visit: ConsoleRequest) -> SchemaRegistry:
     reader = visit.console.registry
     if reader is None:
         raise RefusedRequest("the console knows no schema registry: start it with --schema-registry URL")

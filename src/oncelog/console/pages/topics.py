@@ -16,7 +16,7 @@ from oncelog.client.core.admin.admin_types import (
     TopicDescription,
 )
 from oncelog.console.reading import Ends, ends_of, led
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import encode_uuid
 
@@ -24,7 +24,7 @@ PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class TopicTotals:
     """A topic's partitions together: records from first offset to end, and how many of them read_committed readers
     cannot see yet."""
 
@@ -32,11 +32,11 @@ class Sums:
     held_back: int
 
     @classmethod
-    def of(cls, ends: list[Ends]) -> Sums:
+    def of(cls, ends: list[Ends]) -> TopicTotals:
         return cls(sum(e.end - e.first for e in ends), sum(max(0, e.end - e.stable) for e in ends))
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """The list of topics, fifty per page."""
     admin = await visit.admin()
     described = await _described(admin, internal=visit.query("internal") == "1")
@@ -66,7 +66,7 @@ async def _described(admin: Admin, *, internal: bool) -> list[TopicDescription]:
     return await admin.describe_topics(await admin.list_topics(internal=True))
 
 
-async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, Sums], str]:
+async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, TopicTotals], str]:
     """Sums of the partitions that have a leader, by topic, and the problem if their offsets cannot be read."""
     names = led(topics)
     try:
@@ -76,7 +76,7 @@ async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str,
     known: dict[str, list[Ends]] = {}
     for name in names:
         known.setdefault(name.topic, []).append(ends[name])
-    return {topic: Sums.of(found) for topic, found in known.items()}, ""
+    return {topic: TopicTotals.of(found) for topic, found in known.items()}, ""
 
 
 async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
@@ -88,7 +88,7 @@ async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[Conf
     return sorted(found[resource].values(), key=lambda entry: (entry.is_default, entry.name)), ""
 
 
-async def one(visit: Visit) -> Response:
+async def one(visit: ConsoleRequest) -> Response:
     """The page of one topic: partitions, settings, and the groups that read it."""
     admin = await visit.admin()
     name = visit.name("topic")
@@ -102,7 +102,7 @@ async def one(visit: Visit) -> Response:
         ends={item.partition: found for item, found in ends.items()},
         setting_kind="topic",
         setting_name=name,
-        sums=Sums.of(list(ends.values())),
+        sums=TopicTotals.of(list(ends.values())),
         entries=entries,
         config_problem=config_problem,
     )
@@ -114,14 +114,14 @@ async def one(visit: Visit) -> Response:
 _CREATED = ("name", "partitions", "replicas", "configs")
 
 
-async def create_form(visit: Visit) -> Response:
+async def create_form(visit: ConsoleRequest) -> Response:
     """The form for a new topic."""
     return visit.page(
         "create_topic.html", problem="", fields={"name": "", "partitions": "", "replicas": "", "configs": ""}
     )
 
 
-async def create(visit: Visit) -> Response:
+async def create(visit: ConsoleRequest) -> Response:
     """Create a topic; a refusal is shown next to the entered values."""
     fields = {name: visit.field(name) for name in _CREATED}
     try:
@@ -157,7 +157,7 @@ def _assignment(line: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-async def confirm_delete(visit: Visit) -> Response:
+async def confirm_delete(visit: ConsoleRequest) -> Response:
     """Ask for confirmation, showing what would be deleted."""
     admin, name = await visit.admin(), visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
@@ -167,7 +167,7 @@ async def confirm_delete(visit: Visit) -> Response:
     return visit.page("delete_topic.html", topic=topic, sums=sums.get(name), readers=readers)
 
 
-async def delete(visit: Visit) -> Response:
+async def delete(visit: ConsoleRequest) -> Response:
     """Delete a topic if its name was typed correctly."""
     name = visit.field("name")
     if visit.field("again") != name:
@@ -176,13 +176,13 @@ async def delete(visit: Visit) -> Response:
     return visit.done(f"Topic {name} was deleted.", "/topics")
 
 
-async def partitions_form(visit: Visit) -> Response:
+async def partitions_form(visit: ConsoleRequest) -> Response:
     """The form for adding partitions."""
     topic = (await (await visit.admin()).describe_topics([visit.name("topic")]))[0]
     return visit.page("partitions.html", name=topic.name, count=len(topic.partitions))
 
 
-async def add_partitions(visit: Visit) -> Response:
+async def add_partitions(visit: ConsoleRequest) -> Response:
     """Add partitions to a topic."""
     name, count = visit.field("name"), _count("partitions", visit.field("count"))
     await (await visit.admin()).create_partitions({name: count})

@@ -14,7 +14,7 @@ from oncelog.client.core.admin.admin_types import ProducerState, TransactionDesc
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.reading import Ends, ends_of, led
 from oncelog.console.timeline import TimelineStep, events
-from oncelog.console.web import RefusedRequest, Visit
+from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.coordinator.shown_records import transition
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
@@ -29,7 +29,7 @@ STEPS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
+class BlockedReaders:
     """The effect of an open transaction on one partition."""
 
     name: TopicPartition
@@ -49,7 +49,7 @@ class OpenTransaction:
 
     txn: TransactionDescription
     age_ms: int | None
-    held: list[HeldBack]
+    held: list[BlockedReaders]
     group_positions: int
 
     @property
@@ -58,7 +58,7 @@ class OpenTransaction:
         return self.age_ms is not None and self.age_ms > self.txn.timeout_ms
 
 
-async def listing(visit: Visit) -> Response:
+async def listing(visit: ConsoleRequest) -> Response:
     """The page of open transactions, with what they hold back, and of all transactional ids."""
     admin = await visit.admin()
     listed = await admin.list_transactions()
@@ -92,7 +92,9 @@ async def _described(admin: Admin, names: list[str]) -> list[TransactionDescript
     return [found for answer in answers for found in answer if found.state in OPEN]
 
 
-async def _with_what_waits(visit: Visit, admin: Admin, found: list[TransactionDescription]) -> list[OpenTransaction]:
+async def _with_what_waits(
+    visit: ConsoleRequest, admin: Admin, found: list[TransactionDescription]
+) -> list[OpenTransaction]:
     names = sorted({name for txn in found for name in txn.partitions if name.topic != CONSUMER_OFFSETS_TOPIC})
     if not found:
         return []
@@ -106,7 +108,9 @@ async def _with_what_waits(visit: Visit, admin: Admin, found: list[TransactionDe
             txn,
             max(0, now_ms - txn.start_time_ms) if txn.start_time_ms >= 0 else None,
             [
-                HeldBack(name, ends[name], [g for g, offset in positions[name].items() if _waits(offset, ends[name])])
+                BlockedReaders(
+                    name, ends[name], [g for g, offset in positions[name].items() if _waits(offset, ends[name])]
+                )
                 for name in txn.partitions
                 if name in ends
             ],
@@ -121,7 +125,7 @@ def _waits(offset: int, ends: Ends) -> bool:
     return ends.stable <= offset < ends.end
 
 
-async def one(visit: Visit) -> Response:
+async def one(visit: ConsoleRequest) -> Response:
     """The page of one transactional id: its current state and its history."""
     admin, name = await visit.admin(), visit.name("transactional id", "id")
     described = (await admin.describe_transactions([name]))[0]
@@ -163,7 +167,7 @@ async def _history(admin: Admin, wanted: str) -> tuple[list[TimelineStep], bool]
     return steps, start > first
 
 
-async def hanging(visit: Visit) -> Response:
+async def hanging(visit: ConsoleRequest) -> Response:
     """Transactions that are open in a partition but unknown to every coordinator."""
     admin = await visit.admin()
     topics = await admin.describe_topics(await admin.list_topics(internal=True))
@@ -181,7 +185,7 @@ async def hanging(visit: Visit) -> Response:
 # --- ending a transaction
 
 
-async def confirm_end(visit: Visit) -> Response:
+async def confirm_end(visit: ConsoleRequest) -> Response:
     """Ask for confirmation, showing the consequences."""
     admin = await visit.admin()
     if visit.query("id"):
@@ -195,7 +199,7 @@ async def confirm_end(visit: Visit) -> Response:
     return visit.page("end_hanging.html", name=partition, state=state, ends=ends)
 
 
-async def end(visit: Visit) -> Response:
+async def end(visit: ConsoleRequest) -> Response:
     """Fence the producer of an id, which aborts its open transaction."""
     admin, name = await visit.admin(), visit.field("id")
     described = await _described(admin, [name])
@@ -206,7 +210,7 @@ async def end(visit: Visit) -> Response:
     return visit.done(text, "/transaction", id=name)
 
 
-async def end_hanging(visit: Visit) -> Response:
+async def end_hanging(visit: ConsoleRequest) -> Response:
     """Write the abort marker that no coordinator will write."""
     admin = await visit.admin()
     name, state = await _hanging_at(visit, admin, visit.field("topic"), visit.field("partition"))
@@ -215,7 +219,9 @@ async def end_hanging(visit: Visit) -> Response:
     return visit.done(text, "/partition", topic=name.topic, partition=name.partition)
 
 
-async def _hanging_at(visit: Visit, admin: Admin, topic: str, partition: str) -> tuple[TopicPartition, ProducerState]:
+async def _hanging_at(
+    visit: ConsoleRequest, admin: Admin, topic: str, partition: str
+) -> tuple[TopicPartition, ProducerState]:
     """The hanging transaction given in the query or the form by its first offset."""
     start = _number(visit.field("start") or visit.query("start"))
     name = TopicPartition(topic, _number(partition))
@@ -231,7 +237,7 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 19 else -1
 
 
-async def producers(visit: Visit) -> Response:
+async def producers(visit: ConsoleRequest) -> Response:
     """The page of producers known to one partition."""
     admin = await visit.admin()
     name = TopicPartition(visit.name("topic", "topic"), visit.number("partition", 0, 0, 2**31 - 1))

@@ -90,7 +90,7 @@ class _Commits(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Decided:
+class _DecidedCommits:
     """What to write, each partition's outcome if it is written, in request order, and the resulting offsets."""
 
     written: list[CoordinatorRecord] = field(default_factory=list)
@@ -174,7 +174,7 @@ class OffsetRequests:
         check = self._may_commit(shard, request, caller, now_ms)
         return check if isinstance(check, Error) else (shard, check)
 
-    def _refused(self, decided: _Decided, topics: Sequence[_Commits], check: CommitCheck) -> Error:
+    def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck) -> Error:
         """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone."""
         if check is not consumer_rules.any_partition:
             ids = {topic.topic: topic.topic_id for topic in topics}
@@ -302,9 +302,9 @@ class OffsetRequests:
         now_ms: int,
         expire_ms: int,
         with_topic_id: bool = True,
-    ) -> Chunks[_Decided]:
+    ) -> Chunks[_DecidedCommits]:
         """One record for each partition; metadata that is too long fails its partition."""
-        decided = _Decided()
+        decided = _DecidedCommits()
         looked_at = 0
         for topic in topics:
             errors: list[Error] = []

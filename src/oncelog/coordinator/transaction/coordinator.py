@@ -17,16 +17,16 @@ from oncelog.coordinator.runtime import CoordinatorRuntime
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
     AddPartitions,
-    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
+    ForgetProducer,
     InitProducerId,
     Timeout,
     VerifyPartitions,
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
-from oncelog.coordinator.transaction.orphans import HeldProducer, find_orphans
+from oncelog.coordinator.transaction.orphans import PartitionProducer, find_orphans
 from oncelog.coordinator.transaction.shard import IDS_IN_A_CHUNK, DecisionOutcome, TransactionShard
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
@@ -253,7 +253,7 @@ class TransactionCoordinator:
             return Deferred.of(DecisionOutcome(shard))
         return shard.submit(transactional_id, event, now_ms)
 
-    def abort_orphans(self, held: Iterable[HeldProducer], now_ms: int) -> list[str]:
+    def abort_orphans(self, held: Iterable[PartitionProducer], now_ms: int) -> list[str]:
         """At a start after an unclean stop: abort transactions without a coordinator; returns ids for :meth:`disown`.
 
         Called before any shard acts: the marker of a prepared transaction must not end one it does not belong to.
@@ -276,7 +276,7 @@ class TransactionCoordinator:
         logger.warning(
             "%r gets a new producer id: its coordinator's state is older than what the producer wrote", transactional_id
         )
-        self._submit(transactional_id, Disown(), now_ms, node_id=None)
+        self._submit(transactional_id, ForgetProducer(), now_ms, node_id=None)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
         """Let an open transaction time out at once, for tests; False if none with a timeout is open."""

@@ -85,7 +85,7 @@ class Expire:
 
 
 @dataclass(frozen=True, slots=True)
-class Disown:
+class ForgetProducer:
     """Partitions hold more of the producer than the coordinator knows: a power failure lost the coordinator's last
     records."""
 
@@ -99,5 +99,5 @@ Event = (
     | Timeout
     | MarkersWritten
     | Expire
-    | Disown
+    | ForgetProducer
 )

@@ -18,7 +18,7 @@ from oncelog.coordinator.transaction.states import PREPARED, TransactionState, T
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
-class HeldProducer(NamedTuple):
+class PartitionProducer(NamedTuple):
     """What a partition knows of a producer: its last producer id and epoch, and whether it has an open transaction
     there."""
 
@@ -31,13 +31,13 @@ class HeldProducer(NamedTuple):
 class Orphans(NamedTuple):
     """Open transactions that no coordinator will end, and ids whose state is older than what their producer wrote."""
 
-    transactions: list[HeldProducer]
+    transactions: list[PartitionProducer]
     transactional_ids: list[str]
 
 
-def find_orphans(held: Iterable[HeldProducer], txns: Iterable[Txn]) -> Orphans:
+def find_orphans(held: Iterable[PartitionProducer], txns: Iterable[Txn]) -> Orphans:
     known = {txn.producer_id: txn for txn in txns}
-    transactions: list[HeldProducer] = []
+    transactions: list[PartitionProducer] = []
     outrun: dict[str, None] = {}
     for item in held:
         txn = known.get(item.producer.producer_id)
@@ -49,7 +49,7 @@ def find_orphans(held: Iterable[HeldProducer], txns: Iterable[Txn]) -> Orphans:
     return Orphans(transactions, list(outrun))
 
 
-def _owns(txn: Txn, item: HeldProducer) -> bool:
+def _owns(txn: Txn, item: PartitionProducer) -> bool:
     """Whether the transaction that is open in the partition is this one."""
     epoch = item.producer.producer_epoch
     if item.partition not in txn.partitions:

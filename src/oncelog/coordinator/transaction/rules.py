@@ -22,11 +22,11 @@ from typing import Any, Final
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
     AddPartitions,
-    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
     Expire,
+    ForgetProducer,
     InitProducerId,
     MarkersWritten,
     Timeout,
@@ -323,7 +323,7 @@ EXPIRE: Final[Table[Expire]] = {
 }
 
 
-def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
+def _disown(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
     """Use up the epochs: a producer still using the id is fenced, and the next one gets another producer id."""
     ongoing = txn.state is S.ONGOING
     value = follow(
@@ -339,7 +339,7 @@ def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
     return store(value)
 
 
-def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:
+def _disown_prepared(txn: Txn, event: ForgetProducer, now_ms: int) -> Decision:
     """A partition that refuses the marker as too old already has it: without it, nothing newer could have been written
     there."""
     value = complete(txn, now_ms)
@@ -350,7 +350,7 @@ def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:
 _DISOWN_IDLE: Final = Rule("use the epochs up", _disown)
 _DISOWN_PREPARED: Final = Rule("complete; use the epochs up", _disown_prepared)
 
-DISOWN: Final[Table[Disown]] = {
+DISOWN: Final[Table[ForgetProducer]] = {
     S.DEAD: IGNORE,
     S.EMPTY: _DISOWN_IDLE,
     S.ONGOING: Rule("abort; use the epochs up", _disown),
@@ -370,5 +370,5 @@ RULES: Final[Mapping[type[Event], Table[Any]]] = {
     Timeout: TIMEOUT,
     MarkersWritten: MARKERS_WRITTEN,
     Expire: EXPIRE,
-    Disown: DISOWN,
+    ForgetProducer: DISOWN,
 }

@@ -41,7 +41,7 @@ class Change(NamedTuple):
         return f"{{errorType:'{self.kind}', description:'at {self.path}: {self.text}'}}"
 
 
-class Type(NamedTuple):
+class MessageType(NamedTuple):
     """A message, and where it is defined."""
 
     descriptor: DescriptorProto
@@ -54,14 +54,14 @@ class Files:
 
     def __init__(self, own: FileDescriptorProto, imported: Sequence[FileDescriptorProto]) -> None:
         self.own = own
-        self.types: dict[str, Type] = {}
+        self.types: dict[str, MessageType] = {}
         for file in (*imported, own):
             prefix = f".{file.package}" if file.package else ""
             for message in file.message_type:
                 self._add(message, prefix, message.name, is_own=file is own)
 
     def _add(self, message: DescriptorProto, prefix: str, name: str, *, is_own: bool) -> None:
-        self.types[f"{prefix}.{name}"] = Type(message, name, is_own)
+        self.types[f"{prefix}.{name}"] = MessageType(message, name, is_own)
         for nested in message.nested_type:
             self._add(nested, prefix, f"{name}.{nested.name}", is_own=is_own)
 

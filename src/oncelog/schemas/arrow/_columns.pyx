@@ -14,7 +14,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, Do, CellKind
+from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, ReadOp
 from oncelog.schemas.schema_errors import SchemaError
 
 cdef extern from "Python.h":
@@ -630,27 +630,27 @@ cdef Op new_op(step, dict cells_of):
     cdef Bytes bytes_op
     cdef Rest rest_op
     cdef Decimal decimal_op
-    do, extra = step.do, step.extra
-    plain = PLAIN.get(do)
+    operation, extra = step.operation, step.extra
+    plain = PLAIN.get(operation)
     if plain is not None:
         return plain.__new__(plain)
-    if do == Do.LONG:
+    if operation == ReadOp.LONG:
         long_op = Long.__new__(Long)
         long_op.factor, long_op.divisor, long_op.bits = extra
         return long_op
-    if do == Do.WHOLE_TO_FLOAT:
+    if operation == ReadOp.WHOLE_TO_FLOAT:
         float_op = WholeToFloat.__new__(WholeToFloat)
         float_op.bits = extra
         return float_op
-    if do == Do.BYTES:
+    if operation == ReadOp.BYTES:
         bytes_op = Bytes.__new__(Bytes)
         bytes_op.text = extra
         return bytes_op
-    if do == Do.REST:
+    if operation == ReadOp.REST:
         rest_op = Rest.__new__(Rest)
         rest_op.text = extra
         return rest_op
-    if do == Do.DECIMAL:
+    if operation == ReadOp.DECIMAL:
         decimal_op = Decimal.__new__(Decimal)
         decimal_op.count, decimal_op.precision = extra
         decimal_op.limit = 10 ** extra[1]
@@ -667,53 +667,53 @@ cdef Op other_op(step, dict cells_of):
     cdef Member member
     cdef Default default
     cdef SkipItems items
-    do, extra = step.do, step.extra
-    if do == Do.FIXED:
+    operation, extra = step.operation, step.extra
+    if operation == ReadOp.FIXED:
         fixed = Fixed.__new__(Fixed)
         fixed.count = extra
         return fixed
-    if do == Do.SKIP_FIXED:
+    if operation == ReadOp.SKIP_FIXED:
         skip = SkipFixed.__new__(SkipFixed)
         skip.count = extra
         return skip
-    if do == Do.ENUM:
+    if operation == ReadOp.ENUM:
         enum_op = Enum.__new__(Enum)
         enum_op.symbols = extra
         return enum_op
-    if do == Do.FAIL:
+    if operation == ReadOp.FAIL:
         fail = Fail.__new__(Fail)
         fail.text = extra
         return fail
-    if do == Do.MAP:
+    if operation == ReadOp.MAP:
         entries = Entries.__new__(Entries)
         entries.keys = cells_of[id(step.column.children[0])]
         return entries
-    if do == Do.MEMBER:
+    if operation == ReadOp.MEMBER:
         member = Member.__new__(Member)
         member.chosen = extra
         return member
-    if do == Do.DEFAULT:
+    if operation == ReadOp.DEFAULT:
         default = Default.__new__(Default)
         default.written = extra
         return default
     items = SkipItems.__new__(SkipItems)
-    items.keyed = do == Do.SKIP_MAP
+    items.keyed = operation == ReadOp.SKIP_MAP
     return items
 
 
 cdef dict PLAIN = {
-    Do.NULL: Null,
-    Do.BOOL: Boolean,
-    Do.INT: Int,
-    Do.FLOAT: Float,
-    Do.DOUBLE: Double,
-    Do.RECORD: Record,
-    Do.LIST: Items,
-    Do.UNION: Union,
-    Do.SKIP_WHOLE: SkipWhole,
-    Do.SKIP_BYTES: SkipBytes,
-    Do.SKIP_RECORD: SkipRecord,
-    Do.SKIP_UNION: Union,
+    ReadOp.NULL: Null,
+    ReadOp.BOOL: Boolean,
+    ReadOp.INT: Int,
+    ReadOp.FLOAT: Float,
+    ReadOp.DOUBLE: Double,
+    ReadOp.RECORD: Record,
+    ReadOp.LIST: Items,
+    ReadOp.UNION: Union,
+    ReadOp.SKIP_WHOLE: SkipWhole,
+    ReadOp.SKIP_BYTES: SkipBytes,
+    ReadOp.SKIP_RECORD: SkipRecord,
+    ReadOp.SKIP_UNION: Union,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oncelog.errors import InvariantError
-from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, Column, Do, ReadStep
+from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, Column, ReadOp, ReadStep
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 
@@ -141,7 +141,7 @@ class ColumnDecoder:
 
     def compiled(self, step: ReadStep) -> Read:
         """What :meth:`read` takes for values of one writer's schema."""
-        return _Made(self._of).function(step)
+        return _StepFunctions(self._of).function(step)
 
     def read(self, data: bytes, position: int, read: Read) -> None:
         """Add a value.
@@ -192,7 +192,7 @@ def _pairs(column: Column, cells: _Cells) -> Any:
         yield from _pairs(inner, of)
 
 
-class _Made:
+class _StepFunctions:
     """The functions for the steps of one writer's schema."""
 
     def __init__(self, of: dict[Column, _Cells]) -> None:
@@ -212,20 +212,24 @@ class _Made:
 
     def _new(self, step: ReadStep) -> Read:
         inner = [self.function(one) for one in step.steps]
-        if step.do is Do.FAIL:
+        if step.operation is ReadOp.FAIL:
             return _failing(step.extra)
-        if step.do is Do.UNION:
+        if step.operation is ReadOp.UNION:
             return _union(inner)
-        if step.do is Do.SKIP_FIXED:
+        if step.operation is ReadOp.SKIP_FIXED:
             return _skip_fixed(step.extra)
-        if step.do in _SKIPPING:
-            return _SKIPPING[step.do](inner)
-        if step.do is Do.DEFAULT:
+        if step.operation in _SKIPPING:
+            return _SKIPPING[step.operation](inner)
+        if step.operation is ReadOp.DEFAULT:
             return lambda source: inner[0](_Bytes(step.extra, 0))
         if step.column is None:
-            raise InvariantError(f"the step {step.do.name} has no column")
+            raise InvariantError(f"the step {step.operation.name} has no column")
         cells = self._of[step.column]
-        return _NESTED[step.do](step, cells, inner) if step.do in _NESTED else _PLAIN[step.do](cells, step.extra)
+        return (
+            _NESTED[step.operation](step, cells, inner)
+            if step.operation in _NESTED
+            else _PLAIN[step.operation](cells, step.extra)
+        )
 
 
 def _failing(text: str) -> Read:
@@ -287,7 +291,7 @@ def _member(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
     return member
 
 
-_NESTED = {Do.RECORD: _record, Do.LIST: _items, Do.MAP: _entries, Do.MEMBER: _member}
+_NESTED = {ReadOp.RECORD: _record, ReadOp.LIST: _items, ReadOp.MAP: _entries, ReadOp.MEMBER: _member}
 
 
 def _longs(cells: _Cells, factor: int, divisor: int, bits: int) -> Read:
@@ -356,13 +360,13 @@ def _skip_bytes(source: _Bytes) -> None:
     source.take(source.whole())
 
 
-_SKIPPING: dict[Do, Callable[[list[Read]], Read]] = {
-    Do.SKIP_WHOLE: lambda inner: _skip_whole,
-    Do.SKIP_BYTES: lambda inner: _skip_bytes,
-    Do.SKIP_RECORD: _skip_record,
-    Do.SKIP_LIST: _skip_items,
-    Do.SKIP_MAP: _skip_entries,
-    Do.SKIP_UNION: _union,
+_SKIPPING: dict[ReadOp, Callable[[list[Read]], Read]] = {
+    ReadOp.SKIP_WHOLE: lambda inner: _skip_whole,
+    ReadOp.SKIP_BYTES: lambda inner: _skip_bytes,
+    ReadOp.SKIP_RECORD: _skip_record,
+    ReadOp.SKIP_LIST: _skip_items,
+    ReadOp.SKIP_MAP: _skip_entries,
+    ReadOp.SKIP_UNION: _union,
 }
 
 
@@ -404,19 +408,19 @@ def _scaled(value: int, factor: int, divisor: int) -> int:
     return scaled
 
 
-_PLAIN: dict[Do, Callable[[_Cells, Any], Read]] = {
-    Do.NULL: lambda cells, extra: lambda source: cells.null(),
-    Do.BOOL: lambda cells, extra: lambda source: cells.put(_boolean(source.take(1)[0])),
-    Do.INT: lambda cells, extra: lambda source: cells.put(source.whole(32)),
-    Do.LONG: lambda cells, extra: _longs(cells, *extra),
-    Do.WHOLE_TO_FLOAT: lambda cells, extra: lambda source: cells.put(source.whole(extra)),
-    Do.FLOAT: lambda cells, extra: lambda source: cells.put(_FLOAT.unpack(source.take(4))[0]),
-    Do.DOUBLE: lambda cells, extra: lambda source: cells.put(_DOUBLE.unpack(source.take(8))[0]),
-    Do.BYTES: _bytes,
-    Do.FIXED: lambda cells, extra: lambda source: cells.put_bytes(source.take(extra)),
-    Do.REST: lambda cells, extra: (
+_PLAIN: dict[ReadOp, Callable[[_Cells, Any], Read]] = {
+    ReadOp.NULL: lambda cells, extra: lambda source: cells.null(),
+    ReadOp.BOOL: lambda cells, extra: lambda source: cells.put(_boolean(source.take(1)[0])),
+    ReadOp.INT: lambda cells, extra: lambda source: cells.put(source.whole(32)),
+    ReadOp.LONG: lambda cells, extra: _longs(cells, *extra),
+    ReadOp.WHOLE_TO_FLOAT: lambda cells, extra: lambda source: cells.put(source.whole(extra)),
+    ReadOp.FLOAT: lambda cells, extra: lambda source: cells.put(_FLOAT.unpack(source.take(4))[0]),
+    ReadOp.DOUBLE: lambda cells, extra: lambda source: cells.put(_DOUBLE.unpack(source.take(8))[0]),
+    ReadOp.BYTES: _bytes,
+    ReadOp.FIXED: lambda cells, extra: lambda source: cells.put_bytes(source.take(extra)),
+    ReadOp.REST: lambda cells, extra: (
         lambda source: cells.put_bytes(_either(source.take(source.end - source.position), extra))
     ),
-    Do.ENUM: lambda cells, extra: lambda source: cells.put_bytes(_symbol(extra, source.whole(32))),
-    Do.DECIMAL: lambda cells, extra: _decimal(cells, *extra),
+    ReadOp.ENUM: lambda cells, extra: lambda source: cells.put_bytes(_symbol(extra, source.whole(32))),
+    ReadOp.DECIMAL: lambda cells, extra: _decimal(cells, *extra),
 }

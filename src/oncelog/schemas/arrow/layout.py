@@ -46,7 +46,7 @@ class Column:
     children: tuple[Column, ...] = ()
 
 
-class Do(IntEnum):
+class ReadOp(IntEnum):
     """What is done with the next bytes."""
 
     NULL = 0
@@ -90,7 +90,7 @@ class Do(IntEnum):
 class ReadStep:
     """One thing to do; ``column`` is where the value goes. A type that contains itself has steps that do."""
 
-    do: Do
+    operation: ReadOp
     column: Column | None = None
     steps: list[ReadStep] = field(default_factory=list)
     extra: Any = None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oncelog.schemas.arrow.avro_types import UNITS, AvroTypes, decimal_precision, joined
-from oncelog.schemas.arrow.layout import Column, Do, ReadStep
+from oncelog.schemas.arrow.layout import Column, ReadOp, ReadStep
 from oncelog.schemas.avro_codec import UNFIT
 from oncelog.schemas.schema_errors import SchemaError
 
@@ -34,11 +34,11 @@ def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
 
 def _rest(found: ReadStep) -> ReadStep:
     """A value that consists only of bytes: serializers write it without its length."""
-    if found.do is Do.MEMBER:
-        return ReadStep(Do.MEMBER, found.column, [_rest(found.steps[0])], found.extra)
-    if found.do is Do.BYTES:
-        return ReadStep(Do.REST, found.column, extra=found.extra)
-    return ReadStep(Do.FAIL, extra="a value that is nothing but bytes is read as bytes or as a text alone")
+    if found.operation is ReadOp.MEMBER:
+        return ReadStep(ReadOp.MEMBER, found.column, [_rest(found.steps[0])], found.extra)
+    if found.operation is ReadOp.BYTES:
+        return ReadStep(ReadOp.REST, found.column, extra=found.extra)
+    return ReadStep(ReadOp.FAIL, extra="a value that is nothing but bytes is read as bytes or as a text alone")
 
 
 class _Resolution:
@@ -52,19 +52,19 @@ class _Resolution:
         self._counted()
         writer, reader = self._writer.known(written), self._reader.known(read)
         if isinstance(writer, list):
-            return ReadStep(Do.UNION, None, [self.resolve(branch, read, column, where) for branch in writer])
+            return ReadStep(ReadOp.UNION, None, [self.resolve(branch, read, column, where) for branch in writer])
         if isinstance(reader, list):
             return self._into_union(written, reader, column, where)
         if writer["type"] == reader["type"] == "null":
-            return ReadStep(Do.NULL, column)
+            return ReadStep(ReadOp.NULL, column)
         if writer["type"] in ("record", "error") and reader["type"] in ("record", "error"):
             return self._record(writer, reader, column, where)
         if writer["type"] == reader["type"] == "array":
             item = self.resolve(writer["items"], reader["items"], column.children[0], f"{where}[]")
-            return ReadStep(Do.LIST, column, [item])
+            return ReadStep(ReadOp.LIST, column, [item])
         if writer["type"] == reader["type"] == "map":
             value = self.resolve(writer["values"], reader["values"], column.children[1], f"{where}{{}}")
-            return ReadStep(Do.MAP, column, [value])
+            return ReadStep(ReadOp.MAP, column, [value])
         return _plain(writer, reader, column) or _unfit(writer, reader, where)
 
     def _counted(self) -> None:
@@ -93,27 +93,27 @@ class _Resolution:
             if i not in found:
                 here = f"{where}.{field['name']}" if where else field["name"]
                 steps.append(self._default(field, column.children[i], here))
-        return ReadStep(Do.RECORD, column, steps)
+        return ReadStep(ReadOp.RECORD, column, steps)
 
     def _default(self, field: Mapping[str, Any], column: Column, where: str) -> ReadStep:
         """The default of a field that was not written."""
         if "default" not in field:
-            return ReadStep(Do.FAIL, extra=f"{where} was not written, and has no default in the reader's schema")
+            return ReadStep(ReadOp.FAIL, extra=f"{where} was not written, and has no default in the reader's schema")
         read = _Resolution(self._reader, self._reader).resolve(field["type"], field["type"], column, where)
-        return ReadStep(Do.DEFAULT, column, [read], _encoded(self._reader, field["type"], field["default"], where))
+        return ReadStep(ReadOp.DEFAULT, column, [read], _encoded(self._reader, field["type"], field["default"], where))
 
     def _into_union(self, written: Any, branches: list[Any], column: Column, where: str) -> ReadStep:
         """A value that is no union, read into one: its first branch of that type, or else the first that fits."""
         writer = self._writer.known(written)
         if writer["type"] == "null" and any(self._reader.known(branch) == {"type": "null"} for branch in branches):
-            return ReadStep(Do.NULL, column)
+            return ReadStep(ReadOp.NULL, column)
         kinds = [branch for branch in branches if self._reader.known(branch) != {"type": "null"}]
         apart = len(kinds) > 1 and joined(self._reader, kinds) is None
         order = sorted(range(len(kinds)), key=lambda i: not _is_same(writer, self._reader.known(kinds[i])))
         for i in order:
             step = self.resolve(written, kinds[i], column.children[i] if apart else column, where)
-            if step.do is not Do.FAIL:
-                return ReadStep(Do.MEMBER, column, [step], i) if apart else step
+            if step.operation is not ReadOp.FAIL:
+                return ReadStep(ReadOp.MEMBER, column, [step], i) if apart else step
         return _unfit(writer, {"type": "union"}, where)
 
     def skip(self, schema: Any) -> ReadStep:
@@ -121,25 +121,25 @@ class _Resolution:
         self._counted()
         known = self._writer.known(schema)
         if isinstance(known, list):
-            return ReadStep(Do.SKIP_UNION, None, [self.skip(branch) for branch in known])
+            return ReadStep(ReadOp.SKIP_UNION, None, [self.skip(branch) for branch in known])
         match known["type"]:
             case "record" | "error":
                 name = known["name"]
                 if name not in self._skipped:
-                    self._skipped[name] = step = ReadStep(Do.SKIP_RECORD)
+                    self._skipped[name] = step = ReadStep(ReadOp.SKIP_RECORD)
                     step.steps = [self.skip(one["type"]) for one in known["fields"]]
                 return self._skipped[name]
             case "array":
-                return ReadStep(Do.SKIP_LIST, None, [self.skip(known["items"])])
+                return ReadStep(ReadOp.SKIP_LIST, None, [self.skip(known["items"])])
             case "map":
-                return ReadStep(Do.SKIP_MAP, None, [self.skip(known["values"])])
+                return ReadStep(ReadOp.SKIP_MAP, None, [self.skip(known["values"])])
             case "int" | "long" | "enum":
-                return ReadStep(Do.SKIP_WHOLE)
+                return ReadStep(ReadOp.SKIP_WHOLE)
             case "string" | "bytes":
-                return ReadStep(Do.SKIP_BYTES)
+                return ReadStep(ReadOp.SKIP_BYTES)
             case kind:
                 sizes = {"null": 0, "boolean": 1, "float": 4, "double": 8}
-                return ReadStep(Do.SKIP_FIXED, extra=known["size"] if kind == "fixed" else sizes[kind])
+                return ReadStep(ReadOp.SKIP_FIXED, extra=known["size"] if kind == "fixed" else sizes[kind])
 
 
 def _plain(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Column) -> ReadStep | None:
@@ -149,24 +149,24 @@ def _plain(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Column)
         return _decimal(writer, reader, column)
     if wrote in _WHOLE and reads in _WHOLE:
         if reads == "int":
-            return ReadStep(Do.INT, column) if wrote == "int" and column.arrow_type.bit_width == 32 else (
-                ReadStep(Do.LONG, column, extra=(1, 1, 32)) if wrote == "int" else None
+            return ReadStep(ReadOp.INT, column) if wrote == "int" and column.arrow_type.bit_width == 32 else (
+                ReadStep(ReadOp.LONG, column, extra=(1, 1, 32)) if wrote == "int" else None
             )  # fmt: skip
-        return ReadStep(Do.LONG, column, extra=(*_factor(writer, reader), _WHOLE[wrote]))
+        return ReadStep(ReadOp.LONG, column, extra=(*_factor(writer, reader), _WHOLE[wrote]))
     if wrote in _WHOLE and reads in _FLOATING:
-        return ReadStep(Do.WHOLE_TO_FLOAT, column, extra=_WHOLE[wrote])
+        return ReadStep(ReadOp.WHOLE_TO_FLOAT, column, extra=_WHOLE[wrote])
     if wrote in _FLOATING and reads in _FLOATING and (wrote, reads) != ("double", "float"):
-        return ReadStep(Do.FLOAT if wrote == "float" else Do.DOUBLE, column)
+        return ReadStep(ReadOp.FLOAT if wrote == "float" else ReadOp.DOUBLE, column)
     if wrote in _TEXTS and reads in _TEXTS:
-        return ReadStep(Do.BYTES, column, extra=reads == "string")
+        return ReadStep(ReadOp.BYTES, column, extra=reads == "string")
     if wrote == reads == "boolean":
-        return ReadStep(Do.BOOL, column)
+        return ReadStep(ReadOp.BOOL, column)
     if wrote == reads == "fixed" and writer["size"] == reader["size"] and _same_name(writer, reader):
-        return ReadStep(Do.FIXED, column, extra=writer["size"])
+        return ReadStep(ReadOp.FIXED, column, extra=writer["size"])
     if wrote == reads == "enum" and _same_name(writer, reader):
         known, default = set(reader["symbols"]), reader.get("default")
         symbols = [symbol if symbol in known else default for symbol in writer["symbols"]]
-        return ReadStep(Do.ENUM, column, extra=tuple(None if one is None else one.encode() for one in symbols))
+        return ReadStep(ReadOp.ENUM, column, extra=tuple(None if one is None else one.encode() for one in symbols))
     return None
 
 
@@ -179,8 +179,8 @@ def _decimal(writer: Mapping[str, Any], reader: Mapping[str, Any], column: Colum
         return None
     size = writer["size"] if writer["type"] == "fixed" else -1
     if precision is not None:
-        return ReadStep(Do.DECIMAL, column, extra=(size, precision))
-    return ReadStep(Do.BYTES, column, extra=False) if size < 0 else ReadStep(Do.FIXED, column, extra=size)
+        return ReadStep(ReadOp.DECIMAL, column, extra=(size, precision))
+    return ReadStep(ReadOp.BYTES, column, extra=False) if size < 0 else ReadStep(ReadOp.FIXED, column, extra=size)
 
 
 def _factor(writer: Mapping[str, Any], reader: Mapping[str, Any]) -> tuple[int, int]:
@@ -208,7 +208,7 @@ def _is_same(writer: Any, reader: Any) -> bool:
 
 def _unfit(writer: Mapping[str, Any], reader: Mapping[str, Any], where: str) -> ReadStep:
     place = f"{where} was written as" if where else "it was written as"
-    return ReadStep(Do.FAIL, extra=f"{place} {_shown(writer)}, which cannot be read as {_shown(reader)}")
+    return ReadStep(ReadOp.FAIL, extra=f"{place} {_shown(writer)}, which cannot be read as {_shown(reader)}")
 
 
 def _shown(schema: Mapping[str, Any]) -> str:

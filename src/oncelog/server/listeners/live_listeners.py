@@ -39,7 +39,7 @@ class ListenerHost(Protocol):
 
 
 class LiveListeners:
-    """Keeps a server's acceptors in line with its settings; implements the broker's ``ListenersAtWork``.
+    """Keeps a server's acceptors in line with its settings; implements the broker's ``RunningListeners``.
 
     :param given: the listeners that the broker was started with, with their actual ports.
     :param open_acceptor: creates an acceptor with a bound socket. :raises OncelogError: it cannot listen there.

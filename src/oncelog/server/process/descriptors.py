@@ -23,21 +23,21 @@ FEW = 4096
 """A lower limit is logged."""
 
 
-class Shares(NamedTuple):
+class DescriptorLimits(NamedTuple):
     """How many descriptors partitions' files may use, and how many connections there may be."""
 
     files: int
     connections: int
 
 
-def share_out(limit: int) -> Shares:
+def share_out(limit: int) -> DescriptorLimits:
     """Half of the unreserved descriptors for each."""
     free = max(limit - RESERVED, 32)
     files = min(free // 2, MAX_FOR_FILES)
-    return Shares(files, free - files)
+    return DescriptorLimits(files, free - files)
 
 
-def claim() -> Shares | None:
+def claim() -> DescriptorLimits | None:
     """Raise the limit as far as the system allows and divide it; None if there is no limit."""
     if not hasattr(resource, "getrlimit"):
         return None

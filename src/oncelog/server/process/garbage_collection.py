@@ -19,7 +19,7 @@ GIVE_WAY_S = 0.0005
 """After this time a computing thread lets another one run; Python's default is ten times as long."""
 
 
-class LongLived:
+class GarbageCollection:
     """Follows the number of partitions; ``count`` is called periodically on the loop's thread."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ Called by programs' tests and by our own simulation. Without a recording, :mod:`
 
 from __future__ import annotations
 
-from oncelog.testing.history.checking import Breach, check
+from oncelog.testing.history.checking import Anomaly, check
 from oncelog.testing.history.edn import to_edn
 from oncelog.testing.history.events import (
     AbortAsked,
@@ -35,8 +35,8 @@ __all__ = [
     "AbortAsked",
     "Aborted",
     "Acknowledged",
+    "Anomaly",
     "Began",
-    "Breach",
     "CommitAsked",
     "Committed",
     "Event",

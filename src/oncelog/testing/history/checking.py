@@ -28,17 +28,17 @@ from oncelog.testing.history.events import (
     Sent,
     Started,
 )
-from oncelog.testing.history.looks import Looks, PartitionRead
+from oncelog.testing.history.history_index import HistoryIndex, PartitionRead
 from oncelog.types import TopicPartition
 
 Found = Iterator[tuple[str, list[Event]]]
 """A sentence, and the events that prove it: the smallest set, or more."""
 
 _REDUCED = 50
-"""How many breaches of one kind have their events reduced to the smallest set: each event takes a check."""
+"""How many anomalies of one kind have their events reduced to the smallest set: each event takes a check."""
 
 
-class Breach(NamedTuple):
+class Anomaly(NamedTuple):
     """One contradiction. ``events`` are in the order of the history."""
 
     kind: str
@@ -49,21 +49,21 @@ class Breach(NamedTuple):
         return f"{self.kind}: {self.detail}"
 
 
-def check(history: History, *, kinds: Collection[str] | None = None, repeats: Collection[str] = ()) -> list[Breach]:
+def check(history: History, *, kinds: Collection[str] | None = None, repeats: Collection[str] = ()) -> list[Anomaly]:
     """Everything that contradicts exactly-once.
 
     :param kinds: only these.
     :param repeats: producers that may store a record twice, because they are not idempotent.
     """
     found = []
-    looks = Looks(history)
+    index = HistoryIndex(history)
     for kind, events_of in CHECKS.items():
         if kinds is not None and kind not in kinds:
             continue
-        for number, (detail, events) in enumerate(events_of(looks, repeats)):
+        for number, (detail, events) in enumerate(events_of(index, repeats)):
             ordered = _in_order(history, events)
             smallest = _smallest(kind, detail, ordered, repeats) if number < _REDUCED else ordered
-            found.append(Breach(kind, detail, tuple(smallest)))
+            found.append(Anomaly(kind, detail, tuple(smallest)))
     return found
 
 
@@ -77,17 +77,17 @@ def _smallest(kind: str, detail: str, events: list[Event], repeats: Collection[s
     kept = list(events)
     for event in reversed(events):
         without = [one for one in kept if one is not event]
-        if any(found == detail for found, _ in CHECKS[kind](Looks(without), repeats)):
+        if any(found == detail for found, _ in CHECKS[kind](HistoryIndex(without), repeats)):
             kept = without
     return kept
 
 
-def _lost(looks: Looks, repeats: Collection[str]) -> Found:
-    for one in looks.acknowledged:
-        sent = looks.answered(one)
+def _lost(index: HistoryIndex, repeats: Collection[str]) -> Found:
+    for one in index.acknowledged:
+        sent = index.answered(one)
         number = None if sent is None else sent.transaction
         of_it: list[Event] = [] if sent is None else [sent]
-        stored = looks.uncommitted.get(one.where)
+        stored = index.uncommitted.get(one.where)
         if stored is not None and not _has(stored, one.offset, one.record):
             other = stored.at.get(one.offset)
             there = "nothing" if other is None else repr(other.record)
@@ -96,8 +96,8 @@ def _lost(looks: Looks, repeats: Collection[str]) -> Found:
                 [one, *of_it, *stored.shown, *([] if other is None else [other])],
             )
             continue
-        readable = looks.committed.get(one.where)
-        committed = None if number is None else looks.first(number, Committed)
+        readable = index.committed.get(one.where)
+        committed = None if number is None else index.first(number, Committed)
         if readable is None or (number is not None and committed is None):
             continue
         if not _has(readable, one.offset, one.record):
@@ -119,10 +119,10 @@ def _at(look: PartitionRead, offset: int) -> list[Event]:
     return [] if found is None else [found]
 
 
-def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
-    stored = {where: looks.stored(where) for where in {**looks.committed, **looks.uncommitted}}
+def _doubled(index: HistoryIndex, repeats: Collection[str]) -> Found:
+    stored = {where: index.stored(where) for where in {**index.committed, **index.uncommitted}}
     reported = set()
-    for held, only_committed in ((stored, False), (looks.committed, True)):
+    for held, only_committed in ((stored, False), (index.committed, True)):
         copies: dict[tuple[bytes, str], list[tuple[Read, PartitionRead]]] = defaultdict(list)
         for where, look in held.items():
             if look is None:
@@ -130,9 +130,9 @@ def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
             for read in look.reads:
                 copies[read.record, where.topic].append((read, look))
         for key, found in copies.items():
-            senders = looks.sends(*key)
+            senders = index.sends(*key)
             if only_committed:
-                senders = [one for one in senders if _aborted(looks, one) is None]
+                senders = [one for one in senders if _aborted(index, one) is None]
             repeating = any(one.producer.partition(".")[0] in repeats for one in senders)
             if key in reported or not senders or len(found) <= len(senders) or repeating:
                 continue
@@ -143,77 +143,77 @@ def _doubled(looks: Looks, repeats: Collection[str]) -> Found:
             yield f"{key[0]!r} was sent {len(senders)} times and is stored at {places}", [*senders, *reads, *shown]
 
 
-def _aborted(looks: Looks, sent: Sent) -> Event | None:
+def _aborted(index: HistoryIndex, sent: Sent) -> Event | None:
     """The event that says that the record's transaction was not committed."""
-    if sent.transaction is None or looks.first(sent.transaction, CommitAsked) is not None:
+    if sent.transaction is None or index.first(sent.transaction, CommitAsked) is not None:
         return None
-    return looks.first(sent.transaction, Aborted) or looks.first(sent.transaction, AbortAsked)
+    return index.first(sent.transaction, Aborted) or index.first(sent.transaction, AbortAsked)
 
 
-def _aborted_read(looks: Looks, repeats: Collection[str]) -> Found:
-    for read in looks.reads:
-        senders = looks.senders(read)
-        if not senders or not looks.is_committed(read.reader):
+def _aborted_read(index: HistoryIndex, repeats: Collection[str]) -> Found:
+    for read in index.reads:
+        senders = index.senders(read)
+        if not senders or not index.is_committed(read.reader):
             continue
         what = f"{read.reader} was given {read.record!r} (offset {read.offset} of {read.where})"
-        reasons = [_why_hidden(looks, sent, read) for sent in senders]
+        reasons = [_why_hidden(index, sent, read) for sent in senders]
         why, *_ = reasons[-1]
         if all(one[0] for one in reasons):  # any of the others might be what was read
             proofs = [event for _, proof in reasons for event in proof]
-            yield f"{what} {why}", [read, *looks.opened(read.reader), *senders, *proofs]
+            yield f"{what} {why}", [read, *index.opened(read.reader), *senders, *proofs]
 
 
-def _why_hidden(looks: Looks, sent: Sent, read: Read) -> tuple[str, list[Event]]:
+def _why_hidden(index: HistoryIndex, sent: Sent, read: Read) -> tuple[str, list[Event]]:
     """Why nobody may be given a record at this time, and what shows it; empty if it may be given."""
     if sent.transaction is None:
         return "", []
-    ended, asked = _aborted(looks, sent), looks.first(sent.transaction, CommitAsked)
+    ended, asked = _aborted(index, sent), index.first(sent.transaction, CommitAsked)
     if ended is not None:
         return f"of aborted transaction {sent.transaction}", [ended]
-    if asked is None or looks.is_before(read, asked):
+    if asked is None or index.is_before(read, asked):
         return "before its commit was asked for", [] if asked is None else [asked]
     return "", []
 
 
-def _torn(looks: Looks, repeats: Collection[str]) -> Found:
+def _torn(index: HistoryIndex, repeats: Collection[str]) -> Found:
     parts: dict[int, list[Sent]] = defaultdict(list)
-    for sent in looks.sent:
-        if sent.transaction is not None and looks.where(sent) in looks.committed:
+    for sent in index.sent:
+        if sent.transaction is not None and index.where(sent) in index.committed:
             parts[sent.transaction].append(sent)
     for number, records in parts.items():
         found = {
-            id(one): looks.read_of(one, looks.committed[looks.where(one)]) for one in records if looks.is_certain(one)
+            id(one): index.read_of(one, index.committed[index.where(one)]) for one in records if index.is_certain(one)
         }
         there = [one for one in records if found.get(id(one)) is not None]
         missing = [one for one in records if id(one) in found and found[id(one)] is None]
         if not missing:
             continue
-        lacking = [*_placed(looks, missing[0]), *looks.committed[looks.where(missing[0])].shown]
+        lacking = [*_placed(index, missing[0]), *index.committed[index.where(missing[0])].shown]
         if there:
-            where = looks.where(there[0])
+            where = index.where(there[0])
             read = found[id(there[0])]
             yield (
                 f"of transaction {number} {there[0].record!r} is readable, and {missing[0].record!r} is not",
-                [*_placed(looks, there[0]), *([] if read is None else [read]), *looks.committed[where].shown, *lacking],
+                [*_placed(index, there[0]), *([] if read is None else [read]), *index.committed[where].shown, *lacking],
             )
-        elif (committed := looks.first(number, Committed)) is not None:
+        elif (committed := index.first(number, Committed)) is not None:
             yield f"transaction {number} was committed, and nothing of it is readable", [committed, *lacking]
 
 
-def _placed(looks: Looks, sent: Sent) -> list[Event]:
+def _placed(index: HistoryIndex, sent: Sent) -> list[Event]:
     """The event that says where a record was stored: its sending, or else its acknowledgement."""
     if sent.where.partition >= 0:
         return [sent]
-    answer = looks.answer_to(sent)
+    answer = index.answer_to(sent)
     return [sent] if answer is None else [sent, answer]
 
 
-def _out_of_order(looks: Looks, repeats: Collection[str]) -> Found:
+def _out_of_order(index: HistoryIndex, repeats: Collection[str]) -> Found:
     last: dict[tuple[str, TopicPartition], tuple[Read, Sent]] = {}
-    for sent in looks.sent:
-        where = looks.where(sent)
-        look = looks.stored(where)
-        read = None if look is None or not looks.is_certain(sent) else looks.read_of(sent, look)
+    for sent in index.sent:
+        where = index.where(sent)
+        look = index.stored(where)
+        read = None if look is None or not index.is_certain(sent) else index.read_of(sent, look)
         if look is None or read is None:
             continue
         before = last.get((sent.producer, where))
@@ -222,20 +222,20 @@ def _out_of_order(looks: Looks, repeats: Collection[str]) -> Found:
                 f"{sent.producer} sent {before[1].record!r} before {sent.record!r}; {where} has them at offsets "
                 f"{before[0].offset} and {read.offset}",
                 [
-                    *_placed(looks, before[1]),
-                    *_placed(looks, sent),
+                    *_placed(index, before[1]),
+                    *_placed(index, sent),
                     before[0],
                     read,
                     *look.shown,
                 ],
             )
         last[sent.producer, where] = read, sent
-    yield from _readers_back(looks)
+    yield from _readers_back(index)
 
 
-def _readers_back(looks: Looks) -> Found:
+def _readers_back(index: HistoryIndex) -> Found:
     latest: dict[tuple[str, TopicPartition], Read] = {}
-    for event in looks.events:
+    for event in index.events:
         match event:
             case Started(reader=reader, where=where):
                 latest.pop((reader, where), None)
@@ -248,9 +248,9 @@ def _readers_back(looks: Looks) -> Found:
                 latest[reader, where] = event
 
 
-def _non_monotonic(looks: Looks, repeats: Collection[str]) -> Found:
+def _non_monotonic(index: HistoryIndex, repeats: Collection[str]) -> Found:
     latest: dict[tuple[str, TopicPartition], GroupOffset] = {}
-    for event in looks.events:
+    for event in index.events:
         if not isinstance(event, GroupOffset):
             continue
         before = latest.get((event.group, event.where))
@@ -262,25 +262,25 @@ def _non_monotonic(looks: Looks, repeats: Collection[str]) -> Found:
         latest[event.group, event.where] = event
 
 
-def _skipped(looks: Looks, repeats: Collection[str]) -> Found:
+def _skipped(index: HistoryIndex, repeats: Collection[str]) -> Found:
     stretches: dict[tuple[str, TopicPartition], list[Event]] = {}
-    for event in looks.events:
+    for event in index.events:
         if isinstance(event, Started):
-            yield from _gap(looks, stretches.pop((event.reader, event.where), []))
+            yield from _gap(index, stretches.pop((event.reader, event.where), []))
             stretches[event.reader, event.where] = [event]
         elif isinstance(event, Read):
             stretches.setdefault((event.reader, event.where), []).append(event)
         elif isinstance(event, Rebalanced | Opened):
             for key in [key for key in stretches if key[0] == event.reader]:
-                yield from _gap(looks, stretches.pop(key))
+                yield from _gap(index, stretches.pop(key))
     for stretch in stretches.values():
-        yield from _gap(looks, stretch)
+        yield from _gap(index, stretch)
 
 
-def _gap(looks: Looks, stretch: Sequence[Event]) -> Found:
+def _gap(index: HistoryIndex, stretch: Sequence[Event]) -> Found:
     """What is missing from a sequence of records that a reader got."""
     reads = [event for event in stretch if isinstance(event, Read)]
-    look = looks.committed.get(reads[0].where) if reads else None
+    look = index.committed.get(reads[0].where) if reads else None
     if look is None or look.read_all.reader == reads[0].reader:
         return
     first = stretch[0]
@@ -295,7 +295,7 @@ def _gap(looks: Looks, stretch: Sequence[Event]) -> Found:
         )
 
 
-CHECKS: Mapping[str, Callable[[Looks, Collection[str]], Found]] = {
+CHECKS: Mapping[str, Callable[[HistoryIndex, Collection[str]], Found]] = {
     "lost": _lost,
     "doubled": _doubled,
     "aborted-read": _aborted_read,

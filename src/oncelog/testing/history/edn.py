@@ -21,7 +21,7 @@ from oncelog.testing.history.events import (
     ReadAll,
     Sent,
 )
-from oncelog.testing.history.looks import Looks
+from oncelog.testing.history.history_index import HistoryIndex
 from oncelog.types import TopicPartition
 
 
@@ -39,18 +39,18 @@ class _Operation(NamedTuple):
 
 def to_edn(history: Iterable[Event]) -> str:
     """One operation a line, each invoked and completed, in the order of the events."""
-    looks = Looks(history)
-    numbers = _Numbers(looks)
-    operations = [*_appends(looks, numbers), *_reads(looks, numbers)]
+    index = HistoryIndex(history)
+    numbers = _Numbers(index)
+    operations = [*_appends(index, numbers), *_reads(index, numbers)]
     moments = [(one.at, 0, ":invoke", one) for one in operations]
     moments += [(one.end, 1, one.outcome, one) for one in operations]
     moments.sort(key=lambda moment: moment[:2])
     processes: dict[str, int] = {}
     lines = []
-    for index, (at, _, kind, one) in enumerate(moments):
+    for number, (at, _, kind, one) in enumerate(moments):
         process = processes.setdefault(one.process, len(processes))
         value = one.asked if kind == ":invoke" else one.value
-        lines.append(f"{{:index {index}, :time {at}, :type {kind}, :process {process}, :f :txn, :value [{value}]}}\n")
+        lines.append(f"{{:index {number}, :time {at}, :type {kind}, :process {process}, :f :txn, :value [{value}]}}\n")
     return "".join(lines)
 
 
@@ -59,16 +59,16 @@ class _Numbers:
     transaction, has another.
     """
 
-    def __init__(self, looks: Looks) -> None:
-        self._looks = looks
-        self._of = {id(sent): number for number, sent in enumerate(looks.sent, 1)}
+    def __init__(self, index: HistoryIndex) -> None:
+        self._index = index
+        self._of = {id(sent): number for number, sent in enumerate(index.sent, 1)}
         self._unsent: dict[bytes, int] = {}
 
     def of_sent(self, sent: Sent) -> int:
         return self._of[id(sent)]
 
     def of_read(self, read: Read) -> int:
-        senders = self._looks.senders(read)
+        senders = self._index.senders(read)
         if senders:
             return self._of[id(senders[-1])]
         return self._unsent.setdefault(read.record, len(self._of) + len(self._unsent) + 1)
@@ -78,48 +78,48 @@ def _key(where: TopicPartition) -> str:
     return f'"{where}"'
 
 
-def _append(looks: Looks, sent: Sent, numbers: _Numbers) -> str:
-    return f"[:append {_key(looks.where(sent))} {numbers.of_sent(sent)}]"
+def _append(index: HistoryIndex, sent: Sent, numbers: _Numbers) -> str:
+    return f"[:append {_key(index.where(sent))} {numbers.of_sent(sent)}]"
 
 
-def _appends(looks: Looks, numbers: _Numbers) -> Iterator[_Operation]:
+def _appends(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
     """Each transaction is a process: Jepsen's processes do one thing at a time, and nothing after a crash."""
-    last = len(looks.events)
+    last = len(index.events)
     of: dict[int, list[Sent]] = defaultdict(list)
-    for sent in looks.sent:
+    for sent in index.sent:
         if sent.transaction is not None:
             of[sent.transaction].append(sent)
             continue
-        one = looks.answer_to(sent)
-        end, outcome = (last, ":info") if one is None else (looks.order[id(one)], ":ok")
-        process = f"{sent.producer} {looks.order[id(sent)]}"
-        value = _append(looks, sent, numbers)
-        yield _Operation(looks.order[id(sent)], end, outcome, process, value, value)
+        one = index.answer_to(sent)
+        end, outcome = (last, ":info") if one is None else (index.order[id(one)], ":ok")
+        process = f"{sent.producer} {index.order[id(sent)]}"
+        value = _append(index, sent, numbers)
+        yield _Operation(index.order[id(sent)], end, outcome, process, value, value)
     for number, records in of.items():
-        value = " ".join(_append(looks, sent, numbers) for sent in records)
-        begin = looks.order[id(records[0])]
-        committed, aborted = looks.first(number, Committed), looks.first(number, Aborted)
+        value = " ".join(_append(index, sent, numbers) for sent in records)
+        begin = index.order[id(records[0])]
+        committed, aborted = index.first(number, Committed), index.first(number, Aborted)
         end, outcome = last, ":info"
         if committed is not None:
-            end, outcome = looks.order[id(committed)], ":ok"
+            end, outcome = index.order[id(committed)], ":ok"
         elif aborted is not None:
-            end, outcome = looks.order[id(aborted)], ":fail"
+            end, outcome = index.order[id(aborted)], ":fail"
         yield _Operation(begin, end, outcome, f"transaction {number}", value, value)
 
 
-def _reads(looks: Looks, numbers: _Numbers) -> Iterator[_Operation]:
+def _reads(index: HistoryIndex, numbers: _Numbers) -> Iterator[_Operation]:
     """What each complete reader of committed records got, as one read of all its partitions."""
     readers: dict[str, list[ReadAll]] = defaultdict(list)
-    for look in looks.committed.values():
+    for look in index.committed.values():
         readers[look.read_all.reader].append(look.read_all)
     for reader, complete in readers.items():
         parts, asked = [], []
-        begin = len(looks.events)
+        begin = len(index.events)
         for read_all in complete:
-            reads: list[Read] = looks.committed[read_all.where].reads
-            begin = min([begin, *(looks.order[id(read)] for read in reads)])
+            reads: list[Read] = index.committed[read_all.where].reads
+            begin = min([begin, *(index.order[id(read)] for read in reads)])
             given = " ".join(str(numbers.of_read(read)) for read in reads)
             asked.append(f"[:r {_key(read_all.where)} nil]")
             parts.append(f"[:r {_key(read_all.where)} [{given}]]")
-        end = max(looks.order[id(read_all)] for read_all in complete)
+        end = max(index.order[id(read_all)] for read_all in complete)
         yield _Operation(begin, end, ":ok", reader, " ".join(parts), " ".join(asked))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oncelog.testing.simulation.faults import KINDS, Trouble
-from oncelog.testing.simulation.network import Habits
+from oncelog.testing.simulation.faults import KINDS, PlannedFault
+from oncelog.testing.simulation.network import NetworkModel
 from oncelog.testing.simulation.run import (
     Failure,
-    Setting,
+    SimulationSettings,
     check_deterministic,
     explore,
     run_simulation,
@@ -19,14 +19,14 @@ from oncelog.testing.simulation.world import SimulatedProcess, Simulation
 __all__ = [
     "KINDS",
     "Failure",
-    "Habits",
+    "NetworkModel",
     "Nondeterministic",
     "NotSimulated",
-    "Setting",
+    "PlannedFault",
     "SimulatedProcess",
     "Simulation",
     "SimulationError",
-    "Trouble",
+    "SimulationSettings",
     "check_deterministic",
     "explore",
     "run_simulation",

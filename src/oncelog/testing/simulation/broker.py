@@ -138,10 +138,10 @@ class SimulatedMachine(Machine):
         self._store_rng = store_rng
         self._store_log: SimulatedStoreLog | None = None
 
-    def claim(self) -> descriptors.Shares | None:
+    def claim(self) -> descriptors.DescriptorLimits | None:
         return None
 
-    def disk(self, shares: descriptors.Shares | None) -> Disk:
+    def disk(self, shares: descriptors.DescriptorLimits | None) -> Disk:
         return self.content
 
     def store_log(self) -> SimulatedStoreLog:

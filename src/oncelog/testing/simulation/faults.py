@@ -1,6 +1,6 @@
 """The faults of a simulation and their times: a plan drawn from the seed, which can be repeated with parts left out.
 
-A :class:`Trouble` has a time, a duration and a kind. Its own number decides what it hits when it begins, so that
+A :class:`PlannedFault` has a time, a duration and a kind. Its own number decides what it hits when it begins, so that
 leaving out another one changes as little as possible. At the end of the plan everything is repaired: the network heals,
 and nodes, brokers and programs are started. Anything that does not finish then is a bug.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.testing.simulation.broker import FIRST_PORT, HOST
 from oncelog.testing.simulation.moments import MOMENTS, REQUESTS, Undo, in_the_middle, later
-from oncelog.testing.simulation.network import Ambush
+from oncelog.testing.simulation.network import MessageTrigger
 from oncelog.testing.simulation.node_faults import SEVERAL_NODES, make_whole
 from oncelog.testing.simulation.simulation_errors import SimulationError
 
@@ -40,7 +40,7 @@ _PHASES = ("prepare", "first-marker", "markers")
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class PlannedFault:
     """One thing that goes wrong.
 
     :param at_s: when it begins, in simulated seconds from the start.
@@ -74,7 +74,7 @@ def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
     for _ in range(chance.randint(1, 5)):
         api, lost = chance.choice(REQUESTS), chance.random() < 0.6
         what = f"answer to {api}" if lost else api
-        world.network.lie_in_wait(Ambush(what, chance.randrange(6), world.network.cut, lost=lost))
+        world.network.add_trigger(MessageTrigger(what, chance.randrange(6), world.network.cut, lost=lost))
     return None
 
 
@@ -94,11 +94,11 @@ def part_network(world: Simulation, chance: random.Random) -> Undo | None:
 
 def slow_network(world: Simulation, chance: random.Random) -> Undo | None:
     """Many messages take a long time."""
-    habits, slow = world.network.habits, world.network.habits.slow
-    habits.slow = 0.5
+    model, slow = world.network.model, world.network.model.slow
+    model.slow = 0.5
 
     def undo() -> None:
-        habits.slow = slow
+        model.slow = slow
 
     return undo
 
@@ -134,7 +134,7 @@ def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """An operator stops the broker and starts it again."""
 
     async def stop() -> None:
-        if world.broker.is_running:  # checked when the task begins: another trouble may have ended it
+        if world.broker.is_running:  # checked when the task begins: another fault may have ended it
             await world.broker.stop()
 
     return in_the_middle(world, chance, lambda: world.keep(world.loop.create_task(stop())), lambda: _start(world))
@@ -156,7 +156,7 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
     machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
     restarts = chance.random() < 0.5
     others = chance.random() < 0.5
-    world.note("the disk is full", "trouble")
+    world.note("the disk is full", "fault")
 
     def write_and_delete() -> None:
         if machine.content.free_bytes is not None:
@@ -165,7 +165,7 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
     def undo() -> None:
         machine.content.free_bytes = None
-        world.note("the disk has space again", "trouble")
+        world.note("the disk has space again", "fault")
         if restarts and world.broker.is_running:
             world.broker.resume()
             world.broker.crash()
@@ -252,7 +252,7 @@ def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
             victim.pause()
             later(world, lasts, victim.resume)
 
-    world.network.lie_in_wait(Ambush(chance.choice((*REQUESTS, *MOMENTS)), chance.randrange(4), pause))
+    world.network.add_trigger(MessageTrigger(chance.choice((*REQUESTS, *MOMENTS)), chance.randrange(4), pause))
     return None
 
 
@@ -308,7 +308,7 @@ _DISRUPTIVE = (
 )
 """Most plans that may contain all of these contain at least one: they interrupt work that is under way."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
-"""All kinds of trouble, by name."""
+"""All kinds of fault, by name."""
 
 
 def _if_running(world: Simulation, make: Callable[[], object]) -> Undo | None:
@@ -325,24 +325,24 @@ def _start(world: Simulation) -> None:
 
 def plan(
     seed: int, *, kinds: Iterable[str], begin_s: float, end_s: float, most: int = 8, longest_s: float = 20.0
-) -> list[Trouble]:
-    """Draw up to ``most`` troubles between two moments.
+) -> list[PlannedFault]:
+    """Draw up to ``most`` faults between two moments.
 
-    Each seed uses only some of the kinds, which reveals bugs that one kind of trouble would hide from another.
+    Each seed uses only some of the kinds, which reveals bugs that one kind of fault would hide from another.
 
     :raises SimulationError: a kind does not exist.
     """
     names = sorted(kinds)
     unknown = sorted(set(names) - KINDS.keys())
     if unknown:
-        raise SimulationError(f"there is no trouble {unknown[0]!r}; there are {', '.join(sorted(KINDS))}")
+        raise SimulationError(f"there is no fault {unknown[0]!r}; there are {', '.join(sorted(KINDS))}")
     chance = random.Random(f"{seed}/plan")
     if not names:
         return []
     some = chance.sample(names, chance.randint(1, min(len(names), 4)))
     some += chance.sample(_DISRUPTIVE, 1) if set(_DISRUPTIVE) <= set(names) else []
     found = [
-        Trouble(
+        PlannedFault(
             at_s=round(chance.uniform(begin_s, end_s), 3),
             kind=chance.choice(some),
             for_s=round(min(longest_s, chance.expovariate(1 / 3.0)), 3),
@@ -350,13 +350,13 @@ def plan(
         )
         for _ in range(chance.randint(1, most))
     ]
-    return sorted(found, key=lambda trouble: (trouble.at_s, trouble.number))
+    return sorted(found, key=lambda fault: (fault.at_s, fault.number))
 
 
-class Troubles:
+class FaultInjector:
     """Carries out a plan in one simulation."""
 
-    def __init__(self, world: Simulation, planned: Sequence[Trouble]) -> None:
+    def __init__(self, world: Simulation, planned: Sequence[PlannedFault]) -> None:
         self._world = world
         self._planned = planned
         self._undo: list[Undo] = []
@@ -364,18 +364,18 @@ class Troubles:
     async def run(self, calm_s: float) -> None:
         """Carry out the plan; at ``calm_s`` everything is repaired."""
         world = self._world
-        for trouble in self._planned:
-            world.loop.call_later(max(0.0, trouble.at_s - world.now_s), self._begin, trouble)
+        for fault in self._planned:
+            world.loop.call_later(max(0.0, fault.at_s - world.now_s), self._begin, fault)
         await asyncio.sleep(max(0.0, calm_s - world.now_s))
         await self.calm()
 
-    def _begin(self, trouble: Trouble) -> None:
+    def _begin(self, fault: PlannedFault) -> None:
         world = self._world
-        world.note(str(trouble), "trouble")
-        undo = KINDS[trouble.kind](world, random.Random(trouble.number))
+        world.note(str(fault), "fault")
+        undo = KINDS[fault.kind](world, random.Random(fault.number))
         if undo is not None:
             self._undo.append(undo)
-            world.loop.call_later(trouble.for_s, self._end, undo)
+            world.loop.call_later(fault.for_s, self._end, undo)
 
     def _end(self, undo: Undo) -> None:
         if undo in self._undo:
@@ -383,9 +383,9 @@ class Troubles:
             undo()
 
     async def calm(self) -> None:
-        """End all troubles, and start or heal whatever they broke."""
+        """End all faults, and start or heal whatever they broke."""
         world = self._world
-        world.note("calm", "trouble")
+        world.note("calm", "fault")
         world.is_calm = True
         while self._undo:
             self._undo.pop()()
@@ -402,4 +402,4 @@ class Troubles:
             process.restart()
 
 
-__all__ = ["KINDS", "ONE_BROKER", "SEVERAL_NODES", "Trouble", "Troubles", "plan"]
+__all__ = ["KINDS", "ONE_BROKER", "SEVERAL_NODES", "FaultInjector", "PlannedFault", "plan"]

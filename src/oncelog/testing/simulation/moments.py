@@ -1,4 +1,4 @@
-"""When a trouble begins: now, or while a request is being handled."""
+"""When a fault begins: now, or while a request is being handled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from oncelog.testing.simulation.network import Ambush
+from oncelog.testing.simulation.network import MessageTrigger
 
 if TYPE_CHECKING:
     from oncelog.testing.simulation.world import Simulation
@@ -21,7 +21,7 @@ def in_the_middle(
 ) -> Undo | None:
     """Call ``act`` now, or shortly after the next request or answer of a random kind, while work is under way.
 
-    ``undo`` is called some time later, and again when the trouble ends.
+    ``undo`` is called some time later, and again when the fault ends.
     """
     lasts = min(20.0, chance.expovariate(1 / 3.0))
 
@@ -36,7 +36,9 @@ def in_the_middle(
         return undo
     delay_s = chance.choice([0.0, chance.uniform(0.0, 0.006), chance.uniform(0.0, 0.006)])
     what = chance.choice((*REQUESTS, *MOMENTS))
-    world.network.lie_in_wait(Ambush(what, chance.randrange(4), lambda connection: later(world, delay_s, act_now)))
+    world.network.add_trigger(
+        MessageTrigger(what, chance.randrange(4), lambda connection: later(world, delay_s, act_now))
+    )
     return undo
 
 

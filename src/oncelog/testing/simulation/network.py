@@ -35,7 +35,7 @@ FIRST_PORT = 40_000
 WINDOW_BYTES = 256 * 1024
 
 
-class Habits:
+class NetworkModel:
     """How the network behaves when nothing is broken.
 
     :param delay_s: the shortest and longest time that a message takes.
@@ -61,7 +61,7 @@ class Habits:
         self.window_bytes = window_bytes
 
 
-class Ambush:
+class MessageTrigger:
     """Something that happens when a certain message arrives: the first of its kind after ``skip`` others.
 
     :param what: an API's name, or ``answer to NAME``.
@@ -105,11 +105,11 @@ class SimulatedNetwork:
     :param rng: decides on delays and chunks.
     """
 
-    def __init__(self, loop: SimulatedLoop, rng: random.Random, timeline: Timeline, habits: Habits) -> None:
+    def __init__(self, loop: SimulatedLoop, rng: random.Random, timeline: Timeline, model: NetworkModel) -> None:
         self.loop = loop
         self.rng = rng
         self.timeline = timeline
-        self.habits = habits
+        self.model = model
         self._listeners: dict[Where, _Listener] = {}
         self._bound: dict[Where, None] = {}
         self._connections: dict[SimulatedConnection, None] = {}
@@ -120,29 +120,29 @@ class SimulatedNetwork:
         self._count = 0
         self._parted: dict[tuple[str, Where], None] = {}
         self._healed: list[asyncio.Future[None]] = []
-        self._ambushes: list[Ambush] = []
+        self._triggers: list[MessageTrigger] = []
 
-    # --- habits
+    # --- delays
 
     @property
     def window_bytes(self) -> int:
-        return self.habits.window_bytes
+        return self.model.window_bytes
 
     def delay_ns(self) -> int:
-        habits, rng = self.habits, self.rng
-        low, high = habits.delay_s
-        if habits.slow and rng.random() < habits.slow:
-            high = max(high, habits.slow_s)
+        model, rng = self.model, self.rng
+        low, high = model.delay_s
+        if model.slow and rng.random() < model.slow:
+            high = max(high, model.slow_s)
         return int((low + (high - low) * rng.random()) * 1e9)
 
     def splits(self) -> bool:
-        return bool(self.habits.split) and self.rng.random() < self.habits.split
+        return bool(self.model.split) and self.rng.random() < self.model.split
 
     def note(self, what: str, who: str = "network") -> None:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def note_delivery(self, connection: SimulatedConnection, receiver: SimulatedTransport, data: bytes) -> bool:
-        """Note that something arrives, and trigger ambushes; returns True if it is lost after all."""
+        """Note that something arrives, and act on triggers; returns True if it is lost after all."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1
@@ -151,13 +151,13 @@ class SimulatedNetwork:
         where = f"{connection.client}>{connection.server[1]}#{connection.number}"
         self.note(f"{what} {len(data)} {zlib.crc32(data):08x}", where)
         lost = False
-        for ambush in list(self._ambushes):
-            if ambush.what == what:
-                ambush.skip -= 1
-                if ambush.skip < 0:
-                    self._ambushes.remove(ambush)
-                    lost = lost or ambush.lost
-                    self.loop.call_soon(ambush.act, connection, context=contextvars.Context())
+        for trigger in list(self._triggers):
+            if trigger.what == what:
+                trigger.skip -= 1
+                if trigger.skip < 0:
+                    self._triggers.remove(trigger)
+                    lost = lost or trigger.lost
+                    self.loop.call_soon(trigger.act, connection, context=contextvars.Context())
         return lost
 
     # --- connections
@@ -266,9 +266,9 @@ class SimulatedNetwork:
     def is_parted(self, client: str, server: Where) -> bool:
         return bool(self._parted) and ((client, server) in self._parted)
 
-    def lie_in_wait(self, ambush: Ambush) -> None:
+    def add_trigger(self, trigger: MessageTrigger) -> None:
         """Have something happen when a future message arrives."""
-        self._ambushes.append(ambush)
+        self._triggers.append(trigger)
 
     def part(self, client: str, server: Where) -> None:
         """Stop delivering anything between a client and an address; neither is notified."""
@@ -276,8 +276,8 @@ class SimulatedNetwork:
         self._parted[client, server] = None
 
     def heal(self) -> None:
-        """Deliver everything again, including what waited, and drop all ambushes."""
-        self._ambushes.clear()
+        """Deliver everything again, including what waited, and drop all triggers."""
+        self._triggers.clear()
         if not self._parted:
             return
         self.note("the network is healed")
@@ -351,4 +351,4 @@ def _in_context(context: Any, work: Callable[[], Any]) -> Any:
 
 _API_NAMES = {int(key): key.name.title().replace("_", "") for key in ApiKey}
 
-__all__ = ["Ambush", "Habits", "SimulatedNetwork"]
+__all__ = ["MessageTrigger", "NetworkModel", "SimulatedNetwork"]

@@ -1,4 +1,4 @@
-"""Troubles of a single node in a cluster of several; ``faults`` draws them and carries them out."""
+"""Faults of a single node in a cluster of several; ``faults`` draws them and carries them out."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _nodes(world: Simulation, change: Callable[[], object], what: str) -> None:
             change()
         except (FaultError, SimulationError, KafkaError) as error:
             what = f"{what}: refused, {error}"
-        world.note(what, "trouble")
+        world.note(what, "fault")
 
 
 __all__ = ["SEVERAL_NODES", "make_whole"]

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from oncelog.server.embedded import MAX_NODES
 from oncelog.settings import nearest
 from oncelog.testing.simulation.culprits import watched
-from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, Trouble, Troubles, plan
+from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.guards import guarded
-from oncelog.testing.simulation.network import Habits
+from oncelog.testing.simulation.network import NetworkModel
 from oncelog.testing.simulation.simulation_errors import Nondeterministic, SimulationError
 from oncelog.testing.simulation.timeline import Timeline, first_difference
 from oncelog.testing.simulation.world import Simulation, context_of_main
@@ -31,22 +31,22 @@ LAST_LINES = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class SimulationSettings:
     """The settings of a simulation, apart from the seed and the program.
 
     :param nodes: the number of nodes of the simulated broker.
     :param settings: the broker's settings by Kafka's names; they override those of ``simulation.broker.QUICK``.
-    :param troubles: kinds of trouble that may happen, by name (``faults.KINDS``), or a ready plan.
-    :param calm_s: when troubles end and everything is made whole again; ``await world.calm()`` waits for that.
+    :param faults: kinds of fault that may happen, by name (``faults.KINDS``), or a ready plan.
+    :param calm_s: when faults end and everything is made whole again; ``await world.calm()`` waits for that.
     :param limit_s: how many simulated seconds the whole simulation may take.
     """
 
     nodes: int = 1
     settings: Mapping[str, object] | None = None
-    troubles: Iterable[str | Trouble] = ()
+    faults: Iterable[str | PlannedFault] = ()
     calm_s: float = 60.0
     limit_s: float = 3600.0
-    habits: Habits | None = None
+    network: NetworkModel | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.nodes, int) or not 1 <= self.nodes <= MAX_NODES:
@@ -55,32 +55,32 @@ class Setting:
             seconds = getattr(self, name)
             if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
                 raise SimulationError(f"{name} must be a number of simulated seconds above 0, not {seconds!r}")
-        if isinstance(self.troubles, str):
-            raise SimulationError(f"troubles must be a list, such as [{self.troubles!r}], not a string")
-        object.__setattr__(self, "troubles", tuple(self.troubles))
-        for trouble in self.troubles:
-            self._check(trouble)
+        if isinstance(self.faults, str):
+            raise SimulationError(f"faults must be a list, such as [{self.faults!r}], not a string")
+        object.__setattr__(self, "faults", tuple(self.faults))
+        for fault in self.faults:
+            self._check(fault)
 
-    def _check(self, trouble: object) -> None:
-        """Refuse a trouble that could never happen."""
-        kind = trouble.kind if isinstance(trouble, Trouble) else trouble
+    def _check(self, fault: object) -> None:
+        """Refuse a fault that could never happen."""
+        kind = fault.kind if isinstance(fault, PlannedFault) else fault
         if not isinstance(kind, str) or kind not in KINDS:
             raise SimulationError(
-                f"there is no trouble {kind!r}{nearest(str(kind), KINDS)}; there are {', '.join(sorted(KINDS))}"
+                f"there is no fault {kind!r}{nearest(str(kind), KINDS)}; there are {', '.join(sorted(KINDS))}"
             )
         if self.nodes < 2 and kind in SEVERAL_NODES:
-            raise SimulationError(f"the trouble {kind!r} needs several nodes, but nodes is {self.nodes}: set nodes=3")
-        if isinstance(trouble, Trouble) and not (0 <= trouble.at_s < self.calm_s and trouble.for_s >= 0):
+            raise SimulationError(f"the fault {kind!r} needs several nodes, but nodes is {self.nodes}: set nodes=3")
+        if isinstance(fault, PlannedFault) and not (0 <= fault.at_s < self.calm_s and fault.for_s >= 0):
             raise SimulationError(
-                f"a trouble must begin between 0 and calm_s={self.calm_s} and last 0 seconds or more, not {trouble}"
+                f"a fault must begin between 0 and calm_s={self.calm_s} and last 0 seconds or more, not {fault}"
             )
 
-    def planned(self, seed: int) -> Sequence[Trouble]:
-        """The troubles of a seed."""
+    def planned(self, seed: int) -> Sequence[PlannedFault]:
+        """The faults of a seed."""
         if not isinstance(seed, int):
             raise SimulationError(f"a seed must be a whole number, not {seed!r}")
-        ready = [trouble for trouble in self.troubles if isinstance(trouble, Trouble)]
-        kinds = [trouble for trouble in self.troubles if isinstance(trouble, str)]
+        ready = [fault for fault in self.faults if isinstance(fault, PlannedFault)]
+        kinds = [fault for fault in self.faults if isinstance(fault, str)]
         return ready + plan(seed, kinds=kinds, begin_s=0.0, end_s=self.calm_s * 0.9)
 
 
@@ -148,16 +148,19 @@ def simulate(
     seed: int = 0,
     nodes: int = 1,
     settings: Mapping[str, object] | None = None,
-    troubles: Iterable[str | Trouble] = (),
+    faults: Iterable[str | PlannedFault] = (),
     calm_s: float = 60.0,
     limit_s: float = 3600.0,
-    habits: Habits | None = None,
+    network: NetworkModel | None = None,
 ) -> T:
-    """Run ``main`` in virtual time against a simulated broker and return its result; parameters as in ``Setting``.
+    """Run ``main`` in virtual time against a simulated broker and return its result; parameters as in
+    ``SimulationSettings``.
 
     :raises SimulationError: it did not finish, or requested something real.
     """
-    setting = Setting(nodes=nodes, settings=settings, troubles=troubles, calm_s=calm_s, limit_s=limit_s, habits=habits)
+    setting = SimulationSettings(
+        nodes=nodes, settings=settings, faults=faults, calm_s=calm_s, limit_s=limit_s, network=network
+    )
     result, _ = _run(main, seed, setting, setting.planned(seed))
     return result
 
@@ -165,8 +168,8 @@ def simulate(
 def _run(
     main: Main[T],
     seed: int,
-    setting: Setting,
-    planned: Sequence[Trouble],
+    setting: SimulationSettings,
+    planned: Sequence[PlannedFault],
     timeline: Timeline | None = None,
 ) -> tuple[T, Timeline]:
     with simulation_folder() as folder:
@@ -176,13 +179,13 @@ def _run(
             nodes=setting.nodes,
             settings=setting.settings,
             limit_s=setting.limit_s,
-            habits=setting.habits,
+            network=setting.network,
             timeline=timeline or Timeline(keep=False),
         )
 
         async def whole(world: Simulation) -> T:
-            if setting.troubles:
-                world.begin_troubles(Troubles(world, planned).run(setting.calm_s))
+            if setting.faults:
+                world.begin_faults(FaultInjector(world, planned).run(setting.calm_s))
             return await main(world)
 
         return run_simulation(world, whole), world.timeline
@@ -190,15 +193,15 @@ def _run(
 
 @dataclass(frozen=True)
 class Failure:
-    """A seed with which the program failed, and the fewest troubles found that make it fail."""
+    """A seed with which the program failed, and the fewest faults found that make it fail."""
 
     seed: int
     error: Exception
-    troubles: Sequence[Trouble]
+    faults: Sequence[PlannedFault]
     timeline: Timeline
 
     def __str__(self) -> str:
-        shown = "\n".join(f"  {trouble}" for trouble in self.troubles) or "  none"
+        shown = "\n".join(f"  {fault}" for fault in self.faults) or "  none"
         return (
             f"seed {self.seed} fails with {type(self.error).__name__}: {self.error}\ntroubles needed for it:\n{shown}\n"
             f"the last of {self.timeline.count} lines of what happened (simulated seconds, who, what):\n"
@@ -206,14 +209,14 @@ class Failure:
         )
 
 
-def explore(main: Main[object], seeds: Iterable[int], setting: Setting | None = None) -> Failure | None:
-    """Run seeds until one fails, and shrink its troubles; None if all of them pass.
+def explore(main: Main[object], seeds: Iterable[int], setting: SimulationSettings | None = None) -> Failure | None:
+    """Run seeds until one fails, and shrink its faults; None if all of them pass.
 
     The first seed is run twice: a program whose runs differ cannot be replayed.
 
     :raises Nondeterministic: two runs of a seed differ; the message names calls that bypassed the simulation.
     """
-    setting = setting or Setting()
+    setting = setting or SimulationSettings()
     for number, seed in enumerate(seeds):
         error = _failure(main, seed, setting, setting.planned(seed))
         if error is not None:
@@ -224,7 +227,11 @@ def explore(main: Main[object], seeds: Iterable[int], setting: Setting | None = 
 
 
 def _failure(
-    main: Main[object], seed: int, setting: Setting, planned: Sequence[Trouble], timeline: Timeline | None = None
+    main: Main[object],
+    seed: int,
+    setting: SimulationSettings,
+    planned: Sequence[PlannedFault],
+    timeline: Timeline | None = None,
 ) -> Exception | None:
     try:
         _run(main, seed, setting, planned, timeline)
@@ -233,11 +240,11 @@ def _failure(
     return None
 
 
-def _shrunk(main: Main[object], seed: int, setting: Setting, error: Exception) -> Failure:
-    """Leave out every trouble that is not needed for the same kind of error."""
+def _shrunk(main: Main[object], seed: int, setting: SimulationSettings, error: Exception) -> Failure:
+    """Leave out every fault that is not needed for the same kind of error."""
     left = list(setting.planned(seed))
-    for trouble in list(left):
-        fewer = [other for other in left if other is not trouble]
+    for fault in list(left):
+        fewer = [other for other in left if other is not fault]
         if type(_failure(main, seed, setting, fewer)) is type(error):
             left = fewer
     timeline = Timeline()
@@ -248,12 +255,12 @@ def _shrunk(main: Main[object], seed: int, setting: Setting, error: Exception) -
     return Failure(seed, again, left, timeline)
 
 
-def check_deterministic(main: Main[object], seed: int, setting: Setting | None = None) -> None:
+def check_deterministic(main: Main[object], seed: int, setting: SimulationSettings | None = None) -> None:
     """Run a seed twice and compare the timelines.
 
     :raises Nondeterministic: they differ.
     """
-    setting = setting or Setting()
+    setting = setting or SimulationSettings()
     one, other = Timeline(), Timeline()
     for timeline in (one, other):
         _failure(main, seed, setting, setting.planned(seed), timeline)
@@ -274,7 +281,7 @@ def check_deterministic(main: Main[object], seed: int, setting: Setting | None =
 
 __all__ = [
     "Failure",
-    "Setting",
+    "SimulationSettings",
     "check_deterministic",
     "explore",
     "run_simulation",

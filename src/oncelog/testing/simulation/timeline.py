@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Happening(NamedTuple):
+class TimelineEntry(NamedTuple):
     """One line: nanoseconds of virtual time, who, what."""
 
     at_ns: int
@@ -31,14 +31,14 @@ class Timeline:
     def __init__(self, *, keep: bool = True) -> None:
         self._keep = keep
         self._digest = hashlib.blake2b(digest_size=16)
-        self._lines: list[Happening] = []
+        self._lines: list[TimelineEntry] = []
         self.count = 0
 
     def note(self, at_ns: int, who: str, what: str) -> None:
         self.count += 1
         self._digest.update(f"{at_ns} {who} {what}\n".encode())
         if self._keep:
-            self._lines.append(Happening(at_ns, who, what))
+            self._lines.append(TimelineEntry(at_ns, who, what))
 
     @property
     def fingerprint(self) -> str:
@@ -46,26 +46,26 @@ class Timeline:
         return self._digest.hexdigest()
 
     @property
-    def happenings(self) -> Sequence[Happening]:
+    def entries(self) -> Sequence[TimelineEntry]:
         return self._lines
 
     def text(self, last: int | None = None) -> str:
-        """One line for each happening, or for the ``last`` ones."""
+        """One line for each entry, or for the ``last`` ones."""
         lines = self._lines if last is None else self._lines[-last:]
         return "\n".join(map(str, lines))
 
 
-def first_difference(one: Timeline, other: Timeline) -> tuple[Happening | None, Happening | None] | None:
-    """The first happenings in which two timelines differ; None if they agree."""
-    for mine, others in zip(one.happenings, other.happenings, strict=False):
+def first_difference(one: Timeline, other: Timeline) -> tuple[TimelineEntry | None, TimelineEntry | None] | None:
+    """The first entries in which two timelines differ; None if they agree."""
+    for mine, others in zip(one.entries, other.entries, strict=False):
         if mine != others:
             return mine, others
-    count = len(one.happenings)
-    if count == len(other.happenings):
+    count = len(one.entries)
+    if count == len(other.entries):
         return None
-    longer = one.happenings if count > len(other.happenings) else other.happenings
-    extra = longer[min(count, len(other.happenings))]
-    return (extra, None) if longer is one.happenings else (None, extra)
+    longer = one.entries if count > len(other.entries) else other.entries
+    extra = longer[min(count, len(other.entries))]
+    return (extra, None) if longer is one.entries else (None, extra)
 
 
-__all__ = ["Happening", "Timeline", "first_difference"]
+__all__ = ["Timeline", "TimelineEntry", "first_difference"]

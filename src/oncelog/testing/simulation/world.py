@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from oncelog.testing.simulation.broker import SimulatedBroker, SimulatedMachine
 from oncelog.testing.simulation.loop import RUNNING, START_NS, ProcessLife, SimulatedLoop, task_in
-from oncelog.testing.simulation.network import Habits, SimulatedNetwork
+from oncelog.testing.simulation.network import NetworkModel, SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import SimulationError
 from oncelog.testing.simulation.timeline import Timeline
 
@@ -112,13 +112,13 @@ class Simulation:
         nodes: int = 1,
         settings: Mapping[str, object] | None = None,
         limit_s: float = 3600.0,
-        habits: Habits | None = None,
+        network: NetworkModel | None = None,
         timeline: Timeline | None = None,
     ) -> None:
         self.seed = seed
         self.timeline = timeline or Timeline()
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
-        self.network = SimulatedNetwork(self.loop, self.rng("network"), self.timeline, habits or Habits())
+        self.network = SimulatedNetwork(self.loop, self.rng("network"), self.timeline, network or NetworkModel())
         self.loop.network = self.network
         self.folder = folder
         """For files of programs, such as an SQLite database: it outlives them, and is deleted with the world."""
@@ -126,9 +126,9 @@ class Simulation:
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}
         self._kept: list[object] = []
-        self._troubles: asyncio.Task[None] | None = None
+        self._faults: asyncio.Task[None] | None = None
         self.is_calm = False
-        """Whether the troubles are over."""
+        """Whether the faults are over."""
 
     def _spend(self, seconds: float) -> None:
         self.loop.spent_ns += int(seconds * 1e9)
@@ -165,14 +165,14 @@ class Simulation:
         made.start()
         return made
 
-    def begin_troubles(self, troubles: Coroutine[Any, Any, None]) -> None:
-        """Let things go wrong until ``troubles`` has finished."""
-        self._troubles = self.loop.create_task(troubles)
+    def begin_faults(self, faults: Coroutine[Any, Any, None]) -> None:
+        """Let things go wrong until ``faults`` has finished."""
+        self._faults = self.loop.create_task(faults)
 
     async def calm(self) -> None:
         """Wait until all faults are over: anything that does not finish from then on is a bug."""
-        if self._troubles is not None:
-            await asyncio.shield(self._troubles)
+        if self._faults is not None:
+            await asyncio.shield(self._faults)
 
     def keep(self, thing: object) -> None:
         """Keep objects of a dead process alive until the end: collecting its coroutines would run their ``finally``."""

@@ -43,14 +43,14 @@ async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:
     }
     if not runs:
         raise ConfigError(f"--by mirror:{name}: this mirror has not written {topic}")
-    return RecordIdentity(by_place, Mapped(runs).identify, value_and_headers)
+    return RecordIdentity(by_place, MirroredOffsets(runs).identify, value_and_headers)
 
 
 def _target(run: Run) -> int:
     return run.target
 
 
-class Mapped:
+class MirroredOffsets:
     """Where each record of the target comes from.
 
     :param runs: for each partition its runs, by offsets of the target.

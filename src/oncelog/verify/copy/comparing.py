@@ -34,7 +34,7 @@ _NO_ROW = b"\xff" * (SEEN_BYTES + 1)
 OnProgress = Callable[[int, str], None]
 
 
-class Sides(NamedTuple):
+class ComparedTopics(NamedTuple):
     """What is compared.
 
     :param source_starts: the first offset of each partition of the source: what was before is gone.
@@ -72,7 +72,7 @@ def match(
     pairs: Runs,
     missing: Runs,
     unsure: Runs,
-    sides: Sides,
+    sides: ComparedTopics,
     report: Report,
     advance: OnProgress,
 ) -> Counts:
@@ -84,8 +84,8 @@ def match(
     """
     matched = lacking = done = 0
     reached: dict[bytes, bytes] = {}
-    surplus = _Surplus(sides, report)
-    equal = _Equal(unsure)
+    surplus = _SurplusRecords(sides, report)
+    equal = _IndistinctKeys(unsure)
     source, dest = next(sources, _NO_ROW), next(dests, _NO_ROW)
     while source is not _NO_ROW or dest is not _NO_ROW:
         identity, other = source[:IDENTITY_BYTES], dest[:IDENTITY_BYTES]
@@ -119,7 +119,7 @@ def match(
     return Counts(matched, lacking, dict(unpack_place(place)[:2] for place in reached.values()))
 
 
-class _Equal:
+class _IndistinctKeys:
     """Tells which keys have several equal records in the source that cannot be told apart in the destination: they are
     in several partitions, or not as many on both sides.
     """
@@ -161,7 +161,7 @@ def _place(row: bytes) -> tuple[int, int]:
     return partition, offset
 
 
-def _report_altered(source: bytes, dest: bytes, sides: Sides, report: Report) -> None:
+def _report_altered(source: bytes, dest: bytes, sides: ComparedTopics, report: Report) -> None:
     (partition, offset), (dest_partition, dest_offset) = _place(source), _place(dest)
     what = "value" if source[_KEY:_CONTENT] == dest[_KEY:_CONTENT] else "key"
     report.add(
@@ -172,10 +172,10 @@ def _report_altered(source: bytes, dest: bytes, sides: Sides, report: Report) ->
     )
 
 
-class _Surplus:
+class _SurplusRecords:
     """Reports records of the destination that are left when those of the source with their identity are used up."""
 
-    def __init__(self, sides: Sides, report: Report) -> None:
+    def __init__(self, sides: ComparedTopics, report: Report) -> None:
         self._sides = sides
         self._report = report
         self._source = self._dest = _NO_ROW
@@ -208,13 +208,13 @@ class _Surplus:
             self._report.add("copy-extra", where, f"no record of {sides.source} is its source", first=offset)
 
 
-def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: Sides, report: Report) -> None:
+def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTopics, report: Report) -> None:
     """Report what the destination lacks.
 
     Compaction of the destination keeps the last record of each key, unless that is a tombstone.
     """
-    replaced = _Replaced(pairs.merged()) if sides.dest_compacted else None
-    deleted = _Replaced(row for row in missing.merged() if unpack_pair(row)[4])
+    replaced = _LaterRecords(pairs.merged()) if sides.dest_compacted else None
+    deleted = _LaterRecords(row for row in missing.merged() if unpack_pair(row)[4])
     may_be_undecided = counts.missing <= sides.undecided_offsets
     for row in missing.merged():
         key, partition, offset, _, is_tombstone, *_ = unpack_pair(row)
@@ -237,7 +237,7 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: Sides, repo
             report.add("copy-missing", where, more, first=offset)
 
 
-class _Replaced:
+class _LaterRecords:
     """Whether there are later records of keys, by rows in order; asked in the order of keys, partitions and offsets."""
 
     def __init__(self, rows: Iterator[bytes]) -> None:
@@ -250,7 +250,7 @@ class _Replaced:
         return self._row is not None and unpack_pair(self._row)[:2] == (key, partition)
 
 
-def judge_order(pairs: Runs, unsure: Runs, sides: Sides, report: Report) -> None:
+def judge_order(pairs: Runs, unsure: Runs, sides: ComparedTopics, report: Report) -> None:
     """Report records of a key that are in another order than in their partition of the source."""
     left_out = unsure.merged()
     unsure_key = next(left_out, _NO_ROW)[: len(NO_KEY)]

@@ -26,7 +26,7 @@ from oncelog.mirror.reading import committed_batches
 from oncelog.records.batch import BatchHeader, decode_records, record_columns
 from oncelog.types import TopicPartition
 from oncelog.verify.copy.by_mirror import by_mirror
-from oncelog.verify.copy.comparing import OnProgress, Sides, judge_missing, judge_order, match
+from oncelog.verify.copy.comparing import ComparedTopics, OnProgress, judge_missing, judge_order, match
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
@@ -71,7 +71,7 @@ class Range(NamedTuple):
     end: int
 
 
-class _Begun(NamedTuple):
+class _ReadPlan(NamedTuple):
     """What is read, decided before the first record.
 
     ``undecided`` has the ends of partitions of the destination that are not decided: what is read of them, and what was
@@ -86,7 +86,7 @@ class _Begun(NamedTuple):
 class _Work:
     """The folder of one comparison: sorted runs, and how far both topics have been read."""
 
-    def __init__(self, folder: Path, copy: Copy, begun: _Begun) -> None:
+    def __init__(self, folder: Path, copy: Copy, begun: _ReadPlan) -> None:
         self.folder = folder
         self._settings = [_STATE_VERSION, copy.source, copy.dest, copy.by, copy.transform_name, *begun.identity]
         self.ranges = {side: dict(found) for side, found in begun.ranges.items()}
@@ -194,7 +194,7 @@ async def verify_copy(
         for number in sorted(work.ranges[side]):
             await _read(admin, TopicPartition(topic, number), side, copy, by, work, report, advance)
     work.save()
-    sides = Sides(
+    sides = ComparedTopics(
         copy.source,
         copy.dest,
         {number: one.start for number, one in work.ranges["source"].items()},
@@ -221,7 +221,7 @@ async def verify_copy(
     work.remove()
 
 
-async def _begin(source: Admin, dest: Admin, copy: Copy) -> _Begun:
+async def _begin(source: Admin, dest: Admin, copy: Copy) -> _ReadPlan:
     """What is to be read. The destination's end is taken first: everything in it has its source by then."""
     identity = [await _identity(source, copy.source), await _identity(dest, copy.dest)]
     stable = await stable_ranges(dest, await _led(dest, copy.dest))
@@ -232,7 +232,7 @@ async def _begin(source: Admin, dest: Admin, copy: Copy) -> _Begun:
     undecided = {
         name.partition: Range(one.end, one.first_seen_end) for name, one in stable.items() if not one.is_decided
     }
-    return _Begun(identity, ranges, undecided)
+    return _ReadPlan(identity, ranges, undecided)
 
 
 async def _identity(admin: Admin, topic: str) -> str:

@@ -13,7 +13,7 @@ import oncelog
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.kafka_properties import Update, broker_properties
+from oncelog.kafka_properties import UpdateMode, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
@@ -179,7 +179,7 @@ OF_LISTENERS = {name for section in SECTIONS.values() for name in section}
 
 def test_every_changeable_setting_has_a_test_or_is_said_to_have_no_effect() -> None:
     known = broker_properties()
-    changeable = {name for name in known if known[name].update is not Update.READ_ONLY and not known[name].internal}
+    changeable = {name for name in known if known[name].update is not UpdateMode.READ_ONLY and not known[name].internal}
     assert changeable & properties(BrokerConfig).keys() - {"message.max.bytes"} == TESTED, "which is a topic's"
     assert changeable - TESTED <= OF_TOPICS | OF_LISTENERS | WITHOUT_EFFECT
     assert not WITHOUT_EFFECT & (TESTED | OF_TOPICS | OF_LISTENERS)

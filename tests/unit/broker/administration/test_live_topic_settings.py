@@ -18,7 +18,7 @@ from oncelog.broker.cluster.node import NO_LEADER
 from oncelog.broker.storage.partition import Partition
 from oncelog.config import TOPIC_SYNONYMS, TopicConfig
 from oncelog.errors import Error
-from oncelog.kafka_properties import Update, broker_properties
+from oncelog.kafka_properties import UpdateMode, broker_properties
 from oncelog.log import compaction
 from oncelog.log.partition_log import PartitionLog
 from oncelog.log.results import AppendResult
@@ -397,7 +397,7 @@ def ways() -> Iterator[tuple[str, tuple[int, str], str]]:
     for name in sorted(WITH_EFFECT):
         yield name, (TOPIC, "t"), name
         for synonym, factor in TOPIC_SYNONYMS.get(name, ()):
-            if broker_properties()[synonym].update is not Update.READ_ONLY:
+            if broker_properties()[synonym].update is not UpdateMode.READ_ONLY:
                 assert factor == 1
                 yield name, (BROKER, ""), synonym
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.coordinator.transaction.events import Disown, InitProducerId
-from oncelog.coordinator.transaction.orphans import HeldProducer, find_orphans
+from oncelog.coordinator.transaction.events import ForgetProducer, InitProducerId
+from oncelog.coordinator.transaction.orphans import PartitionProducer, find_orphans
 from oncelog.coordinator.transaction.rules import decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.types import MAX_EPOCH, ProducerIdAndEpoch, TopicPartition
@@ -40,7 +40,7 @@ def txn(state: TransactionState, epoch: int, *, version: int = 2) -> Txn:
 def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_epoch(
     known: Txn | None, epoch: int, partition: TopicPartition, orphan: bool
 ) -> None:
-    held = HeldProducer(partition, ProducerIdAndEpoch(7, epoch), 3, open=True)
+    held = PartitionProducer(partition, ProducerIdAndEpoch(7, epoch), 3, open=True)
     found = find_orphans([held], [known] if known is not None else [])
     assert found.transactions == ([held] if orphan else [])
     assert found.transactional_ids == (["id"] if orphan and known is not None else [])
@@ -48,7 +48,7 @@ def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_
 
 @pytest.mark.parametrize(("epoch", "outrun"), [(4, False), (5, False), (6, True)])
 def test_an_id_is_outrun_where_a_partition_knows_a_newer_epoch(epoch: int, outrun: bool) -> None:
-    held = HeldProducer(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
+    held = PartitionProducer(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
     assert find_orphans([held], [txn(S.COMPLETE_ABORT, 5)]) == ([], ["id"] if outrun else [])
 
 
@@ -64,13 +64,13 @@ def test_an_id_is_outrun_where_a_partition_knows_a_newer_epoch(epoch: int, outru
     ],
 )
 def test_a_disowned_producer_has_used_up_its_epochs(state: TransactionState, after: TransactionState) -> None:
-    value = decide(txn(state, 5), Disown(), 1000).value
+    value = decide(txn(state, 5), ForgetProducer(), 1000).value
     assert value is not None
     assert (value.state, value.producer_epoch) == (after, MAX_EPOCH)
     assert value.partitions == (frozenset({HERE}) if after is S.PREPARE_ABORT else frozenset())
 
 
 def test_after_that_the_id_gets_a_new_producer_id() -> None:
-    disowned = decide(txn(S.COMPLETE_COMMIT, 5), Disown(), 1000).value
+    disowned = decide(txn(S.COMPLETE_COMMIT, 5), ForgetProducer(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
     assert renewed.producer == ProducerIdAndEpoch(8, 0)

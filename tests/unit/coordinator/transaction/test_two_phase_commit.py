@@ -10,14 +10,14 @@ from oncelog.config import BrokerConfig
 from oncelog.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.coordinator.transaction.events import (
     AddPartitions,
-    Disown,
     EndTxn,
     EndTxnAndBump,
+    ForgetProducer,
     InitProducerId,
     Timeout,
     VerifyPartitions,
 )
-from oncelog.coordinator.transaction.orphans import HeldProducer, find_orphans
+from oncelog.coordinator.transaction.orphans import PartitionProducer, find_orphans
 from oncelog.coordinator.transaction.records import decode_value, encode_value
 from oncelog.coordinator.transaction.rule_parts import Decision, complete
 from oncelog.coordinator.transaction.rules import decide
@@ -235,13 +235,13 @@ def test_both_producer_ids_and_epochs_are_in_the_record_as_tags_1_and_3() -> Non
 
 def test_data_of_a_kept_transaction_is_no_orphan() -> None:
     value = kept(ongoing())
-    assert find_orphans([HeldProducer(P0, PREPARED_BY, 0, True)], [value]) == ([], [])
+    assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [value]) == ([], [])
     prepared = written(decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 101), True), NOW))
-    assert find_orphans([HeldProducer(P0, PREPARED_BY, 0, True)], [prepared]) == ([], [])
+    assert find_orphans([PartitionProducer(P0, PREPARED_BY, 0, True)], [prepared]) == ([], [])
 
 
 def test_disowned_it_is_aborted_and_nobody_owns_it() -> None:
-    value = written(decide(kept(ongoing()), Disown(), NOW))
+    value = written(decide(kept(ongoing()), ForgetProducer(), NOW))
     assert (value.state, value.kept, value.producer_epoch) == (S.PREPARE_ABORT, False, 32767)
 
 

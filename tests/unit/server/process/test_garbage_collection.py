@@ -8,20 +8,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.server.process.garbage_collection import GIVE_WAY_S, STEP, LongLived
+from oncelog.server.process.garbage_collection import GIVE_WAY_S, STEP, GarbageCollection
 
 
 @pytest.fixture
-def heap() -> Iterator[LongLived]:
+def heap() -> Iterator[GarbageCollection]:
     interval, threshold = sys.getswitchinterval(), gc.get_threshold()
     gc.collect(1)  # not what all earlier tests have left
-    yield LongLived()
+    yield GarbageCollection()
     gc.unfreeze()
     gc.set_threshold(*threshold)
     sys.setswitchinterval(interval)
 
 
-def test_new_partitions_are_set_aside(heap: LongLived) -> None:
+def test_new_partitions_are_set_aside(heap: GarbageCollection) -> None:
     gc.unfreeze()  # what an earlier test has set aside may go meanwhile
     before = gc.get_freeze_count()
     kept = [[number] for number in range(1000)]
@@ -31,7 +31,7 @@ def test_new_partitions_are_set_aside(heap: LongLived) -> None:
     assert gc.get_freeze_count() >= before + len(kept)
 
 
-def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: LongLived) -> None:
+def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: GarbageCollection) -> None:
     heap.count(STEP)
     heap.count(STEP // 2 + 1)
     assert gc.get_freeze_count() > 0
@@ -39,7 +39,7 @@ def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: 
     assert gc.get_freeze_count() == 0
 
 
-def test_a_collection_of_the_young_looks_at_a_few_thousand_objects(heap: LongLived) -> None:
+def test_a_collection_of_the_young_looks_at_a_few_thousand_objects(heap: GarbageCollection) -> None:
     """However many objects a long request keeps: each takes a quarter of a microsecond, in somebody's turn."""
     young: list[int] = []
 

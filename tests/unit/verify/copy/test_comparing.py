@@ -12,8 +12,8 @@ import pytest
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.mirror.offset_map import Run
 from oncelog.verify.copy import sorting
-from oncelog.verify.copy.by_mirror import Mapped
-from oncelog.verify.copy.comparing import Sides, judge_missing, judge_order, match
+from oncelog.verify.copy.by_mirror import MirroredOffsets
+from oncelog.verify.copy.comparing import ComparedTopics, judge_missing, judge_order, match
 from oncelog.verify.copy.rows import (
     PAIR_BYTES,
     SEEN_BYTES,
@@ -38,7 +38,12 @@ BY = parse_by("content")
 
 
 def compare(
-    folder: Path, source: Rows, dest: Rows, sides: Sides | None = None, run_rows: int = 3, by: RecordIdentity = BY
+    folder: Path,
+    source: Rows,
+    dest: Rows,
+    sides: ComparedTopics | None = None,
+    run_rows: int = 3,
+    by: RecordIdentity = BY,
 ) -> Judged:
     report = Report()
     sources, dests, pairs, missing, unsure = (
@@ -55,7 +60,7 @@ def compare(
         for partition, offset, key, value in records:
             for row in rows_of(partition, ([offset], [key], [value], [()]), identify, by.content):
                 runs.add(row)
-    wanted = sides or Sides("a", "b", {0: 0, 1: 0})
+    wanted = sides or ComparedTopics("a", "b", {0: 0, 1: 0})
     told: list[int] = []
     counts = match(
         sources.merged(),
@@ -116,7 +121,7 @@ def test_equal_records_are_not_collected(tmp_path: Path) -> None:
             yield row
 
     pairs, missing, unsure = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure"))
-    sides = Sides("a", "b", {0: 0})
+    sides = ComparedTopics("a", "b", {0: 0})
     assert match(rows(0), rows(1), pairs, missing, unsure, sides, Report(), lambda amount, text: None).matched == 1000
     assert max(apart) == 1
 
@@ -132,7 +137,7 @@ def test_equal_records_that_cannot_be_told_apart_have_no_order(tmp_path: Path) -
 
 def test_what_an_open_transaction_may_have_is_not_missing_for_certain(tmp_path: Path) -> None:
     for undecided, told in ((2, ([], ["copy-undecided"])), (1, (["copy-missing"], []))):
-        sides = Sides("a", "b", {0: 0}, undecided_offsets=undecided)
+        sides = ComparedTopics("a", "b", {0: 0}, undecided_offsets=undecided)
         assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == told
 
 
@@ -154,13 +159,13 @@ def test_none_is_not_empty(tmp_path: Path) -> None:
 
 def test_what_is_allowed_is_told_as_such(tmp_path: Path) -> None:
     short, more = SOURCE[:2], [*SOURCE, (0, 4, b"x", b"x")]
-    lag = Sides("a", "b", {0: 0}, allows_lag=True)
+    lag = ComparedTopics("a", "b", {0: 0}, allows_lag=True)
     assert compare(tmp_path, SOURCE, short, lag)[:3] == ([], [], ["copy-behind"])
     assert compare(tmp_path, SOURCE, [SOURCE[0], SOURCE[3]], lag).found == ["copy-missing"]
     for sides in (
-        Sides("a", "b", {0: 0}, allows_extra=True),
-        Sides("a", "b", {0: 7}),
-        Sides("a", "b", {0: 0}, source_compacted=True),
+        ComparedTopics("a", "b", {0: 0}, allows_extra=True),
+        ComparedTopics("a", "b", {0: 7}),
+        ComparedTopics("a", "b", {0: 0}, source_compacted=True),
     ):
         assert compare(tmp_path, SOURCE, more, sides)[:3] == ([], [], ["copy-extra-allowed"])
     spread: Rows = [(0, 0, *A), (1, 0, *B), (0, 1, *C), (0, 2, *D)]
@@ -168,7 +173,7 @@ def test_what_is_allowed_is_told_as_such(tmp_path: Path) -> None:
 
 
 def test_compaction_of_the_copy_leaves_the_last_record_of_each_key_unless_it_is_a_tombstone(tmp_path: Path) -> None:
-    compacted = Sides("a", "b", {0: 0}, dest_compacted=True)
+    compacted = ComparedTopics("a", "b", {0: 0}, dest_compacted=True)
     assert compare(tmp_path, SOURCE, SOURCE[2:], compacted)[:3] == ([], [], ["copy-missing-compacted"])
     without_the_last = compare(tmp_path, SOURCE, [SOURCE[0], SOURCE[3]], compacted)
     assert (without_the_last.found, without_the_last.report.counts["copy-missing"]) == (["copy-missing"], 2)
@@ -187,7 +192,7 @@ def test_what_is_recognised_and_has_another_content_is_found(tmp_path: Path) -> 
     assert (found.found, found.unknown, found.allowed) == (["copy-altered"], [], [])
     details = [one.detail for one in found.report.findings()]
     assert [detail.rpartition(" ")[2] for detail in details] == ["value", "key", "value"]
-    on_purpose = Sides("a", "b", {0: 0}, ignores_content=True)
+    on_purpose = ComparedTopics("a", "b", {0: 0}, ignores_content=True)
     assert compare(tmp_path, SOURCE, copied, on_purpose, by=by_place_alone)[:3] == ([], [], [])
     assert compare(tmp_path, SOURCE, copied[:2], by=parse_by("key")).found == ["copy-altered", "copy-missing"]
 
@@ -258,7 +263,7 @@ def test_records_are_recognised_as_the_user_says() -> None:
 
 
 def test_mirrored_record_is_recognised_by_the_map() -> None:
-    mapped = Mapped({0: [Run(10, 0, 5), Run(20, 7, 2)]})
+    mapped = MirroredOffsets({0: [Run(10, 0, 5), Run(20, 7, 2)]})
     for offset, source in ((0, 10), (4, 14), (7, 20), (8, 21)):
         assert mapped.identify(0, offset, None, None, ()) == by_place(0, source, None, None, ())
     no_source = {mapped.identify(partition, offset, None, None, ()) for partition, offset in ((0, 5), (0, 9), (1, 0))}
@@ -290,7 +295,7 @@ def test_what_a_transform_makes_of_one_record_has_an_order(tmp_path: Path) -> No
     place = (("p", b"0"), ("o", b"7"))
     dests = rows_of(0, ([0, 1], [b"k"] * 2, [b"2", b"1"], [place] * 2), by.dest, by.content)
     pairs, missing, unsure = (Runs(tmp_path, name, PAIR_BYTES) for name in ("pairs", "missing", "unsure"))
-    report, sides = Report(), Sides("a", "b", {0: 0})
+    report, sides = Report(), ComparedTopics("a", "b", {0: 0})
     match(iter(sorted(sources)), iter(sorted(dests)), pairs, missing, unsure, sides, report, lambda amount, text: None)
     assert report.counts == {}
     swapped = made_rows([record], BY, lambda one: [(b"k", b"1"), (b"k", b"2")])

@@ -52,13 +52,13 @@ def handle(
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
     if _names_many(request):
-        return _WideFetch(ports, context, request, isolation).begin(_positions(ports, context, request))
+        return _ChunkedFetch(ports, context, request, isolation).begin(_positions(ports, context, request))
     opened = finished(_positions(ports, context, request))
     if isinstance(opened, Error):
         return FetchResponse(error_code=opened)
     session, positions = opened
     if len(positions) > PARTITIONS_IN_A_CHUNK:
-        return _WideFetch(ports, context, request, isolation).begin(_opened(opened))
+        return _ChunkedFetch(ports, context, request, isolation).begin(_opened(opened))
     answers = list(read_all(ports, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
@@ -71,7 +71,7 @@ def handle(
     if not watched:
         return _respond(ports, session, answers)
     response: Deferred[FetchResponse] = Deferred()
-    waiting = _Waiting(ports, context, request, positions, isolation, answers)
+    waiting = _ParkedRead(ports, context, request, positions, isolation, answers)
 
     def attempt(final: bool, woken: TopicPartition | None) -> bool:
         try:
@@ -113,7 +113,7 @@ def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> boo
     return at_once or size_bytes >= request.min_bytes
 
 
-class _Waiting:
+class _ParkedRead:
     """What a waiting fetch has read so far; when a partition advances, only that one is read again."""
 
     def __init__(
@@ -167,7 +167,7 @@ class _Waiting:
         return answer.at_once or self.total >= self._request.min_bytes
 
 
-class _WideFetch:
+class _ChunkedFetch:
     """A fetch of many partitions, which are read in chunks, with other callbacks in between."""
 
     def __init__(
@@ -207,7 +207,7 @@ class _WideFetch:
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
             return
-        waiting = _Waiting(self._ports, self._context, self._request, self._positions, self._isolation)
+        waiting = _ParkedRead(self._ports, self._context, self._request, self._positions, self._isolation)
         late: deque[TopicPartition] = deque()
         is_waiting = is_final = False
 
@@ -244,7 +244,9 @@ class _WideFetch:
         if self._context.is_long:
             self._ports.long_requests.answered(self._context)
 
-    def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[PartitionAnswer]) -> list[TopicPartition]:
+    def _watch(
+        self, fetch: ParkedFetch, waiting: _ParkedRead, answers: Sequence[PartitionAnswer]
+    ) -> list[TopicPartition]:
         """Have the fetch watch these partitions; returns those that have changed since they were read."""
         late: list[TopicPartition] = []
         watched: list[TopicPartition] = []

@@ -43,7 +43,7 @@ T = TypeVar("T")
 Errors = dict[TopicPartition, Error]
 
 
-class _Asked(NamedTuple):
+class _TransactionPartitions(NamedTuple):
     transactional_id: str
     producer: ProducerIdAndEpoch
     verify_only: bool
@@ -68,7 +68,7 @@ def _add_each(
         for transaction in transactions:
             producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
             partitions = yield from _partitions(transaction.topics)
-            asked = _Asked(transaction.transactional_id, producer, transaction.verify_only, partitions)
+            asked = _TransactionPartitions(transaction.transactional_id, producer, transaction.verify_only, partitions)
             adding = yield from _add(ports, context, asked)
             added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
         if len(transactions) == TRANSACTIONS_IN_A_CHUNK:
@@ -98,7 +98,7 @@ def _add_one(
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     partitions = yield from _partitions(request.v3_and_below_topics)
-    asked = _Asked(request.v3_and_below_transactional_id, producer, False, partitions)
+    asked = _TransactionPartitions(request.v3_and_below_transactional_id, producer, False, partitions)
     adding = yield from _add(ports, context, asked)
     return (yield from _when_known(adding, _of_one))
 
@@ -112,7 +112,7 @@ def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPar
     return found
 
 
-def _add(ports: TransactionPorts, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
+def _add(ports: TransactionPorts, context: RequestContext, asked: _TransactionPartitions) -> Work[Deferred[Errors]]:
     errors: Errors = {}
     refused, node_id = False, context.session.node_id
     for part in in_parts(asked.partitions, PARTITIONS_IN_A_CHUNK):

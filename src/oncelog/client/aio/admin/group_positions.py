@@ -43,14 +43,14 @@ class PartitionPosition(NamedTuple):
         return _behind(self.committed, self.end)
 
 
-class GroupPicture(NamedTuple):
+class GroupWithPositions(NamedTuple):
     """A group with all its positions, sorted."""
 
     group: GroupDescription
     positions: list[PartitionPosition]
 
 
-class Move(NamedTuple):
+class PositionChange(NamedTuple):
     """What a reset does to one position; ``before`` is None if there was none."""
 
     before: int | None
@@ -73,7 +73,7 @@ async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, di
     return found, {name: committed.offset for name, committed in offsets.items()}
 
 
-async def group_picture(admin: Admin, group: str) -> GroupPicture:
+async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
     """The group with its positions and lags.
 
     :raises GroupRefused: it does not exist.
@@ -102,12 +102,12 @@ async def group_picture(admin: Admin, group: str) -> GroupPicture:
         )
         for name in names
     ]
-    return GroupPicture(found, positions)
+    return GroupWithPositions(found, positions)
 
 
 async def planned_moves(
     admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: LogPlace | int
-) -> dict[TopicPartition, Move]:
+) -> dict[TopicPartition, PositionChange]:
     """What a reset would do, by partition; no position ends up before the first record or past the end.
 
     :param partitions: None for all partitions in which the group has a position.
@@ -128,7 +128,7 @@ async def planned_moves(
     else:
         found = await admin.list_offsets(dict.fromkeys(names, to.lookup()))
         after = offsets_of(to, {name: item.offset for name, item in found.items()}, firsts, ends)
-    return {name: Move(before.get(name), min(max(after[name], firsts[name]), ends[name])) for name in names}
+    return {name: PositionChange(before.get(name), min(max(after[name], firsts[name]), ends[name])) for name in names}
 
 
 async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:

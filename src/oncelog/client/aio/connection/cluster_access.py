@@ -26,7 +26,7 @@ from oncelog.client.core.client_errors import (
 )
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
-from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicImage
 from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
@@ -193,7 +193,7 @@ class ClusterAccess:
             self.metadata.want_all = wanted_all
         return {name for name, topic in self.metadata.topics.items() if not topic.internal}
 
-    async def topic(self, name: str) -> TopicPicture:
+    async def topic(self, name: str) -> TopicImage:
         """The topic, as soon as the cluster knows it; if auto creation is allowed, asking about it creates it.
 
         :raises UnknownTopicOrPartitionError: it does not exist and was not created.
@@ -201,7 +201,7 @@ class ClusterAccess:
         with waiting(self.config.bootstrap_servers, f"topic {name!r}", self.timeout_ms / 1000):
             return await self._topic(name)
 
-    async def _topic(self, name: str) -> TopicPicture:
+    async def _topic(self, name: str) -> TopicImage:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         self.metadata.want((name,))

@@ -80,7 +80,7 @@ class Request:
         """No caller waits for it any more: it is not sent."""
 
 
-class Owner(Protocol):
+class ConnectionOwner(Protocol):
     """What a connection needs from the network."""
 
     @property
@@ -112,7 +112,7 @@ class Owner(Protocol):
 class BrokerConnection(asyncio.BufferedProtocol):
     """One socket to one node."""
 
-    def __init__(self, owner: Owner, node: int, host: str, port: int, ssl_context: Any) -> None:
+    def __init__(self, owner: ConnectionOwner, node: int, host: str, port: int, ssl_context: Any) -> None:
         self._owner = owner
         self.node = node
         self._host = host
@@ -514,4 +514,4 @@ class BrokerConnection(asyncio.BufferedProtocol):
             self._say_goodbye()
 
 
-__all__ = ["BrokerConnection", "Owner", "Request"]
+__all__ = ["BrokerConnection", "ConnectionOwner", "Request"]

@@ -23,7 +23,7 @@ from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import KafkaConnectionError, error_for
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
-from oncelog.client.core.metrics import Moment, NetworkMetrics
+from oncelog.client.core.metrics import NetworkMetrics, SampleTime
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message
@@ -156,7 +156,7 @@ class Network:
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.loop.call_soon(callback)
 
-    def moment(self) -> Moment:
+    def moment(self) -> SampleTime:
         """The time at which metrics are read: now."""
         return self.metrics.moment(self.now_ms(), sum(item.ready for item in self._connections.values()))
 

@@ -12,7 +12,7 @@ from oncelog.client.core.consumer.subscription import PartitionState, Subscripti
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
 
-class _Held:
+class _PartitionProgress:
     """The program's progress in the records of one partition."""
 
     __slots__ = ("next_offset", "state", "version")
@@ -28,7 +28,7 @@ class BufferedRecords:
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
-        self._held: dict[TopicPartition, _Held] = {}
+        self._held: dict[TopicPartition, _PartitionProgress] = {}
         self.handed_out = False
         """Whether a record was handed out since this was last set to False."""
 
@@ -42,7 +42,7 @@ class BufferedRecords:
         for name, offset in first_offsets.items():
             state = self._subscription.assigned.get(name)
             if state is not None:
-                self._held[name] = _Held(state, state.version, offset)
+                self._held[name] = _PartitionProgress(state, state.version, offset)
 
     def names(self) -> list[TopicPartition]:
         """The partitions with records that are or were held."""

@@ -20,17 +20,17 @@ from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
-from oncelog.client.aio.consumer.handing_out import HandingOut
+from oncelog.client.aio.consumer.record_reader import RecordReader
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.aio.consumer.start_positions import Positions
-from oncelog.client.aio.consumer.waits import Waits
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.aio.polling import Polling, unclosed, weakly
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.client_errors import ConsumerStoppedError, IllegalStateError
 from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer.completed_fetch import Deserializer
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.consumer.fetched import Deserializer
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription, TopicPattern
 from oncelog.client.core.metrics import Metrics
@@ -85,7 +85,7 @@ class Consumer(Generic[K, V]):
         )
         self._network, self._metadata = self._cluster.network, self._cluster.metadata
         self._subscription = Subscription(_RESETS[config.auto_offset_reset])
-        self._polling, self._waits = Polling(weakly(self._poll)), Waits()
+        self._polling, self._waits = Polling(weakly(self._poll)), RecordWaiters()
         self._held = BufferedRecords(self._subscription)
         self._metrics = metrics = ConsumerMetrics(self._network.metrics)
         self._fetcher = Fetcher(
@@ -109,7 +109,7 @@ class Consumer(Generic[K, V]):
             weakly(self._present_group),
             self._polling.soon,
         )
-        self._reading = HandingOut(
+        self._reading = RecordReader(
             self._network,
             self._subscription,
             self._fetcher,

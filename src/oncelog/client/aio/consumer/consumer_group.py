@@ -16,7 +16,7 @@ from typing import Any
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.consumer.buffered import BufferedRecords
-from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.aio.offset_lookups import OffsetLookups
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
@@ -51,7 +51,7 @@ class GroupMembership:
         subscription: Subscription,
         fetcher: Fetcher,
         held: BufferedRecords,
-        waits: Waits,
+        waits: RecordWaiters,
         poll_soon: Callable[[], None],
         metrics: ConsumerMetrics,
         *,

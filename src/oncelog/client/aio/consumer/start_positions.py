@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
-from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, list_offsets
 from oncelog.client.core import arguments
 from oncelog.client.core.client_errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
@@ -40,7 +40,7 @@ class Positions:
         cluster: ClusterAccess,
         subscription: Subscription,
         held: BufferedRecords,
-        waits: Waits,
+        waits: RecordWaiters,
         group: Callable[[], GroupMembership | None],
         poll_soon: Callable[[], None],
     ) -> None:

@@ -27,7 +27,7 @@ from oncelog.client.core.client_errors import (
     UnknownTopicOrPartitionError,
 )
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.kafka_properties import MAX_INT
@@ -255,7 +255,7 @@ class Intake:
 
     # --- choosing a partition
 
-    def _choose(self, key: bytes | None, picture: TopicPicture) -> tuple[int, bool]:
+    def _choose(self, key: bytes | None, picture: TopicImage) -> tuple[int, bool]:
         """A partition for a record without a key, and whether the sticky partitioner chose it."""
         if self._custom_partitioner is not None:
             everything = list(range(picture.partition_count))
@@ -269,20 +269,20 @@ class Intake:
             self._sticky.batch_ended(picture, filled.size_bytes)
         return self._sticky.current(picture), True
 
-    def partitions_of(self, picture: TopicPicture, keys: Sequence[bytes | None]) -> list[int]:
+    def partitions_of(self, picture: TopicImage, keys: Sequence[bytes | None]) -> list[int]:
         """Partitions of records as their keys decide; -1 for records without a key."""
         if self._custom_partitioner is None:
             return partitions_of_keys(keys, picture.partition_count)
         return [-1 if key is None else self._choose(key, picture)[0] for key in keys]
 
-    def choose_for_batch(self, picture: TopicPicture) -> int:
+    def choose_for_batch(self, picture: TopicImage) -> int:
         """The partition for a whole batch without keys."""
         chosen, stuck = self._choose(None, picture)
         if stuck:
             self._sticky.batch_ended(picture, self._config.max_batch_size)
         return chosen
 
-    def check_partition(self, picture: TopicPicture, partition: int) -> None:
+    def check_partition(self, picture: TopicImage, partition: int) -> None:
         """
         :raises UnknownTopicOrPartitionError: the topic has no such partition.
         """
@@ -321,7 +321,7 @@ class Intake:
                     waiter.set_result(None)
                     return
 
-    async def known_topic(self, topic: str) -> TopicPicture:
+    async def known_topic(self, topic: str) -> TopicImage:
         """The topic, as soon as the cluster knows it; the request makes brokers create it if they may."""
         self._check_open()
         self.running()
@@ -337,7 +337,7 @@ class Intake:
         )
 
 
-def _no_partition(picture: TopicPicture, partition: int) -> UnknownTopicOrPartitionError:
+def _no_partition(picture: TopicImage, partition: int) -> UnknownTopicOrPartitionError:
     return UnknownTopicOrPartitionError(
         Error.UNKNOWN_TOPIC_OR_PARTITION,
         f"topic {picture.name!r} has no partition {partition}; {partitions_there(picture.partition_count)}",

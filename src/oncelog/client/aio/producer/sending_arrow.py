@@ -24,7 +24,7 @@ except ImportError as missing:
 from oncelog.client.aio.producer.sending_many import StoredRun
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size
-from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.records.arrow import EncodedBatch, bytes_of, check_headers, encode_from_arrow, partitions_of_keys
 from oncelog.records.arrow_bounds import is_view, longest_bytes, longest_headers_bytes
 from oncelog.records.batch import HEADER_SIZE_BYTES
@@ -83,7 +83,7 @@ class ArrowSender:
 
     def _append(
         self,
-        picture: TopicPicture,
+        picture: TopicImage,
         destination: int,
         count: int,
         max_timestamp: int,
@@ -95,7 +95,7 @@ class ArrowSender:
         name, payload = picture.keys[destination], bytearray(data)
         return lambda: self._accumulator.append_sealed(name, payload, count, max_timestamp, now_ms(), handle)
 
-    def _batches(self, picture: TopicPicture, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
+    def _batches(self, picture: TopicImage, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
         config = self._config
         default_timestamp_ms = int(time.time() * 1000)
         for piece in _pieces(table):
@@ -129,7 +129,7 @@ class ArrowSender:
             raise self._intake.too_large(topic, too_large)
         return batches
 
-    def _check_partitions(self, picture: TopicPicture, column: pa.ChunkedArray) -> None:
+    def _check_partitions(self, picture: TopicImage, column: pa.ChunkedArray) -> None:
         """
         :raises UnknownTopicOrPartitionError: the topic lacks one of these partitions.
         """
@@ -140,7 +140,7 @@ class ArrowSender:
             for partition in (chosen.min(), chosen.max()) if len(chosen) else ():
                 self._intake.check_partition(picture, int(partition))
 
-    def _destinations(self, picture: TopicPicture, columns: Mapping[str, Any], partition: int | None) -> Any:
+    def _destinations(self, picture: TopicImage, columns: Mapping[str, Any], partition: int | None) -> Any:
         """A partition for each row."""
         rows = len(columns["value"])
         if partition is not None:
@@ -158,7 +158,7 @@ class ArrowSender:
             found[without] = self._round_robin(picture, int(without.sum()), columns["value"].nbytes)
         return found
 
-    def _round_robin(self, picture: TopicPicture, rows: int, size_bytes: int) -> Any:
+    def _round_robin(self, picture: TopicImage, rows: int, size_bytes: int) -> Any:
         """A partition for each of these rows without keys, batch by batch."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
         chosen = [self._intake.choose_for_batch(picture) for _ in range(min(batches, rows))]

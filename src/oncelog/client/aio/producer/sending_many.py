@@ -17,7 +17,7 @@ from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size, owned
 from oncelog.client.core.config import ProducerConfig
-from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.structs import Bytes, RecordMetadata, TopicPartition
 from oncelog.records.batch import BatchBuilder, Headers
 
@@ -193,7 +193,7 @@ class _RowsSender:
     def __init__(
         self,
         accumulator: Accumulator,
-        picture: TopicPicture,
+        picture: TopicImage,
         batch_size_bytes: int,
         queue: Queue,
         many: ManyDeliveries,
@@ -206,7 +206,7 @@ class _RowsSender:
 
     async def send_by_key(
         self,
-        by_key: Callable[[TopicPicture, Sequence[bytes | None]], list[int]],
+        by_key: Callable[[TopicImage, Sequence[bytes | None]], list[int]],
         rows: Rows,
         choose: Callable[[], int],
         now_ms: Callable[[], int],
@@ -283,7 +283,7 @@ class ManySender:
             self._intake.poll_soon()
         return many.future
 
-    async def begin(self, topic: str, partition: int | None) -> tuple[TopicPicture, ManyDeliveries]:
+    async def begin(self, topic: str, partition: int | None) -> tuple[TopicImage, ManyDeliveries]:
         """The topic that a call sends to, and the object that receives the outcome of its batches."""
         if partition is not None:
             arguments.whole(partition, "partition", 32)

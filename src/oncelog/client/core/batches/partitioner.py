@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
-from oncelog.client.core.connection.metadata import TopicPicture
+from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.records.partitioner import partition_for_key
 
 FULL_ENOUGH = 0.9
@@ -26,7 +26,7 @@ class RoundRobin:
     def __init__(self) -> None:
         self._counters: dict[str, int] = {}
 
-    def next(self, topic: TopicPicture) -> int:
+    def next(self, topic: TopicImage) -> int:
         count = self._counters.get(topic.name, 0)
         self._counters[topic.name] = count + 1
         available = topic.available
@@ -35,7 +35,7 @@ class RoundRobin:
         return count % topic.partition_count
 
 
-class _Stuck:
+class _StickyPartition:
     """The partition of a topic being filled."""
 
     __slots__ = ("bytes_sent", "partition")
@@ -59,32 +59,32 @@ class UniformSticky:
         dice: Dice,
         queue_lengths: Callable[[str], Mapping[int, int]],
         adaptive: bool = True,
-        passed_over: Callable[[TopicPicture], Collection[int]] = lambda topic: (),
+        passed_over: Callable[[TopicImage], Collection[int]] = lambda topic: (),
     ) -> None:
         self._batch_size_bytes = max(1, batch_size_bytes)
         self._dice = dice
         self._queue_lengths = queue_lengths
         self._adaptive = adaptive
         self._passed_over = passed_over
-        self._stuck: dict[str, _Stuck] = {}
+        self._stuck: dict[str, _StickyPartition] = {}
 
-    def current(self, topic: TopicPicture) -> int:
+    def current(self, topic: TopicImage) -> int:
         """The partition being filled."""
         stuck = self._stuck.get(topic.name)
         if stuck is None or stuck.partition >= topic.partition_count:
-            stuck = self._stuck[topic.name] = _Stuck(self._choose(topic))
+            stuck = self._stuck[topic.name] = _StickyPartition(self._choose(topic))
         return stuck.partition
 
-    def batch_ended(self, topic: TopicPicture, size_bytes: int) -> None:
+    def batch_ended(self, topic: TopicImage, size_bytes: int) -> None:
         """A batch of the current partition is full or sent; switch partitions if enough bytes went there."""
         stuck = self._stuck.get(topic.name)
         if stuck is None:
             return
         stuck.bytes_sent += size_bytes
         if stuck.bytes_sent >= self._batch_size_bytes * FULL_ENOUGH:
-            self._stuck[topic.name] = _Stuck(self._choose(topic))
+            self._stuck[topic.name] = _StickyPartition(self._choose(topic))
 
-    def _choose(self, topic: TopicPicture) -> int:
+    def _choose(self, topic: TopicImage) -> int:
         candidates: Sequence[int] = topic.available or range(topic.partition_count)
         unwanted = self._passed_over(topic)
         if unwanted:
@@ -105,6 +105,6 @@ def partitions_of_keys(keys: Sequence[bytes | None], partition_count: int) -> li
     return [-1 if key is None else partition_for_key(key, partition_count) for key in keys]
 
 
-def keyed(key: bytes, topic: TopicPicture) -> int:
+def keyed(key: bytes, topic: TopicImage) -> int:
     """The partition of a key, among all partitions, available or not."""
     return partition_for_key(key, topic.partition_count)

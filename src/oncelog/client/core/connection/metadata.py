@@ -22,7 +22,7 @@ from oncelog.types import TopicPartition
 NO_NODE = -1
 
 
-class PartitionPicture:
+class PartitionImage:
     """A partition's leader and replicas."""
 
     __slots__ = ("isr", "leader", "leader_epoch", "replicas")
@@ -34,12 +34,12 @@ class PartitionPicture:
         self.isr = isr
 
 
-class TopicPicture:
+class TopicImage:
     """A topic with its partitions, numbered from 0 without gaps."""
 
     __slots__ = ("available", "internal", "keys", "name", "partition_count", "partitions", "topic_id")
 
-    def __init__(self, name: str, topic_id: bytes, internal: bool, partitions: list[PartitionPicture]) -> None:
+    def __init__(self, name: str, topic_id: bytes, internal: bool, partitions: list[PartitionImage]) -> None:
         self.name = name
         self.topic_id = topic_id
         self.internal = internal
@@ -69,7 +69,7 @@ class ClusterMetadata:
         self.nodes: dict[int, tuple[str, int, str | None]] = {}
         self.controller = NO_NODE
         self.cluster_id: str | None = None
-        self.topics: dict[str, TopicPicture] = {}
+        self.topics: dict[str, TopicImage] = {}
         self.names_by_id: dict[bytes, str] = {}
         self.errors: dict[str, Error] = {}
         """Topics refused in the last answer."""
@@ -226,7 +226,7 @@ class ClusterMetadata:
                 self._wire.learn(node.node_id, node.host, node.port)
         self.controller = response.controller_id
         self.cluster_id = response.cluster_id or self.cluster_id
-        topics: dict[str, TopicPicture] = {}
+        topics: dict[str, TopicImage] = {}
         self.errors = {}
         for topic in response.topics:
             error = error_of(topic.error_code)
@@ -241,11 +241,11 @@ class ClusterMetadata:
         self.topics = topics
         self.names_by_id = {topic.topic_id: name for name, topic in topics.items()}
 
-    def _picture(self, answer: MetadataResponseTopic, known: TopicPicture | None) -> TopicPicture:
+    def _picture(self, answer: MetadataResponseTopic, known: TopicImage | None) -> TopicImage:
         same = known is not None and known.topic_id == answer.topic_id
-        partitions: list[PartitionPicture] = []
+        partitions: list[PartitionImage] = []
         for partition in sorted(answer.partitions, key=lambda item: item.partition_index):
-            picture = PartitionPicture(
+            picture = PartitionImage(
                 partition.leader_id, partition.leader_epoch, partition.replica_nodes, partition.isr_nodes
             )
             if same and known is not None and partition.partition_index < known.partition_count:
@@ -253,4 +253,4 @@ class ClusterMetadata:
                 if partition.leader_epoch != -1 and partition.leader_epoch < old.leader_epoch:
                     picture = old
             partitions.append(picture)
-        return TopicPicture(answer.name or "", answer.topic_id, answer.is_internal, partitions)
+        return TopicImage(answer.name or "", answer.topic_id, answer.is_internal, partitions)

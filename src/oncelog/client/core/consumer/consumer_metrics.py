@@ -18,9 +18,9 @@ from oncelog.client.core.connection.wire import (
 from oncelog.client.core.consumer.subscription import PartitionState
 from oncelog.client.core.metrics import (
     Metrics,
-    Moment,
     NetworkMetrics,
     Sample,
+    SampleTime,
     Total,
     meter,
     roll_all,
@@ -114,7 +114,7 @@ class ConsumerMetrics:
 
     def read(
         self,
-        moment: Moment,
+        moment: SampleTime,
         assigned: Mapping[TopicPartition, PartitionState],
         positions: Mapping[TopicPartition, OffsetAndMetadata],
         read_committed: bool,
@@ -171,7 +171,7 @@ class ConsumerMetrics:
             "records-per-request-avg": recent / fetches if fetches else 0.0,
         }
 
-    def _coordinator(self, assigned: int, moment: Moment) -> dict[str, float]:
+    def _coordinator(self, assigned: int, moment: SampleTime) -> dict[str, float]:
         seconds = moment.seconds
         api = self._network.api
         beats, joins = api(HEARTBEAT, CONSUMER_GROUP_HEARTBEAT), api(JOIN_GROUP)

@@ -17,10 +17,10 @@ from oncelog.client.core.client_errors import OffsetOutOfRangeError, error_for, 
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.connection.wire import FETCH, Answer, RequestFailure, Wire
+from oncelog.client.core.consumer.completed_fetch import Chunk, CompletedFetch, Decoder, Deserializer
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetch_session import ClientFetchSession
-from oncelog.client.core.consumer.fetched import Chunk, Decoder, Deserializer, Fetched
-from oncelog.client.core.consumer.near_replicas import NearReplicas
+from oncelog.client.core.consumer.preferred_replicas import PreferredReadReplicas
 from oncelog.client.core.consumer.read_committed import filter_batches
 from oncelog.client.core.consumer.subscription import PartitionState, Reset, Subscription
 from oncelog.client.core.consumer.truncation import TruncationCheck
@@ -73,12 +73,12 @@ class Fetcher:
             on_error=self._stop,
             on_done=self._positions_checked,
         )
-        self._near = NearReplicas(metadata, config.metadata_max_age_ms)
+        self._preferred = PreferredReadReplicas(metadata, config.metadata_max_age_ms)
         self._sessions: dict[int, ClientFetchSession] = {}
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._not_before: dict[int, int] = {}
-        self._ready: deque[Fetched] = deque()
+        self._ready: deque[CompletedFetch] = deque()
         self._buffered: dict[TopicPartition, int] = {}
         self._to_drain: set[TopicPartition] = set()
         """Partitions fetched again only once everything fetched of them has been handed out."""
@@ -108,7 +108,7 @@ class Fetcher:
             if self._truncation.due(name, state):
                 unsure.setdefault(leader, {})[name] = state
             else:
-                wanted.setdefault(self._near.node_for(name, leader, now_ms), {})[name] = state
+                wanted.setdefault(self._preferred.node_for(name, leader, now_ms), {})[name] = state
         for node, partitions in unsure.items():
             again_ms = self._truncation.ask(node, partitions, now_ms)
             if again_ms is not None:
@@ -119,7 +119,7 @@ class Fetcher:
             wait = self._not_before.get(node, 0)
             if wait > now_ms:
                 self._wake(wait)
-            elif self._wire.ready(node) or self._near.asked_at(node, partitions):
+            elif self._wire.ready(node) or self._preferred.asked_at(node, partitions):
                 self._fetch(node, partitions)
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class Fetcher:
         error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
         if error is not Error.NONE:
             session.reset()
-            self._near.forget_all(positions)
+            self._preferred.forget_all(positions)
             if error.refresh_metadata or isinstance(answer, RequestFailure):
                 self._metadata.request_update()
             if not error.retriable:
@@ -217,7 +217,7 @@ class Fetcher:
             self._refused(node, name, state, error, data, now_ms)
             return
         self._to_drain.discard(name)
-        self._near.named(name, data.preferred_read_replica, now_ms)
+        self._preferred.named(name, data.preferred_read_replica, now_ms)
         state.fetched_at_ms = now_ms
         if data.high_watermark >= 0:
             state.high_watermark = data.high_watermark
@@ -245,7 +245,7 @@ class Fetcher:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
         kept = deque(filter_batches(buf, headers, aborted))
         last: BatchHeader = headers[-1][1]
-        answer = Fetched(name, state, buf, kept, last.next_offset, last.partition_leader_epoch)
+        answer = CompletedFetch(name, state, buf, kept, last.next_offset, last.partition_leader_epoch)
         state.fetch_position, state.last_fetched_epoch = answer.next_offset, answer.last_epoch
         self._metrics.received(name, len(buf))
         if not kept and not self._buffered.get(name):
@@ -259,7 +259,7 @@ class Fetcher:
     def _refused(
         self, node: int, name: TopicPartition, state: PartitionState, error: Error, data: PartitionData, now_ms: int
     ) -> None:
-        from_follower = self._near.forget(name)
+        from_follower = self._preferred.forget(name)
         if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
             self._to_drain.add(name)  # hand out earlier records first; a new request will get the same answer
             return
@@ -342,7 +342,7 @@ class Fetcher:
             raise error
         self._subscription.raise_unreported(only)
         result: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
-        skipped: list[Fetched] = []
+        skipped: list[CompletedFetch] = []
         try:
             while self._ready and most > 0:
                 item = self._ready[0]
@@ -402,7 +402,7 @@ class Fetcher:
             raise error
         self._subscription.raise_unreported(only)
         result: dict[TopicPartition, list[Chunk]] = {}
-        kept: deque[Fetched] = deque()
+        kept: deque[CompletedFetch] = deque()
         for item in self._ready:
             name = item.partition
             state = item.state

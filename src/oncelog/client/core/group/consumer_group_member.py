@@ -40,7 +40,7 @@ _NEEDS_GROUP_VERSION = (
 )
 
 
-class Next(Enum):
+class ConsumerErrorReaction(Enum):
     """What an error means for the member."""
 
     REJOIN = auto()
@@ -49,13 +49,13 @@ class Next(Enum):
     GIVE_UP = auto()
 
 
-_ERRORS: Mapping[Error, Next] = {
-    Error.FENCED_MEMBER_EPOCH: Next.REJOIN,
-    Error.UNKNOWN_MEMBER_ID: Next.REJOIN,
-    Error.COORDINATOR_NOT_AVAILABLE: Next.FIND_COORDINATOR,
-    Error.NOT_COORDINATOR: Next.FIND_COORDINATOR,
-    Error.NETWORK_EXCEPTION: Next.FIND_COORDINATOR,
-    Error.REQUEST_TIMED_OUT: Next.FIND_COORDINATOR,
+_ERRORS: Mapping[Error, ConsumerErrorReaction] = {
+    Error.FENCED_MEMBER_EPOCH: ConsumerErrorReaction.REJOIN,
+    Error.UNKNOWN_MEMBER_ID: ConsumerErrorReaction.REJOIN,
+    Error.COORDINATOR_NOT_AVAILABLE: ConsumerErrorReaction.FIND_COORDINATOR,
+    Error.NOT_COORDINATOR: ConsumerErrorReaction.FIND_COORDINATOR,
+    Error.NETWORK_EXCEPTION: ConsumerErrorReaction.FIND_COORDINATOR,
+    Error.REQUEST_TIMED_OUT: ConsumerErrorReaction.FIND_COORDINATOR,
 }
 
 
@@ -290,18 +290,18 @@ class ConsumerGroupMember:
 
     def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
         message = answer.text if isinstance(answer, RequestFailure) else answer.error_message
-        action = _ERRORS.get(error, Next.RETRY if error.retriable else Next.GIVE_UP)
-        if action is Next.GIVE_UP:
+        action = _ERRORS.get(error, ConsumerErrorReaction.RETRY if error.retriable else ConsumerErrorReaction.GIVE_UP)
+        if action is ConsumerErrorReaction.GIVE_UP:
             if error is Error.UNSUPPORTED_VERSION:
                 message = f"{message or 'the cluster has group.version 0'}{_NEEDS_GROUP_VERSION}"
             text = f"group {self._group_id!r} refused the member{': ' + message if message else ''}"
             self._give_up(error_for(error, text))
             return
-        if action is not Next.REJOIN:
+        if action is not ConsumerErrorReaction.REJOIN:
             retried(error, message or f"the heartbeat of group {self._group_id!r} was refused")
-        if action is Next.REJOIN:
+        if action is ConsumerErrorReaction.REJOIN:
             self._lose_all()
-        elif action is Next.FIND_COORDINATOR:
+        elif action is ConsumerErrorReaction.FIND_COORDINATOR:
             self.finder.forget()
         self._reported_topics = self._reported_owned = None
         self._timer = self._wire.timers.schedule(now_ms + self._config.retry_backoff_ms, self._send_heartbeat)

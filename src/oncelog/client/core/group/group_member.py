@@ -26,7 +26,7 @@ from oncelog.client.core.connection.wire import (
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.group.assignors import ASSIGNORS, AssignedMember
 from oncelog.client.core.group.group_messages import assignment_bytes, read_assignment, read_member, subscription_bytes
-from oncelog.client.core.group.group_phases import NextPhase, Phase, next_for
+from oncelog.client.core.group.group_phases import ClassicErrorReaction, Phase, next_for
 from oncelog.client.core.group.membership import Host
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
@@ -426,8 +426,8 @@ class GroupMember:
                 self._rejoin = True
                 self._reason = "the group is rebalancing"
                 self.poll(now_ms)
-            elif next_for(error) in (NextPhase.FIND_COORDINATOR, NextPhase.RETRY):
-                if next_for(error) is NextPhase.FIND_COORDINATOR:
+            elif next_for(error) in (ClassicErrorReaction.FIND_COORDINATOR, ClassicErrorReaction.RETRY):
+                if next_for(error) is ClassicErrorReaction.FIND_COORDINATOR:
                     self.finder.forget()
                     self.finder.look_up()
             else:
@@ -446,22 +446,22 @@ class GroupMember:
     def _failed(self, error: Error, answer: Answer, now_ms: int, what: str) -> None:
         message = answer.text if isinstance(answer, RequestFailure) else ""
         action = next_for(error)
-        if action in (NextPhase.FIND_COORDINATOR, NextPhase.RETRY):
+        if action in (ClassicErrorReaction.FIND_COORDINATOR, ClassicErrorReaction.RETRY):
             retried(error, message or f"{what} of group {self._group_id!r} was refused")
         match action:
-            case NextPhase.REJOIN:
+            case ClassicErrorReaction.REJOIN:
                 self._rejoin_later(now_ms)
-            case NextPhase.REJOIN_LOST:
+            case ClassicErrorReaction.REJOIN_LOST:
                 self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
-            case NextPhase.REJOIN_AS_NEW:
+            case ClassicErrorReaction.REJOIN_AS_NEW:
                 self._member_id = ""
                 self._lose_all(lambda: self._rejoin_later(self._wire.now_ms()))
-            case NextPhase.FIND_COORDINATOR:
+            case ClassicErrorReaction.FIND_COORDINATOR:
                 self.finder.forget()
                 self._rejoin_later(now_ms)
-            case NextPhase.RETRY:
+            case ClassicErrorReaction.RETRY:
                 self._rejoin_later(now_ms)
-            case NextPhase.GIVE_UP:
+            case ClassicErrorReaction.GIVE_UP:
                 refused = f"{what} of group {self._group_id!r} was refused"
                 self._give_up(error_for(error, f"{refused}: {message}" if message else refused))
 

@@ -27,7 +27,7 @@ class Phase(Enum):
     """Left, or failed for good."""
 
 
-class NextPhase(Enum):
+class ClassicErrorReaction(Enum):
     """What an error means for the member."""
 
     REJOIN = auto()
@@ -40,24 +40,24 @@ class NextPhase(Enum):
     GIVE_UP = auto()
 
 
-_ERRORS: Mapping[Error, NextPhase] = {
-    Error.REBALANCE_IN_PROGRESS: NextPhase.REJOIN,
-    Error.ILLEGAL_GENERATION: NextPhase.REJOIN_LOST,
-    Error.UNKNOWN_MEMBER_ID: NextPhase.REJOIN_AS_NEW,
-    Error.COORDINATOR_NOT_AVAILABLE: NextPhase.FIND_COORDINATOR,
-    Error.NOT_COORDINATOR: NextPhase.FIND_COORDINATOR,
-    Error.NETWORK_EXCEPTION: NextPhase.FIND_COORDINATOR,
-    Error.REQUEST_TIMED_OUT: NextPhase.FIND_COORDINATOR,
-    Error.COORDINATOR_LOAD_IN_PROGRESS: NextPhase.RETRY,
+_ERRORS: Mapping[Error, ClassicErrorReaction] = {
+    Error.REBALANCE_IN_PROGRESS: ClassicErrorReaction.REJOIN,
+    Error.ILLEGAL_GENERATION: ClassicErrorReaction.REJOIN_LOST,
+    Error.UNKNOWN_MEMBER_ID: ClassicErrorReaction.REJOIN_AS_NEW,
+    Error.COORDINATOR_NOT_AVAILABLE: ClassicErrorReaction.FIND_COORDINATOR,
+    Error.NOT_COORDINATOR: ClassicErrorReaction.FIND_COORDINATOR,
+    Error.NETWORK_EXCEPTION: ClassicErrorReaction.FIND_COORDINATOR,
+    Error.REQUEST_TIMED_OUT: ClassicErrorReaction.FIND_COORDINATOR,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: ClassicErrorReaction.RETRY,
 }
 
 
-def next_for(error: Error) -> NextPhase:
+def next_for(error: Error) -> ClassicErrorReaction:
     """What an error of JoinGroup, SyncGroup or Heartbeat means; decided only here."""
     known = _ERRORS.get(error)
     if known is not None:
         return known
-    return NextPhase.RETRY if error.retriable else NextPhase.GIVE_UP
+    return ClassicErrorReaction.RETRY if error.retriable else ClassicErrorReaction.GIVE_UP
 
 
-__all__ = ["NextPhase", "Phase", "next_for"]
+__all__ = ["ClassicErrorReaction", "Phase", "next_for"]

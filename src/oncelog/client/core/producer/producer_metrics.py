@@ -11,9 +11,9 @@ from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.connection.wire import PRODUCE
 from oncelog.client.core.metrics import (
     Metrics,
-    Moment,
     NetworkMetrics,
     Sample,
+    SampleTime,
     Total,
     roll_all,
     seconds_since,
@@ -111,7 +111,7 @@ class ProducerMetrics:
     def _roll(self) -> None:
         roll_all(*self._topics.values(), self._sizes, self._queued, self._per_request, self._splits)
 
-    def read(self, moment: Moment, accumulator: Accumulator, in_flight: int, drawn_ms: int | None) -> Metrics:
+    def read(self, moment: SampleTime, accumulator: Accumulator, in_flight: int, drawn_ms: int | None) -> Metrics:
         """All values.
 
         :param drawn_ms: when the metadata was last updated.

@@ -14,7 +14,7 @@ from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.client_errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
-from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicImage
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE, Answer, RequestFailure, Wire
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import TopicPartition
@@ -81,7 +81,7 @@ class Sender:
         if self._timer is not None:
             self._timer.cancel()
 
-    def passed_over(self, topic: TopicPicture) -> Collection[int]:
+    def passed_over(self, topic: TopicImage) -> Collection[int]:
         """Partitions whose leader took nothing for ``partitioner.availability.timeout.ms`` (KIP-794)."""
         if not self._waiting_since:
             return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from oncelog.errors import Error, KafkaError, OfCode
+from oncelog.errors import CodeAttribute, Error, KafkaError
 
 _NAMES_IN_AIOKAFKA = {
     Error.UNKNOWN_SERVER_ERROR: "UNKNOWN",
@@ -20,8 +20,8 @@ _NAMES_IN_AIOKAFKA = {
 class BrokerResponseError(KafkaError):
     """A broker refused a request; ``errno`` is the code, ``message`` aiokafka's name for it."""
 
-    errno: int = OfCode(int)  # type: ignore[assignment]
-    message: str = OfCode(lambda row: _NAMES_IN_AIOKAFKA.get(row, row.name))  # type: ignore[assignment]
+    errno: int = CodeAttribute(int)  # type: ignore[assignment]
+    message: str = CodeAttribute(lambda row: _NAMES_IN_AIOKAFKA.get(row, row.name))  # type: ignore[assignment]
     description: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:

@@ -39,7 +39,7 @@ from oncelog.client.core.transactions.transaction_states import (
     MAY_FOLLOW,
     RULINGS,
     Call,
-    CallRuling,
+    CallRule,
     ClientTxnState,
 )
 from oncelog.deferred import Deferred
@@ -112,7 +112,7 @@ class TransactionManager:
 
     def initialize(self) -> Result:
         """Get the identity; a transactional producer fences older instances and ends their open transaction."""
-        if self._rule(Call.INIT) is CallRuling.JOIN and self._pending is not None:
+        if self._rule(Call.INIT) is CallRule.JOIN and self._pending is not None:
             return self._pending[1]
         self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
         return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, PRIORITY[Step.INIT_PRODUCER_ID]))
@@ -183,7 +183,7 @@ class TransactionManager:
         self._need_transactional()
         if self.unheard is not None and self.unheard[0] is call and self.state is not ClientTxnState.FATAL_ERROR:
             return self.unheard[1]
-        if self._rule(call) is CallRuling.JOIN:
+        if self._rule(call) is CallRule.JOIN:
             raise InvariantError(f"{call.name} is under way without a caller")
         failed = self.last_error
         self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction ended before"))
@@ -219,12 +219,12 @@ class TransactionManager:
         if not self.transactional:
             raise IllegalStateError("the producer is not transactional; set transactional_id when you create it")
 
-    def _rule(self, call: Call) -> CallRuling:
+    def _rule(self, call: Call) -> CallRule:
         """The ruling for a call that is allowed; raises for one that is not."""
         ruling = RULINGS[call][self.state]
-        if ruling is CallRuling.MISUSE:
+        if ruling is CallRule.MISUSE:
             raise IllegalStateError(f"{call.name.lower()} is not possible now: {HINTS[self.state]}")
-        if ruling is CallRuling.RAISE:
+        if ruling is CallRule.RAISE:
             raise self._stored_error()
         return ruling
 

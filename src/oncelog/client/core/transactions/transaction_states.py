@@ -53,7 +53,7 @@ class Call(Enum):
     ABORT = auto()
 
 
-class CallRuling(Enum):
+class CallRule(Enum):
     """What a call does."""
 
     PROCEED = auto()
@@ -65,7 +65,7 @@ class CallRuling(Enum):
     """Raise the error that led to this state."""
 
 
-_R = CallRuling
+_R = CallRule
 
 _BAD = {_S.ABORTABLE_ERROR: _R.RAISE, _S.FATAL_ERROR: _R.RAISE}
 _NOT_OPEN = {
@@ -78,7 +78,7 @@ _NOT_OPEN = {
     _S.ABORTING: _R.MISUSE,
 }
 
-RULINGS: Mapping[Call, Mapping[ClientTxnState, CallRuling]] = {
+RULINGS: Mapping[Call, Mapping[ClientTxnState, CallRule]] = {
     Call.INIT: {
         _S.UNINITIALIZED: _R.PROCEED,
         _S.INITIALIZING: _R.JOIN,

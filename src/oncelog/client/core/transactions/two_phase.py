@@ -19,7 +19,7 @@ from oncelog.client.core.connection.error_rules import Step
 from oncelog.client.core.transactions.coordinator_requests import CoordinatorRequest, Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_requests import RequestOutcome
-from oncelog.client.core.transactions.transaction_states import Call, CallRuling, ClientTxnState
+from oncelog.client.core.transactions.transaction_states import Call, CallRule, ClientTxnState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
@@ -81,7 +81,7 @@ class TwoPhaseTransactions(TransactionManager):
         if self._pending is not None and self._pending[0] is Call.PREPARE:
             return self._pending[1]
         result: Result = Deferred()
-        if ruling is CallRuling.JOIN:
+        if ruling is CallRule.JOIN:
             result.resolve(None)
             return result
         self._become(ClientTxnState.PREPARED)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oncelog.coordinator.group import migration
-from oncelog.coordinator.group.consumer.consumer_draft import Draft
+from oncelog.coordinator.group.consumer.consumer_draft import GroupDraft
 from oncelog.coordinator.group.consumer.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.consumer.consumer_protocol import ConsumerProtocol
 from oncelog.coordinator.group.consumer.reconcile import MustRejoin
@@ -65,7 +65,7 @@ class ClassicMembers:
         subscription = parse_subscription(next(iter(protocols.values())))
         if subscription is None:
             return _join_refused(Error.UNKNOWN_SERVER_ERROR)
-        draft = Draft(self._env, group)
+        draft = GroupDraft(self._env, group)
         draft.may_describe = caller.may_describe
         member = self._member(draft, member_id, request.group_instance_id, new)
         if isinstance(member, Error):
@@ -86,7 +86,7 @@ class ClassicMembers:
     def _join(
         self,
         group: ConsumerGroup,
-        draft: Draft,
+        draft: GroupDraft,
         member: ConsumerMember,
         updated: ConsumerMember,
         subscription: ConsumerProtocolSubscription,
@@ -142,7 +142,7 @@ class ClassicMembers:
             return Error.INCONSISTENT_GROUP_PROTOCOL
         return Error.NONE
 
-    def _member(self, draft: Draft, member_id: str, instance_id: str | None, new: bool) -> ConsumerMember | Error:
+    def _member(self, draft: GroupDraft, member_id: str, instance_id: str | None, new: bool) -> ConsumerMember | Error:
         """The joining member, in the draft."""
         if instance_id is None:
             return draft.group.members.get(member_id, ConsumerMember(member_id))

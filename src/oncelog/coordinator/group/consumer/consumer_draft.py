@@ -24,7 +24,7 @@ from oncelog.coordinator.group.consumer.consumer_group import (
     ResolvedRegex,
     TopicId,
 )
-from oncelog.coordinator.group.consumer.reconcile import Goal, Reported, reconcile
+from oncelog.coordinator.group.consumer.reconcile import ReconcileInput, Reported, reconcile
 from oncelog.coordinator.group.environment import Environment, everything
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
@@ -35,7 +35,7 @@ MAX_EPOCH: Final = 2**31 - 1
 """Its successor is epoch 1, as with the generations of classic groups."""
 
 
-class Draft:
+class GroupDraft:
     """The group as it will be. ``written`` are the records, in the order in which they apply.
 
     ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
@@ -174,7 +174,7 @@ class Draft:
 
     def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
         """The member's next step towards its target; may raise ``MustRejoin``."""
-        goal = Goal(
+        goal = ReconcileInput(
             self.group.assignment_epoch,
             self.group.target(member.member_id),
             frozenset(self._existing(self.group.topics_of(member))),

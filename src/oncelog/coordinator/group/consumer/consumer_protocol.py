@@ -15,7 +15,7 @@ from oncelog.coordinator.group import migration, records
 from oncelog.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.coordinator.group.classic.classic_protocol import ClassicProtocol
 from oncelog.coordinator.group.consumer import consumer_rules
-from oncelog.coordinator.group.consumer.consumer_draft import Draft
+from oncelog.coordinator.group.consumer.consumer_draft import GroupDraft
 from oncelog.coordinator.group.consumer.consumer_group import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroup,
@@ -103,29 +103,29 @@ class ConsumerProtocol:
         same = member.reconciled_to(group.assignment_epoch) and _updated(member, request, caller) == member
         return member if same else None
 
-    def _open(self, group_id: str, joining: bool) -> Draft | MemberRefusal:
+    def _open(self, group_id: str, joining: bool) -> GroupDraft | MemberRefusal:
         """A draft of the group; joining creates the group, or converts a classic one."""
         group = self._env.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
-            return Draft(self._env, group)
+            return GroupDraft(self._env, group)
         if not joining:
             if group is None:
                 return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
             return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if group is None:
-            return Draft(self._env, ConsumerGroup(group_id))
+            return GroupDraft(self._env, ConsumerGroup(group_id))
         if group.empty:
-            return Draft(self._env, ConsumerGroup(group_id), [records.group_tombstone(group_id)])
+            return GroupDraft(self._env, ConsumerGroup(group_id), [records.group_tombstone(group_id)])
         converted = migration.to_consumer_group(group, self._env)
         if isinstance(converted, str):
             return MemberRefusal(Error.GROUP_ID_NOT_FOUND, converted)
-        draft = Draft(self._env, converted)
+        draft = GroupDraft(self._env, converted)
         converted.metadata_hash = draft.group.metadata_hash = draft.metadata_hash()
         draft.written = [records.group_tombstone(group_id), *records.consumer_group_records(converted)]
         return draft
 
     def _heartbeat(
-        self, draft: Draft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+        self, draft: GroupDraft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> tuple[ConsumerMember, ConsumerMember] | MemberRefusal:
         """The member before and after, with all changes in the draft."""
         group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
@@ -153,7 +153,7 @@ class ConsumerProtocol:
         return member, draft.reconcile(updated, reported, changed)
 
     @staticmethod
-    def take_subscription(draft: Draft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
+    def take_subscription(draft: GroupDraft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
         """Store the member's subscription, and begin a new epoch if that, or the topics, changed.
 
         A new expression in addition to named topics is matched at the group's next heartbeat: Kafka's coordinator
@@ -221,7 +221,7 @@ class ConsumerProtocol:
         if not members:
             return self._env.write([], now_ms)
         gone = {member.member_id for member in members}
-        draft = Draft(self._env, group)
+        draft = GroupDraft(self._env, group)
         for member in sorted(members, key=lambda m: m.member_id):
             draft.remove(member)
         if migration.may_downgrade(draft.group, self._env):

@@ -1,7 +1,7 @@
 """Which heartbeats, commits and fetches a group of the consumer protocol allows (KIP-848).
 
 Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. The verdict on a heartbeat depends on what the
-member claims with its epoch and on its standing in the group; :data:`HEARTBEAT_RULES` has the verdict for each pair.
+member claims with its epoch and on its membership status; :data:`HEARTBEAT_RULES` has the verdict for each pair.
 Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1); KIP-1251 (commits
 with an older epoch).
 """
@@ -38,7 +38,7 @@ class MemberRefusal(NamedTuple):
     message: str
 
 
-class Claim(Enum):
+class EpochClaim(Enum):
     """What a heartbeat claims with its epoch."""
 
     JOIN = "joins (epoch 0)"
@@ -48,8 +48,8 @@ class Claim(Enum):
     NEWER = "is at a newer epoch"
 
 
-class Standing(Enum):
-    """The sender's standing in the group."""
+class MembershipStatus(Enum):
+    """What the sender is to the group."""
 
     UNKNOWN = "not a member"
     MEMBER = "a member"
@@ -71,57 +71,61 @@ class MemberVerdict(Enum):
     UNRELEASED = Error.UNRELEASED_INSTANCE_ID
 
 
-def _staying(join: MemberVerdict) -> Mapping[Claim, MemberVerdict]:
+def _staying(join: MemberVerdict) -> Mapping[EpochClaim, MemberVerdict]:
     return {
-        Claim.JOIN: join,
-        Claim.CURRENT: MemberVerdict.STAY,
-        Claim.PREVIOUS: MemberVerdict.STAY,
-        Claim.OLDER: MemberVerdict.FENCED_EPOCH,
-        Claim.NEWER: MemberVerdict.FENCED_EPOCH,
+        EpochClaim.JOIN: join,
+        EpochClaim.CURRENT: MemberVerdict.STAY,
+        EpochClaim.PREVIOUS: MemberVerdict.STAY,
+        EpochClaim.OLDER: MemberVerdict.FENCED_EPOCH,
+        EpochClaim.NEWER: MemberVerdict.FENCED_EPOCH,
     }
 
 
-HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, MemberVerdict]] = {
-    Standing.UNKNOWN: dict.fromkeys(Claim, MemberVerdict.UNKNOWN) | {Claim.JOIN: MemberVerdict.ADD},
-    Standing.MEMBER: _staying(MemberVerdict.STAY),
-    Standing.STATIC: _staying(MemberVerdict.UNRELEASED),
-    Standing.RETURNING: _staying(MemberVerdict.REPLACE),
-    Standing.HELD: dict.fromkeys(Claim, MemberVerdict.FENCED_INSTANCE) | {Claim.JOIN: MemberVerdict.UNRELEASED},
-    Standing.RELEASED: dict.fromkeys(Claim, MemberVerdict.FENCED_INSTANCE) | {Claim.JOIN: MemberVerdict.REPLACE},
+HEARTBEAT_RULES: Mapping[MembershipStatus, Mapping[EpochClaim, MemberVerdict]] = {
+    MembershipStatus.UNKNOWN: dict.fromkeys(EpochClaim, MemberVerdict.UNKNOWN) | {EpochClaim.JOIN: MemberVerdict.ADD},
+    MembershipStatus.MEMBER: _staying(MemberVerdict.STAY),
+    MembershipStatus.STATIC: _staying(MemberVerdict.UNRELEASED),
+    MembershipStatus.RETURNING: _staying(MemberVerdict.REPLACE),
+    MembershipStatus.HELD: dict.fromkeys(EpochClaim, MemberVerdict.FENCED_INSTANCE)
+    | {EpochClaim.JOIN: MemberVerdict.UNRELEASED},
+    MembershipStatus.RELEASED: dict.fromkeys(EpochClaim, MemberVerdict.FENCED_INSTANCE)
+    | {EpochClaim.JOIN: MemberVerdict.REPLACE},
 }
-"""Total over standings and claims."""
+"""Total over statuses and claims."""
 
 
-def standing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Standing, ConsumerMember | None]:
-    """The sender's standing, and the member that it is or wants to replace."""
+def membership_status(
+    group: ConsumerGroup, member_id: str, instance_id: str | None
+) -> tuple[MembershipStatus, ConsumerMember | None]:
+    """The sender's status, and the member that it is or wants to replace."""
     if instance_id is None:
         member = group.members.get(member_id)
-        return (Standing.UNKNOWN if member is None else Standing.MEMBER), member
+        return (MembershipStatus.UNKNOWN if member is None else MembershipStatus.MEMBER), member
     member = group.static_member(instance_id)
     if member is None:
-        return Standing.UNKNOWN, None
+        return MembershipStatus.UNKNOWN, None
     released = member.epoch == STATIC_LEAVE_EPOCH or member.classic is not None
     if member.member_id != member_id:
-        return (Standing.RELEASED if released else Standing.HELD), member
-    return (Standing.RETURNING if released else Standing.STATIC), member
+        return (MembershipStatus.RELEASED if released else MembershipStatus.HELD), member
+    return (MembershipStatus.RETURNING if released else MembershipStatus.STATIC), member
 
 
-def claim(epoch: int, member: ConsumerMember | None, reported: Reported) -> Claim:
+def claim(epoch: int, member: ConsumerMember | None, reported: Reported) -> EpochClaim:
     if epoch == JOIN_EPOCH:
-        return Claim.JOIN
+        return EpochClaim.JOIN
     if member is None or epoch == member.epoch:
-        return Claim.CURRENT
+        return EpochClaim.CURRENT
     if epoch > member.epoch:
-        return Claim.NEWER
+        return EpochClaim.NEWER
     confirmed = epoch == member.previous_epoch and reported is not None and _within(reported, member.assigned)
-    return Claim.PREVIOUS if confirmed else Claim.OLDER
+    return EpochClaim.PREVIOUS if confirmed else EpochClaim.OLDER
 
 
 def judge(
     group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int, reported: Reported
 ) -> tuple[MemberVerdict, ConsumerMember | None]:
     """What to do with a heartbeat that does not leave, and the member that it concerns."""
-    what, member = standing(group, member_id, instance_id)
+    what, member = membership_status(group, member_id, instance_id)
     return HEARTBEAT_RULES[what][claim(epoch, member, reported)], member
 
 

@@ -23,7 +23,7 @@ Reported = Mapping[TopicId, frozenset[int]] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class ReconcileInput:
     """The member's goal, and what it depends on."""
 
     epoch: int
@@ -43,22 +43,22 @@ class MustRejoin(Exception):
 @dataclass(frozen=True, slots=True)
 class ReconcileRule:
     label: str
-    next: Callable[[ConsumerMember, Goal], ConsumerMember]
+    next: Callable[[ConsumerMember, ReconcileInput], ConsumerMember]
 
 
-def _from_stable(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def _from_stable(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     if member.epoch != goal.epoch:
         return _advance(member, goal)
     return _drop_unsubscribed(member, goal) if goal.subscription_changed else member
 
 
-def _from_unrevoked(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def _from_unrevoked(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     if not _still_owns(member.revoking, goal.reported):
         return _advance(member, goal)
     return _drop_unsubscribed(member, goal) if goal.subscription_changed else member
 
 
-def _from_unknown(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def _from_unknown(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     if goal.reported is None or goal.reported:
         raise MustRejoin
     return _advance(member, goal)
@@ -78,7 +78,7 @@ RULES: Mapping[MemberState, ReconcileRule] = {
 }
 
 
-def reconcile(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def reconcile(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     """The member after this heartbeat; the same object if nothing changes."""
     if not goal.subscription_changed and member.reconciled_to(goal.epoch):
         return member
@@ -92,7 +92,7 @@ def _still_owns(revoking: OwnedPartitions, reported: Reported) -> bool:
     return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())
 
 
-def _advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def _advance(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     assigned: dict[TopicId, dict[int, int]] = {}
     revoking: dict[TopicId, dict[int, int]] = {}
     gained: dict[TopicId, list[int]] = {}
@@ -128,7 +128,7 @@ def _advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
     )
 
 
-def _drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+def _drop_unsubscribed(member: ConsumerMember, goal: ReconcileInput) -> ConsumerMember:
     """Keep the member's epoch, but have it give up at once what it no longer subscribes to."""
     gone = {topic: epochs for topic, epochs in member.assigned.items() if topic not in goal.subscribed}
     if not gone:

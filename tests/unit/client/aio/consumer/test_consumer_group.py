@@ -11,7 +11,7 @@ import pytest
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.consumer.buffered import BufferedRecords
 from oncelog.client.aio.consumer.consumer_group import GroupMembership
-from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetcher import Fetcher
@@ -43,7 +43,7 @@ class Stay:
         self.subscription = Subscription(Reset.EARLIEST)
         self.held = BufferedRecords(self.subscription)
         self.at_hand = AtHand()
-        self.waits = Waits()
+        self.waits = RecordWaiters()
         self.group = GroupMembership(
             config,
             "g",

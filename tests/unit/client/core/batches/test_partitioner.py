@@ -7,11 +7,11 @@ import random
 import pytest
 
 from oncelog.client.core.batches.partitioner import RoundRobin, UniformSticky, keyed
-from oncelog.client.core.connection.metadata import PartitionPicture, TopicPicture
+from oncelog.client.core.connection.metadata import PartitionImage, TopicImage
 
 
-def topic(*leaders: int) -> TopicPicture:
-    return TopicPicture("t", bytes(16), False, [PartitionPicture(leader, 0, [], []) for leader in leaders])
+def topic(*leaders: int) -> TopicImage:
+    return TopicImage("t", bytes(16), False, [PartitionImage(leader, 0, [], []) for leader in leaders])
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_key_goes_where_java_sends_it_available_or_not(key: bytes, hash_: int)
 def test_round_robin_passes_over_partitions_without_leader_and_counts_by_topic() -> None:
     turns = RoundRobin()
     assert [turns.next(topic(1, -1, 1)) for _ in range(5)] == [0, 2, 0, 2, 0]
-    other = TopicPicture("other", bytes(16), False, [PartitionPicture(1, 0, [], [])] * 2)
+    other = TopicImage("other", bytes(16), False, [PartitionImage(1, 0, [], [])] * 2)
     assert turns.next(other) == 0
 
 

@@ -22,7 +22,7 @@ from oncelog.client.core.transactions.transaction_states import (
     MAY_FOLLOW,
     RULINGS,
     Call,
-    CallRuling,
+    CallRule,
     ClientTxnState,
 )
 from oncelog.errors import Error
@@ -74,7 +74,7 @@ def test_the_tables_are_total() -> None:
 
 def test_a_fatal_error_stays_fatal() -> None:
     for row in RULINGS.values():
-        assert row[ClientTxnState.FATAL_ERROR] is CallRuling.RAISE
+        assert row[ClientTxnState.FATAL_ERROR] is CallRule.RAISE
     for target, sources in MAY_FOLLOW.items():
         assert (ClientTxnState.FATAL_ERROR in sources) == (target is ClientTxnState.FATAL_ERROR)
 

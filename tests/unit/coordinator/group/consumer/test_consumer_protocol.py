@@ -10,7 +10,7 @@ from oncelog.broker.requests.work import finished
 from oncelog.coordinator.group.consumer import consumer_rules, reconcile
 from oncelog.coordinator.group.consumer.consumer_draft import MAX_EPOCH
 from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
-from oncelog.coordinator.group.consumer.consumer_rules import Claim, MemberVerdict, Standing
+from oncelog.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus, MemberVerdict
 from oncelog.coordinator.group.states import ConsumerState, MemberState
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -52,16 +52,16 @@ def two_members(g: GroupClient) -> None:
 
 def test_the_table_of_heartbeats_is_total_and_kafkas() -> None:
     fenced, unknown = MemberVerdict.FENCED_EPOCH, MemberVerdict.UNKNOWN
-    j, c, p, o, n = Claim.JOIN, Claim.CURRENT, Claim.PREVIOUS, Claim.OLDER, Claim.NEWER
+    j, c, p, o, n = EpochClaim.JOIN, EpochClaim.CURRENT, EpochClaim.PREVIOUS, EpochClaim.OLDER, EpochClaim.NEWER
     stay = {c: MemberVerdict.STAY, p: MemberVerdict.STAY, o: fenced, n: fenced}
     other = dict.fromkeys((c, p, o, n), MemberVerdict.FENCED_INSTANCE)
     assert {
-        Standing.UNKNOWN: {j: MemberVerdict.ADD, c: unknown, p: unknown, o: unknown, n: unknown},
-        Standing.MEMBER: {j: MemberVerdict.STAY, **stay},
-        Standing.STATIC: {j: MemberVerdict.UNRELEASED, **stay},
-        Standing.RETURNING: {j: MemberVerdict.REPLACE, **stay},
-        Standing.HELD: {j: MemberVerdict.UNRELEASED, **other},
-        Standing.RELEASED: {j: MemberVerdict.REPLACE, **other},
+        MembershipStatus.UNKNOWN: {j: MemberVerdict.ADD, c: unknown, p: unknown, o: unknown, n: unknown},
+        MembershipStatus.MEMBER: {j: MemberVerdict.STAY, **stay},
+        MembershipStatus.STATIC: {j: MemberVerdict.UNRELEASED, **stay},
+        MembershipStatus.RETURNING: {j: MemberVerdict.REPLACE, **stay},
+        MembershipStatus.HELD: {j: MemberVerdict.UNRELEASED, **other},
+        MembershipStatus.RELEASED: {j: MemberVerdict.REPLACE, **other},
     } == consumer_rules.HEARTBEAT_RULES
 
 

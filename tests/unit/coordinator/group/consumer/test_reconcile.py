@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from oncelog.coordinator.group.consumer.consumer_group import ConsumerMember
-from oncelog.coordinator.group.consumer.reconcile import Goal, MustRejoin, reconcile
+from oncelog.coordinator.group.consumer.reconcile import MustRejoin, ReconcileInput, reconcile
 from oncelog.coordinator.group.states import MemberState
 
 T, U = b"topic-t", b"topic-u"
@@ -37,8 +37,8 @@ def goal(
     owners: Mapping[tuple[bytes, int], int] | None = None,
     reported: Mapping[bytes, set[int]] | None = None,
     changed: bool = False,
-) -> Goal:
-    return Goal(
+) -> ReconcileInput:
+    return ReconcileInput(
         epoch,
         {topic: frozenset(partitions) for topic, partitions in target.items()},
         subscribed,

@@ -70,7 +70,7 @@ class _Edited:
         self._channel.close(reason)
 
 
-class Inside:
+class FaultInterceptor:
     """Implements ``Interceptor`` and ``MarkerGate`` for one running broker."""
 
     def __init__(self, broker: Broker, faults: Faults, now_ms: Callable[[], int]) -> None:

@@ -10,7 +10,7 @@ import asyncio
 from oncelog.errors import KafkaError
 
 
-class Waits:
+class RecordWaiters:
     """A failure is raised once, to the next caller; one that ends reading is raised to every caller."""
 
     def __init__(self) -> None:
@@ -66,4 +66,4 @@ class Waits:
             raise failure
 
 
-__all__ = ["Waits"]
+__all__ = ["RecordWaiters"]

@@ -13,7 +13,7 @@ from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
 from oncelog.types import TopicPartition
 
 
-class NearReplicas:
+class PreferredReadReplicas:
     """The followers that leaders have named.
 
     :param kept_ms: how long to read from a follower before asking the leader again.
@@ -53,4 +53,4 @@ class NearReplicas:
             self.forget(name)
 
 
-__all__ = ["NearReplicas"]
+__all__ = ["PreferredReadReplicas"]

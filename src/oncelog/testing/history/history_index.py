@@ -38,7 +38,7 @@ class PartitionRead:
         """The events that make it a complete reader of its isolation level."""
 
 
-class Looks:
+class HistoryIndex:
     """The events of a history by subject; each keeps its place in the order."""
 
     def __init__(self, events: Iterable[Event]) -> None:

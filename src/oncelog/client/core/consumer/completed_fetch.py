@@ -35,7 +35,7 @@ class Chunk(NamedTuple):
         return sum(header.records_count for _, header in self.batches)
 
 
-class Fetched:
+class CompletedFetch:
     """One response for one partition, decoded batch by batch as it is handed out."""
 
     __slots__ = (
@@ -129,7 +129,7 @@ class Decoder:
         """Call deserializers for null keys and values, too."""
         self._nulls = True
 
-    def decode(self, item: Fetched, state: PartitionState) -> None:
+    def decode(self, item: CompletedFetch, state: PartitionState) -> None:
         """Turn the next batch into records, without those before the position."""
         position, header = item.decoded = item.batches[0]
         state.position_epoch = header.partition_leader_epoch
@@ -163,7 +163,7 @@ class Decoder:
         found = record_columns(buf, position, header, first_offset=first_offset, check_crc=self._check_crcs)
         return Columns(*found)
 
-    def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
+    def _corrupt(self, item: CompletedFetch, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
         state.seek(state.position)  # the next call gets the error again: nothing is skipped
         state.reported = True
@@ -221,4 +221,4 @@ def _deserialized(
     return tuple(done)
 
 
-__all__ = ["Chunk", "Decoder", "Deserializer", "Fetched"]
+__all__ = ["Chunk", "CompletedFetch", "Decoder", "Deserializer"]

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from oncelog.client.aio.consumer import handing_out as room
-from oncelog.client.aio.consumer.handing_out import HandingOut
-from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.aio.consumer import record_reader as room
+from oncelog.client.aio.consumer.record_reader import RecordReader
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.core.client_errors import IllegalStateError, TopicAuthorizationFailedError
-from oncelog.client.core.consumer.fetched import Chunk
+from oncelog.client.core.consumer.completed_fetch import Chunk
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.types import TopicPartition
@@ -39,9 +39,9 @@ class NothingThere(Fetcher):
 class Reader:
     def __init__(self) -> None:
         self.subscription = Subscription(Reset.EARLIEST)
-        self.waits = Waits()
+        self.waits = RecordWaiters()
         self.polls = 0
-        self.reading = HandingOut(
+        self.reading = RecordReader(
             FakeWire(),
             self.subscription,
             NothingThere(self.subscription),

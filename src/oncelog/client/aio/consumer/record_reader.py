@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oncelog.client.aio.consumer.waits import Waits
+from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.core import arguments
 from oncelog.client.core.connection.wire import Wire
-from oncelog.client.core.consumer.fetched import Chunk
+from oncelog.client.core.consumer.completed_fetch import Chunk
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class HandingOut:
+class RecordReader:
     """The reading side of one consumer.
 
     :param check: raises if the consumer is not open.
@@ -41,7 +41,7 @@ class HandingOut:
         wire: Wire,
         subscription: Subscription,
         fetcher: Fetcher,
-        waits: Waits,
+        waits: RecordWaiters,
         *,
         check: Callable[[], object],
         polled: Callable[[int], None],
@@ -187,4 +187,4 @@ def table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Tabl
     return pa.Table.from_batches(pieces, schema=schema(headers=headers))
 
 
-__all__ = ["HandingOut", "columns_of", "table_of"]
+__all__ = ["RecordReader", "columns_of", "table_of"]

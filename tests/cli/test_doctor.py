@@ -26,7 +26,7 @@ from oncelog.records import native
 from oncelog.server.listener_settings import Address
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.sink.marker import Marker, Memory
+from oncelog.spark.sink.marker import LastWrite, Marker
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call, run
 from tests.conftest import RunningBroker
@@ -362,7 +362,7 @@ def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Pa
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
             admin.create_topics([NewTopic("out", 1)])
-            checkpoint.remember(Memory("another", "oncelog-q-out", 0))
+            checkpoint.remember(LastWrite("another", "oncelog-q-out", 0))
             ask = ("--bootstrap-server", servers, "--checkpoint", tmp_path)
             (lost,) = doctor(*ask)["checkpoint"]
             assert lost["status"] == "bad" and "would refuse batch 0" in lost["found"]

@@ -12,7 +12,7 @@ import pytest
 from oncelog.client.blocking import Admin
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.sink.marker import Marker, Memory
+from oncelog.spark.sink.marker import LastWrite, Marker
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.spark.kafka_records import create_topic
@@ -45,7 +45,7 @@ def test_doctor_says_what_the_next_start_will_do(
     group = f"oncelog-q-{create_topic(address, unique_name, 1)}"
     ask = ["pipeline", "doctor", checkpoint.location, "--bootstrap-server", address]
     assert "remembers no group, as this sink has not written from it yet" in call(*ask).sentence()
-    checkpoint.remember(Memory("another", group, 0))
+    checkpoint.remember(LastWrite("another", group, 0))
     refused = call(*ask)
     assert refused.code == 1
     assert "repeats batch 0: refuse, Batch 0 of query q has no marker" in refused.out

@@ -18,10 +18,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import (
     BatchPlan,
+    LastWrite,
     Marker,
-    Memory,
     PlannedBatch,
-    Previous,
+    PreviousBatch,
     Refuse,
     Skip,
     decide,
@@ -60,8 +60,8 @@ class Checkpoint(NamedTuple):
     ended: int = 0
     since: int = -1
 
-    def memory(self) -> Memory | None:
-        return None if self.since < 0 else Memory(CLUSTER, GROUP, self.since)
+    def memory(self) -> LastWrite | None:
+        return None if self.since < 0 else LastWrite(CLUSTER, GROUP, self.since)
 
 
 At: TypeAlias = Literal["started", "fenced", "writes", "written"]
@@ -213,7 +213,7 @@ class Batches:
         if isinstance(decision, Skip):
             there = driver.plan in world.log
             return Step(label, _moved(world, driver, driver._replace(at="written")), "" if there else NOT_THERE)
-        since = plan.memory(skipped=False).since_batch_id
+        since = plan.last_write(skipped=False).since_batch_id
         remembered = _with(world, driver.checkpoint, checkpoint._replace(since=since))
         return Step(label, _moved(remembered, driver, driver._replace(at="writes")))
 
@@ -221,7 +221,7 @@ class Batches:
         batch = driver.plan.batch
         previous = None
         if batch:
-            previous = Previous(checkpoint.plans[batch - 1].planned, driver.ended_before >= batch)
+            previous = PreviousBatch(checkpoint.plans[batch - 1].planned, driver.ended_before >= batch)
         return BatchPlan(
             GROUP, QUERY, "checkpoint", driver.plan.planned, previous, checkpoint.memory(), CLUSTER, RETENTION_MS,
             OnMissingMarker.FAIL,

@@ -26,8 +26,17 @@ from oncelog.records.batch import BatchBuilder
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.engine import Again, Carried, Carrier, EnginePorts, Reached, SinkRefused, WriteEngine, ignore
-from oncelog.spark.sink.marker import BatchPlan, Memory, PlannedBatch, Previous
+from oncelog.spark.sink.engine import (
+    CarriedRecords,
+    Carrier,
+    EnginePorts,
+    Reached,
+    RetryTransaction,
+    SinkRefused,
+    WriteEngine,
+    ignore,
+)
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, PlannedBatch, PreviousBatch
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
@@ -120,7 +129,7 @@ class SparkQuery(Program):
         self._plans: list[PlannedBatch] = []
         self._rows: list[list[bytes]] = []
         self._commits = 0
-        self._memory: Memory | None = None
+        self._memory: LastWrite | None = None
         self._runs = 0
         self._group = f"{name}-marker"
         self._marker = TopicPartition(topic, 0)
@@ -145,7 +154,7 @@ class SparkQuery(Program):
                     query_id="query",
                     checkpoint="checkpoint",
                     batch=self._plans[number],
-                    previous=Previous(self._plans[number - 1], ended=True) if number else None,
+                    previous=PreviousBatch(self._plans[number - 1], ended=True) if number else None,
                     remembered=self._memory,
                     cluster_id=facts.cluster_id,
                     retention_ms=facts.retention_ms,
@@ -167,7 +176,7 @@ class SparkQuery(Program):
         self._rows.append(rows)
         self._plans.append(PlannedBatch(len(self._plans), fingerprint, _now_ms(), f"{len(self._rows)}"))
 
-    def _remember(self, memory: Memory) -> None:
+    def _remember(self, memory: LastWrite) -> None:
         self._memory = memory
 
     def batches(self, rows: list[bytes], rank: int = 0, writers: int = 1) -> list[PartitionBatch]:
@@ -228,7 +237,7 @@ class _Writers:
         self._attempts = 0
         self.rows = len(rows)
 
-    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried | Again:
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords | RetryTransaction:
         self._attempts += 1
         runs = self._query.run_writers(transaction.share(), self._rows, self._config)
         failed = next((run.error for run in runs if run.error is not None), None)
@@ -237,10 +246,10 @@ class _Writers:
         if any(run.rows is None for run in runs):
             if self._attempts == ATTEMPTS:
                 raise KafkaError("writers died again and again")
-            return Again("a writer died")
+            return RetryTransaction("a writer died")
         if sum(run.rows or 0 for run in runs) != len(self._rows):
             raise SinkRefused("the writers' reports do not add up")
-        return Carried(len(self._rows), len(runs), 0)
+        return CarriedRecords(len(self._rows), len(runs), 0)
 
 
 async def _write(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
 from oncelog.spark.sink.engine import BatchOutcome, Clock, EnginePorts, Observer, WriteEngine, ignore
-from oncelog.spark.sink.marker import BatchPlan, Memory, NamedWrite
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, NamedWrite
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.types import TopicPartition
 
@@ -29,7 +29,7 @@ def engine_of(
     observe: Observer,
     warn: Callable[[str], None],
     now_ms: Clock,
-    remember: Callable[[Memory], None],
+    remember: Callable[[LastWrite], None],
 ) -> WriteEngine[TopicTransaction]:
     topics = TopicTransaction(lambda timeout_ms: transaction, (60_000,), write.marker_partition)
     return WriteEngine(write.plan, topics, EnginePorts(observe, warn, now_ms, remember))
@@ -41,7 +41,7 @@ def commit_batch(
     observe: Observer,
     warn: Callable[[str], None],
     now_ms: Clock,
-    remember: Callable[[Memory], None],
+    remember: Callable[[LastWrite], None],
 ) -> BatchOutcome:
     """Write the batch unless it is written, as ``commit()`` does."""
     engine = engine_of(write, transaction, observe, warn, now_ms, remember)
@@ -49,7 +49,7 @@ def commit_batch(
 
 
 def keep_proof(
-    write: BatchWrite, transaction: ProducerTransaction, now_ms: Clock, remember: Callable[[Memory], None]
+    write: BatchWrite, transaction: ProducerTransaction, now_ms: Clock, remember: Callable[[LastWrite], None]
 ) -> None:
     """Before the rows of the batch are computed."""
     engine_of(write, transaction, ignore, lambda text: None, now_ms, remember).keep_proof()

@@ -9,7 +9,7 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.sink.marker import Marker, Memory
+from oncelog.spark.sink.marker import LastWrite, Marker
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
@@ -48,7 +48,7 @@ def test_batches_are_compared_with_their_plans(broker: RunningBroker, unique_nam
         admin.create_topics([NewTopic(unique_name, 1, 1)])
     group = f"oncelog-q-{unique_name}"
     assert verify(broker, checkpoint).code == 2  # it remembers no group yet
-    checkpoint.remember(Memory("cluster", group, 0))
+    checkpoint.remember(LastWrite("cluster", group, 0))
     for batch in range(2):
         write(broker, group, unique_name, checkpoint, batch, 3)
     lost = verify(broker, checkpoint)

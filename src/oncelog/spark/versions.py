@@ -241,7 +241,7 @@ def condition_of(error: Any) -> str:
     return str(found)
 
 
-class SameInTasks:
+class VersionChecked:
     """Pickled together with the driver's versions, which are compared where it is unpickled, before anything else.
 
     Two versions may disagree about what the pickled object is, and would show that as any error, or none.

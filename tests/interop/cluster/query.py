@@ -24,7 +24,7 @@ from oncelog.spark.options import (
     parse_sink_options,
     parse_source_options,
 )
-from oncelog.spark.sink.engine import Carried, Carrier, Reached, SinkRefused, ignore
+from oncelog.spark.sink.engine import CarriedRecords, Carrier, Reached, SinkRefused, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write, write_engine
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
@@ -116,7 +116,7 @@ class _Writers:
         self._batches = batches
         self.rows = sum(batch.records for batch in batches)
 
-    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried:
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords:
         producer = transaction.share()
 
         def write(batch: PartitionBatch) -> None:
@@ -128,4 +128,4 @@ class _Writers:
             reports = [writers.submit(write, batch) for batch in self._batches]
         for report in reports:
             report.result()
-        return Carried(self.rows, len(self._batches), 0)
+        return CarriedRecords(self.rows, len(self._batches), 0)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from oncelog.records.batch import decode_records
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
-from oncelog.spark.executors.collected import Collected, Share, Size, collect_rows
+from oncelog.spark.executors.collected import BatchSize, CollectedBatch, Share, collect_rows
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.rows import BadRow, Encoding, SinkColumns, positions_of
@@ -33,7 +33,7 @@ class Taken:
         self.batches.extend(batches)
 
 
-def collected(rows: DataFrame, share: Share = LARGE, partitions: int = 3) -> Collected | None:
+def collected(rows: DataFrame, share: Share = LARGE, partitions: int = 3) -> CollectedBatch | None:
     positions = positions_of(rows.columns)
     schema = rows.select([f"`{rows.columns[number]}`" for number in positions.values()]).toDF(*positions).schema
     columns = SinkColumns.of(schema, "t")
@@ -41,7 +41,7 @@ def collected(rows: DataFrame, share: Share = LARGE, partitions: int = 3) -> Col
     return collect_rows(rows, positions, lambda: encoding, share, 5)
 
 
-def records_of(found: Collected | None) -> list[tuple[int, bytes | None, bytes | None]]:
+def records_of(found: CollectedBatch | None) -> list[tuple[int, bytes | None, bytes | None]]:
     assert found is not None
     taken: Any = Taken()
     found.carrier.carry(taken, lambda step: None)
@@ -97,7 +97,7 @@ def test_what_is_too_much_is_not_returned(spark: SparkSession, monkeypatch: pyte
 def test_no_rows_are_a_small_batch(spark: SparkSession) -> None:
     found = collected(spark.range(0).selectExpr("cast(id as string) as value"))
     assert records_of(found) == []
-    assert found is not None and found.size == Size(0, 0, 0)
+    assert found is not None and found.size == BatchSize(0, 0, 0)
 
 
 def test_rows_after_a_shuffle_with_odd_names_and_headers(spark: SparkSession) -> None:
@@ -133,7 +133,7 @@ def test_a_query_collects_from_its_second_batch_on_until_one_is_large(
     written: list[Written] = []
     small_enough: list[bool] = []
 
-    def watched(*given: Any) -> Collected | None:
+    def watched(*given: Any) -> CollectedBatch | None:
         found = collect_rows(*given)
         small_enough.append(found is not None)
         return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.sink.marker import Memory
+from oncelog.spark.sink.marker import LastWrite
 from tests.support.object_store import ObjectStore, object_store
 
 
@@ -34,8 +34,8 @@ def test_checkpoint_is_read_and_remembers_there(store: ObjectStore) -> None:
     planned = checkpoint.planned(1)
     assert planned is not None
     assert planned.offsets == '{"in":{"0":1}}'
-    assert checkpoint.memories() == []
+    assert checkpoint.last_writes() == []
     for since in (0, 1):
-        checkpoint.remember(Memory("cluster", "g", since))
-    assert checkpoint.memories() == [Memory("cluster", "g", 1)]
-    assert checkpoint.remembered("g") == Memory("cluster", "g", 1)
+        checkpoint.remember(LastWrite("cluster", "g", since))
+    assert checkpoint.last_writes() == [LastWrite("cluster", "g", 1)]
+    assert checkpoint.remembered("g") == LastWrite("cluster", "g", 1)

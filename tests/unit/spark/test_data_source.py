@@ -20,7 +20,7 @@ from oncelog.spark.sink.writers import TaskSide
 from oncelog.spark.source.batch import BatchReader
 from oncelog.spark.source.stream import StreamReader
 from oncelog.spark.tables.tasks import PartReporter
-from oncelog.spark.versions import SameInTasks
+from oncelog.spark.versions import VersionChecked
 
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])
@@ -75,5 +75,5 @@ def test_import_without_python_data_sources_names_what_works_there() -> None:
     "kind", [BatchReader, StreamReader, TaskSide, Encoder, BarrierWriter, PartReporter, _Decode, _Encode]
 )
 def test_what_travels_to_tasks_is_compared_there(kind: type) -> None:
-    assert issubclass(kind, SameInTasks)
+    assert issubclass(kind, VersionChecked)
     assert "__reduce__" not in vars(kind)

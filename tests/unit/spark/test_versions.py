@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from oncelog.errors import ConfigError
 from oncelog.spark import versions
-from oncelog.spark.versions import SameInTasks, pyspark_problem, release
+from oncelog.spark.versions import VersionChecked, pyspark_problem, release
 from tests.spark_versions.environments import ENVIRONMENTS
 
 ROOT = Path(__file__).parents[3]
@@ -56,12 +56,12 @@ def test_lowest_libraries_are_those_of_the_extra_and_of_an_environment_that_is_t
 
 
 @dataclass(frozen=True, slots=True)
-class Slotted(SameInTasks):
+class Slotted(VersionChecked):
     number: int
     text: str = "t"
 
 
-class Plain(SameInTasks):
+class Plain(VersionChecked):
     def __init__(self, number: int) -> None:
         self.number = number
 

@@ -30,7 +30,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink.engine import BatchStep, Observer
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import BatchCounter, observed
-from oncelog.spark.versions import SameInTasks
+from oncelog.spark.versions import VersionChecked
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
@@ -66,7 +66,7 @@ class RankReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder(SameInTasks):
+class Encoder(VersionChecked):
     """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
     :param keys: what brings a row to each writer, by rank.
@@ -116,7 +116,7 @@ class Encoder(SameInTasks):
 
 
 @dataclass(frozen=True, slots=True)
-class BarrierWriter(SameInTasks):
+class BarrierWriter(VersionChecked):
     """Writes :data:`ENCODED` rows in a barrier stage and yields one row of :data:`REPORT`; picklable.
 
     :param producer: the producer that the driver initialized, for one run of the stage.

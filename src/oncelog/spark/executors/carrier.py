@@ -16,7 +16,7 @@ from oncelog.spark.executors.barrier import REPORT, BarrierWriter, RankReport
 from oncelog.spark.executors.scheduling import TooFewSlots, enough_slots
 from oncelog.spark.executors.shuffle import Repeated, Shuffled
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.sink.engine import Again, Carried, Observer, Reached, SinkRefused
+from oncelog.spark.sink.engine import CarriedRecords, Observer, Reached, RetryTransaction, SinkRefused
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 
 logger = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ class ExecutorsCarrier:
     def rows(self) -> int:
         return self._shuffled.estimated_rows
 
-    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried | Again:
-        """Run the writers' stage once; Again if a writer, its Python worker or its executor died.
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords | RetryTransaction:
+        """Run the writers' stage once; ``RetryTransaction`` if a writer, its Python worker or its executor died.
 
         Raises Repeated if Spark has recomputed anything.
         """
@@ -73,12 +73,12 @@ class ExecutorsCarrier:
             if self._attempts == ATTEMPTS or _STAGE_FAILED not in str(error):
                 raise
             self._shuffled.check_executors()
-            return Again(f"A writer of a batch died; all of its writers start again: {_cause_of(error)}")
+            return RetryTransaction(f"A writer of a batch died; all of its writers start again: {_cause_of(error)}")
         check_reports(reports, self._shuffled.writers)
         self._shuffled.check_made_once()
         if not self._options.cluster.two_phase_commit:
             _warn_of_timeout(max(report.seconds for report in reports), transaction.timeout_ms)
-        return Carried(
+        return CarriedRecords(
             sum(report.rows for report in reports),
             sum(report.batches for report in reports),
             sum(report.size_bytes for report in reports),

@@ -40,7 +40,7 @@ _ROW_MASK = (1 << _ROW_BITS) - 1
 _SIZED = ("key", "value")
 
 
-class Size(NamedTuple):
+class BatchSize(NamedTuple):
     """The size of a batch: how many tasks computed its rows, how many rows there were, and their size when encoded."""
 
     tasks: int
@@ -61,7 +61,7 @@ class LastSizes:
     MAX_SINKS = 10_000
 
     def __init__(self) -> None:
-        self._sizes: dict[str, Size] = {}
+        self._sizes: dict[str, BatchSize] = {}
 
     def share(self, transactional_id: str) -> Share | None:
         """What each task may return, if the next batch is expected to be small; else None."""
@@ -72,7 +72,7 @@ class LastSizes:
         rows = min(ALL_BYTES // (_power_of_two(size.tasks) * mean), MAX_ROWS)
         return Share(max(rows, 1), max(LARGER * mean, SMALL_ROW_BYTES))
 
-    def note(self, transactional_id: str, size: Size) -> None:
+    def note(self, transactional_id: str, size: BatchSize) -> None:
         self._sizes.pop(transactional_id, None)
         self._sizes[transactional_id] = size
         if len(self._sizes) > self.MAX_SINKS:
@@ -97,11 +97,11 @@ def _power_of_two(number: int) -> int:
     return 1 << max(number - 1, 0).bit_length()
 
 
-class Collected(NamedTuple):
+class CollectedBatch(NamedTuple):
     """A small batch, encoded in this process."""
 
     carrier: DriverCarrier
-    size: Size
+    size: BatchSize
 
 
 def collect_rows(
@@ -110,7 +110,7 @@ def collect_rows(
     encoding: Callable[[], Encoding],
     share: Share,
     batch_id: int | None,
-) -> Collected | None:
+) -> CollectedBatch | None:
     """Run the job that returns ``rows``; None if a task has more than its share.
 
     Raises Repeated if a stage before it ran again, and BadRow for a row that cannot become a record.
@@ -129,8 +129,8 @@ def collect_rows(
     encoder = TaskEncoder(encoding(), seed=batch_id or 0, now_ms=now_ms())
     batches = list(encoder.encode(table.select([name for name in table.column_names if name != "row"]).to_batches()))
     size_bytes = sum(len(batch.data) for batch in batches)
-    size = Size(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
-    return Collected(DriverCarrier(batches, encoder.rows, len(batches)), size)
+    size = BatchSize(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
+    return CollectedBatch(DriverCarrier(batches, encoder.rows, len(batches)), size)
 
 
 def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
@@ -144,12 +144,12 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> Dat
         expression = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
         columns.append(f"{expression} as {name}")
     columns.append("monotonically_increasing_id() as row")
-    numbered: Any = rows._jdf.selectExpr(this_process().part(JavaTexts).of(rows, tuple(columns)))
+    numbered: Any = rows._jdf.selectExpr(this_process().part(JavaLists).of(rows, tuple(columns)))
     bounded: DataFrame = type(rows)(numbered.filter(f"(row & {_ROW_MASK}) <= {share.rows}"), rows.sparkSession)
     return bounded
 
 
-class JavaTexts:
+class JavaLists:
     """The JVM's lists of the last expressions, the same for each batch of a sink; kept by the process.
 
     To make one takes a question to the JVM, which is another process, for each text in it.

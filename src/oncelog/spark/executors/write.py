@@ -24,7 +24,7 @@ from pyspark.sql.types import StructField, StructType
 
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
-from oncelog.spark.executors.collected import Share, Size, collect_rows, last_sizes
+from oncelog.spark.executors.collected import BatchSize, Share, collect_rows, last_sizes
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
@@ -173,7 +173,7 @@ def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: 
         path, writers = "executors", shuffled.writers
         carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
         result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
-    last_sizes().note(planned.transactional_id, Size(shuffled.runs, shuffled.estimated_rows, shuffled.size_bytes))
+    last_sizes().note(planned.transactional_id, BatchSize(shuffled.runs, shuffled.estimated_rows, shuffled.size_bytes))
     return _written(result, planned, path, writers, began)
 
 

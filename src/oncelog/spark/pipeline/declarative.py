@@ -23,7 +23,7 @@ def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earlie
     numbers = [int(name) for name in Checkpoint.open(flow).folders() if name.isdecimal()]
     for checkpoint in checkpoints_of(flow, max(numbers, default=-1) + 1, Checkpoint.open):
         ended = checkpoint.batches("commits")
-        batch = checkpoint.planned(ended[-1]) if ended and checkpoint.memories() else None
+        batch = checkpoint.planned(ended[-1]) if ended and checkpoint.last_writes() else None
         if batch is not None:
             found = offsets_by_source(batch.offsets)
             if str(source) not in found:

@@ -40,7 +40,7 @@ class SourceRead(NamedTuple):
         return f"{_spelt(self.source)}__{_DEAD_LETTERS if self.sink is None else _spelt(self.sink)}"
 
 
-class KeptRead(NamedTuple):
+class ReadStart(NamedTuple):
     """Where a read begins that Spark does not know.
 
     :param with_batch: only while this batch is the last one; always if None, for a read that was taken out.
@@ -62,7 +62,7 @@ def reads_of(one: Pipeline) -> list[SourceRead]:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownReads:
+class CheckpointReads:
     """What a checkpoint says about the reads of its query.
 
     :param begins: where each begins in the next batch, by its name, or its number if it has none; without offsets if
@@ -80,7 +80,7 @@ class KnownReads:
     begins: Mapping[str, Place]
     repeats: bool
     batch_id: int = 0
-    kept: Mapping[str, KeptRead] = field(default_factory=dict)
+    kept: Mapping[str, ReadStart] = field(default_factory=dict)
     left: Mapping[str, Place] = field(default_factory=dict)
     groups: Collection[str] = ()
     has_state: bool = False
@@ -90,7 +90,7 @@ class KnownReads:
         return not any(name.isdecimal() for name in self.begins)
 
 
-def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
+def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
     """None if no batch was planned yet. Raises CheckpointError."""
     numbers = checkpoint.batches("offsets")
     last = checkpoint.planned(numbers[-1]) if numbers else None
@@ -104,22 +104,22 @@ def known_reads(checkpoint: Checkpoint) -> KnownReads | None:
     }
     before = checkpoint.planned(last.batch_id - 1)
     earlier = {} if before is None else offsets_by_source(before.offsets)
-    groups = tuple(memory.group for memory in checkpoint.memories())
+    groups = tuple(one.group for one in checkpoint.last_writes())
     if checkpoint.ended(last.batch_id):
         begins = {name: _end(line) for name, line in ends.items()}
         left = {name: _end(line) for name, line in earlier.items() if name not in ends}
-        return KnownReads(begins, False, last.batch_id, kept, left, groups, "state" in checkpoint.folders())
+        return CheckpointReads(begins, False, last.batch_id, kept, left, groups, "state" in checkpoint.folders())
     begins = {name: _end(earlier.get(name, line)) for name, line in ends.items()}
     for name in (name for name in ends if name not in earlier):
         place = _place(ends[name])
         if place.start:
             begins[name] = Place(place.start, place.ids)
         else:  # it had nothing to read, and its end does not tell where it began
-            kept[name] = KeptRead(place, last.batch_id)
-    return KnownReads(begins, True, last.batch_id, kept, groups=groups)
+            kept[name] = ReadStart(place, last.batch_id)
+    return CheckpointReads(begins, True, last.batch_id, kept, groups=groups)
 
 
-def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None:
+def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: CheckpointReads) -> None:
     """Store what Spark forgets about reads, if it is nothing too, before a run. Raises CheckpointError."""
     kept = kept_of(one, known)
     if kept != _kept_in(checkpoint) or checkpoint.kept(READS_OF_PIPELINE) is None:
@@ -130,11 +130,11 @@ def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: KnownReads) -> None
         checkpoint.keep(READS_OF_PIPELINE, json.dumps(texts).encode())
 
 
-def _kept_in(checkpoint: Checkpoint) -> dict[str, KeptRead]:
+def _kept_in(checkpoint: Checkpoint) -> dict[str, ReadStart]:
     data = checkpoint.kept(READS_OF_PIPELINE)
     try:
         found = {} if data is None else json.loads(data)
-        return {name: KeptRead(Place.of(one["place"]), one["withBatch"]) for name, one in found.items()}
+        return {name: ReadStart(Place.of(one["place"]), one["withBatch"]) for name, one in found.items()}
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} holds a file oncelog/{READS_OF_PIPELINE} that is not what pipelines "
@@ -154,7 +154,7 @@ def _end(line: str) -> Place:
     return _place(line)._replace(start={})
 
 
-def begins_of(one: Pipeline, known: KnownReads | None) -> dict[SourceRead, Place]:
+def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, Place]:
     """Where reads begin that Spark does not know; none for what begins as its source says.
 
     :raises PipelineError: it cannot be told without leaving a record out or reading one twice.
@@ -200,7 +200,7 @@ def _writers(one: Pipeline) -> dict[str, set[str]]:
     return writers
 
 
-def _refuse_new_writers(one: Pipeline, known: KnownReads) -> None:
+def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
     """The sink would refuse its first batch, and the change could not be taken back, as Spark would have planned it."""
     for writer in _writers(one):
         if writer == TOPICS:
@@ -218,7 +218,7 @@ def _refuse_new_writers(one: Pipeline, known: KnownReads) -> None:
             )
 
 
-def _refuse_missed_batches(one: Pipeline, known: KnownReads) -> None:
+def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
     """With batches missing its markers would refuse the next one, and Spark would have planned it by then."""
     for writer, names in _writers(one).items():
         back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
@@ -230,7 +230,7 @@ def _refuse_missed_batches(one: Pipeline, known: KnownReads) -> None:
             )
 
 
-def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str]) -> None:
+def _refuse_other_order(one: Pipeline, known: CheckpointReads, gone: Collection[str]) -> None:
     """Spark tells states of a query apart by their order, and the sinks go by name."""
     came = [sink for sink in one.sinks if _is_new(one, sink, known)]
     went = [name for name in gone if not name.endswith(f"__{_DEAD_LETTERS}")]
@@ -242,7 +242,7 @@ def _refuse_other_order(one: Pipeline, known: KnownReads, gone: Collection[str])
         )
 
 
-def kept_of(one: Pipeline, known: KnownReads) -> dict[str, KeptRead]:
+def kept_of(one: Pipeline, known: CheckpointReads) -> dict[str, ReadStart]:
     """Where reads begin that Spark will not know; raises as :func:`begins_of`.
 
     A sink that is gone is not among them if another has come for its source: that is the same one under a new name,
@@ -254,21 +254,21 @@ def kept_of(one: Pipeline, known: KnownReads) -> dict[str, KeptRead]:
     kept = {name: found for name, found in known.kept.items() if name not in known.begins}
     for name, begin in known.begins.items():
         if begin.offsets and name not in wanted and (name.endswith(stay) or not name.startswith(come)):
-            kept[name] = KeptRead(begin)
+            kept[name] = ReadStart(begin)
     if known.repeats:
         for read, begin in begins_of(one, known).items():
             if read.name not in known.begins:
-                kept.setdefault(read.name, KeptRead(begin, known.batch_id))
+                kept.setdefault(read.name, ReadStart(begin, known.batch_id))
     return kept
 
 
-def _is_new(one: Pipeline, sink: str, known: KnownReads) -> bool:
+def _is_new(one: Pipeline, sink: str, known: CheckpointReads) -> bool:
     """Whether no read of a sink is known: it may leave out some of the sources."""
     names = {SourceRead(source, sink).name for source in one.sources}
     return names.isdisjoint(known.begins) and names.isdisjoint(known.kept)
 
 
-def _begin(one: Pipeline, read: SourceRead, known: KnownReads, gone: Collection[str]) -> Place:
+def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collection[str]) -> Place:
     prefix = f"{_spelt(read.source)}__"
     siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin.offsets}
     if not siblings:  # the source itself comes back
@@ -321,8 +321,8 @@ def starting_offsets(begin: Place, partitions: Iterable[TopicPartition], otherwi
 
 
 __all__ = [
-    "KeptRead",
-    "KnownReads",
+    "CheckpointReads",
+    "ReadStart",
     "SourceRead",
     "begins_of",
     "keep_reads",

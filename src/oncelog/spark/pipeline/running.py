@@ -29,7 +29,14 @@ from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import EARLIEST, SourceOptions, parse_sink_options, parse_source_options
 from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
-from oncelog.spark.pipeline.reads import KnownReads, SourceRead, begins_of, keep_reads, known_reads, starting_offsets
+from oncelog.spark.pipeline.reads import (
+    CheckpointReads,
+    SourceRead,
+    begins_of,
+    keep_reads,
+    known_reads,
+    starting_offsets,
+)
 from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
@@ -236,7 +243,7 @@ def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[N
         spark.conf.unset(CHECKPOINT_FILES)
 
 
-def _starts(one: Pipeline, known: KnownReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
+def _starts(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
     """Where reads start that the checkpoint does not know; None if reads have no names here."""
     if known is not None and known.have_names and not HAS_SOURCE_NAMES:
         raise PipelineError(

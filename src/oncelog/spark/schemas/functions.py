@@ -25,7 +25,7 @@ from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import Schema
 from oncelog.spark.process import this_process
-from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, SameInTasks, arrow_struct
+from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, VersionChecked, arrow_struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -185,14 +185,14 @@ def _picklable(registry: Access) -> Access:
     return registry if isinstance(registry, str) else dict(registry)
 
 
-class _Decode(SameInTasks):
+class _Decode(VersionChecked):
     """What a worker does with an array of values."""
 
     def __init__(self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None) -> None:
         self._registry, self._reader, self._malformed, self._verdicts = registry, reader, malformed, verdicts
 
     def __call__(self, values: pa.Array) -> pa.Array:
-        found = this_process().part(Kept).reader(self._registry, self._reader).read(values)
+        found = this_process().part(CodecCache).reader(self._registry, self._reader).read(values)
         if self._verdicts is not None:
             self._verdicts.add(found.verdicts)
         if self._malformed == FAIL and found.problems:
@@ -205,17 +205,17 @@ class _Decode(SameInTasks):
         return pa.StructArray.from_arrays([found.values, reasons], names=[VALUE, PROBLEM])
 
 
-class _Encode(SameInTasks):
+class _Encode(VersionChecked):
     """What a worker does with an array of rows."""
 
     def __init__(self, target: ReaderSchema) -> None:
         self._target = target
 
     def __call__(self, values: pa.Array) -> pa.Array:
-        return this_process().part(Kept).writer(self._target).write(values)
+        return this_process().part(CodecCache).writer(self._target).write(values)
 
 
-class Kept:
+class CodecCache:
     """Readers and writers of this process: a schema is fetched and prepared once, not in each task."""
 
     def __init__(self) -> None:

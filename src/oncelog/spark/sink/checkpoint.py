@@ -1,7 +1,7 @@
 """The checkpoint of a query as the sink reads it: the query's id, and what was planned, committed and written.
 
 Called on the driver, by ``commit()``, ``for_each_batch`` and ``oncelog pipeline doctor``. Spark's files are only read;
-the sink keeps its own memory next to them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
+the sink keeps its last write next to them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
 through ``pyarrow.fs``, with the credentials in the driver's environment.
 """
 
@@ -19,13 +19,13 @@ from urllib.parse import quote
 from oncelog.errors import OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.marker import BatchPlan, MarkerTopic, Memory, PlannedBatch, Previous
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, MarkerTopic, PlannedBatch, PreviousBatch
 from oncelog.spark.sink.plan_description import bare_offsets, continues, is_ours, offsets_by_source
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem, FileType
 
-MEMORY_FOLDER = "oncelog"
+LAST_WRITE_FOLDER = "oncelog"
 READS_OF_PIPELINE = "reads"
 """Kept by a pipeline that has read names: see :func:`oncelog.spark.pipeline.reads.keep_reads`."""
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
@@ -96,29 +96,29 @@ class Checkpoint:
 
         return self._names("", FileType.Directory)
 
-    def memories(self) -> list[Memory]:
+    def last_writes(self) -> list[LastWrite]:
         """What the query's sinks remember, one entry for each group."""
         suffix = ".json"
-        names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
-        found = (self._memory(f"{MEMORY_FOLDER}/{name}") for name in names)
-        return [memory for memory in found if memory is not None]
+        names = [name for name in sorted(self._names(LAST_WRITE_FOLDER)) if name.endswith(suffix)]
+        found = (self._last_write(f"{LAST_WRITE_FOLDER}/{name}") for name in names)
+        return [one for one in found if one is not None]
 
     def other_group(self, known: Collection[str]) -> str:
         """A group that is remembered beside the ``known`` ones; empty if there is none."""
-        return next((memory.group for memory in self.memories() if memory.group not in known), "")
+        return next((one.group for one in self.last_writes() if one.group not in known), "")
 
-    def remembered(self, group: str) -> Memory | None:
+    def remembered(self, group: str) -> LastWrite | None:
         """What the sink of this group remembers; None if it never wrote."""
-        return self._memory(_memory_file(group))
+        return self._last_write(_last_write_file(group))
 
-    def _memory(self, name: str) -> Memory | None:
+    def _last_write(self, name: str) -> LastWrite | None:
         text = self._read(name)
         if text is None:
             return None
         try:
             fields = json.loads(text)
             topic = fields.get("markerTopic")
-            return Memory(
+            return LastWrite(
                 str(fields["clusterId"]),
                 str(fields["group"]),
                 int(fields["sinceBatchId"]),
@@ -129,29 +129,29 @@ class Checkpoint:
         except _STRANGE:
             raise self._strange(name) from None
 
-    def remember(self, memory: Memory) -> None:
+    def remember(self, last_write: LastWrite) -> None:
         """Store ``memory``, before the batch is written, so that no batch is in the log without it."""
-        name = _memory_file(memory.group)
+        name = _last_write_file(last_write.group)
         fields: dict[str, object] = {
-            "clusterId": memory.cluster_id,
-            "group": memory.group,
-            "sinceBatchId": memory.since_batch_id,
+            "clusterId": last_write.cluster_id,
+            "group": last_write.group,
+            "sinceBatchId": last_write.since_batch_id,
         }
-        if memory.marker_topic is not None:
-            fields["markerTopic"] = memory.marker_topic._asdict()
-        if memory.skipping:
-            fields["skipping"] = memory.skipping
-        if memory.table:
-            fields["table"] = memory.table
+        if last_write.marker_topic is not None:
+            fields["markerTopic"] = last_write.marker_topic._asdict()
+        if last_write.skipping:
+            fields["skipping"] = last_write.skipping
+        if last_write.table:
+            fields["table"] = last_write.table
         self._write(name, json.dumps(fields).encode())
 
     def kept(self, name: str) -> bytes | None:
-        """What was kept under a name beside the memories; None if there is nothing."""
-        return self._read(f"{MEMORY_FOLDER}/{name}")
+        """What was kept under a name beside the last writes; None if there is nothing."""
+        return self._read(f"{LAST_WRITE_FOLDER}/{name}")
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store ``data`` under a name that no memory has: without a dot."""
-        self._write(f"{MEMORY_FOLDER}/{name}", data)
+        """Store ``data`` under a name that no last write has: without a dot."""
+        self._write(f"{LAST_WRITE_FOLDER}/{name}", data)
 
     # --- files
 
@@ -229,7 +229,7 @@ def plan_of(
         )
     previous = None
     if batch_id > 0:
-        previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
+        previous = PreviousBatch(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
         if previous.batch is not None:
             _check_sources(checkpoint, batch, previous.batch)
     return plan_with(checkpoint, batch, previous, group, facts, on_missing, siblings, table)
@@ -238,7 +238,7 @@ def plan_of(
 def plan_with(
     checkpoint: Checkpoint,
     batch: PlannedBatch,
-    previous: Previous | None,
+    previous: PreviousBatch | None,
     group: str,
     facts: ClusterFacts,
     on_missing: OnMissingMarker,
@@ -304,12 +304,12 @@ def named_group(prefix: str, batch_id: int, topic: str) -> str:
     return f"{prefix}:{batch_id}:{topic}"
 
 
-def _memory_file(group: str) -> str:
+def _last_write_file(group: str) -> str:
     """The file's name: the group, or its beginning and a hash, because most file systems allow 255 bytes."""
     name = quote(group, safe="")
     if len(name) > _LONGEST_NAME:
         name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(group.encode()).hexdigest()}"
-    return f"{MEMORY_FOLDER}/{name}.json"
+    return f"{LAST_WRITE_FOLDER}/{name}.json"
 
 
 @functools.lru_cache(maxsize=128)

@@ -57,11 +57,11 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
     if last != batch_id or checkpoint.ended(batch_id):
         state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
         raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
-    if not this_process().part(Claims).claim(query_id):
+    if not this_process().part(QueryClaims).claim(query_id):
         raise ConfigError(f"{where}, with which another query of this server writes already: {what}")
 
 
-class Claims:
+class QueryClaims:
     """Queries whose batches this process alone writes on this machine; kept by the process."""
 
     def __init__(self) -> None:

@@ -17,10 +17,10 @@ from oncelog.spark.sink.marker import (
     WAY_BACK,
     BatchPlan,
     Found,
+    LastWrite,
     Marker,
-    Memory,
     PlannedBatch,
-    Previous,
+    PreviousBatch,
     Refuse,
     Skip,
     Write,
@@ -59,7 +59,7 @@ class Diagnosis:
     group: str
     planned: PlannedBatch | None
     ended: int | None
-    remembered: Memory | None
+    remembered: LastWrite | None
     cluster_id: str
     marker: Marker | None
     transaction: str
@@ -98,16 +98,16 @@ class Diagnosis:
     def lines(self) -> list[tuple[str, str]]:
         """The diagnosis for people: pairs of label and text."""
         remembered = self.remembered
-        memory = "nothing of this group"
+        last_write = "nothing of this group"
         if remembered is not None:
-            memory = f"cluster {remembered.cluster_id}, since batch {remembered.since_batch_id}"
+            last_write = f"cluster {remembered.cluster_id}, since batch {remembered.since_batch_id}"
         step = "repeats" if self.repeats else "plans"
         return [
             ("checkpoint", self.checkpoint),
             ("query", self.query_id),
             ("planned", "no batch" if self.planned is None else f"batch {self.planned.batch_id}, {self.planned}"),
             ("ended", "no batch" if self.ended is None else f"batch {self.ended}"),
-            ("remembers", memory),
+            ("remembers", last_write),
             ("cluster", self.cluster_id),
             ("group", self.group),
             ("marker", self._marker()),
@@ -194,10 +194,10 @@ def next_plan(
     repeats = last is not None and (ended is None or ended < last.batch_id)
     if last is not None and repeats:
         batch, before = last, last.batch_id - 1
-        previous = Previous(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
+        previous = PreviousBatch(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
     else:
         batch = PlannedBatch(0 if last is None else last.batch_id + 1, "not planned yet", now_ms, "")
-        previous = None if last is None else Previous(last, True)
+        previous = None if last is None else PreviousBatch(last, True)
     plan = plan_with(checkpoint, batch, previous, group, facts, on_missing, table=table)
     return ComingBatch(plan, repeats, last, ended)
 
@@ -222,7 +222,7 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
 
     Raises CheckpointError if there is none.
     """
-    groups = [named] if named else [memory.group for memory in checkpoint.memories() if not memory.table]
+    groups = [named] if named else [one.group for one in checkpoint.last_writes() if not one.table]
     if not groups:
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "

@@ -28,8 +28,8 @@ from oncelog.spark.sink.marker import (
     BatchPlan,
     Decision,
     Found,
+    LastWrite,
     Marker,
-    Memory,
     NamedWrite,
     Refuse,
     Skip,
@@ -94,7 +94,7 @@ class SinkTransaction(Protocol):
         ...
 
 
-class Carried(NamedTuple):
+class CarriedRecords(NamedTuple):
     """What a carrier has added to a transaction."""
 
     rows: int
@@ -102,7 +102,7 @@ class Carried(NamedTuple):
     size_bytes: int
 
 
-class Again(NamedTuple):
+class RetryTransaction(NamedTuple):
     """The transaction is lost, and the whole of it can be repeated; the reason is for a warning."""
 
     reason: str
@@ -128,7 +128,7 @@ class Carrier(Protocol[Carries]):
         """What :meth:`carry` raises if the transaction is to be aborted."""
         ...
 
-    def carry(self, transaction: Carries, reached: Reached) -> Carried | Again:
+    def carry(self, transaction: Carries, reached: Reached) -> CarriedRecords | RetryTransaction:
         """Add all records, and return when the destination has acknowledged them."""
         ...
 
@@ -138,12 +138,12 @@ class BatchOutcome(Enum):
     SKIPPED = "skipped"
 
 
-NOTHING = Carried(0, 0, 0)
+NOTHING = CarriedRecords(0, 0, 0)
 
 
 class BatchResult(NamedTuple):
     outcome: BatchOutcome
-    carried: Carried = NOTHING
+    carried: CarriedRecords = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class EnginePorts:
     observe: Observer
     warn: Callable[[str], None]
     now_ms: Clock
-    remember: Callable[[Memory], None]
+    remember: Callable[[LastWrite], None]
 
 
 class WriteEngine(Generic[AnyTransaction]):
@@ -203,7 +203,7 @@ class WriteEngine(Generic[AnyTransaction]):
             except carrier.failures as error:
                 self._abort(error)
                 raise
-            if isinstance(carried, Again):
+            if isinstance(carried, RetryTransaction):
                 self._ports.warn(carried.reason)
                 continue
             if self._plan is not None or carried.batches:
@@ -230,7 +230,7 @@ class WriteEngine(Generic[AnyTransaction]):
         if not isinstance(decision, Write) or decision.warning:
             return
         try:
-            self._keep_memory(plan, skipped=False)
+            self._keep_last_write(plan, skipped=False)
             self._transaction.remember(Marker.before(plan))
         except OncelogError as error:
             self._abort(error)
@@ -265,7 +265,7 @@ class WriteEngine(Generic[AnyTransaction]):
         try:
             if self._plan is not None:
                 if isinstance(self._plan, BatchPlan):
-                    self._keep_memory(self._plan, skipped=skipped)
+                    self._keep_last_write(self._plan, skipped=skipped)
                 self._transaction.remember(Marker.of(self._plan, rows))
             self._reached(BatchStep.MARKER_ADDED)
         except OncelogError as error:
@@ -274,10 +274,10 @@ class WriteEngine(Generic[AnyTransaction]):
         self._transaction.end(commit=True)
         self._reached(BatchStep.COMMITTED)
 
-    def _keep_memory(self, plan: BatchPlan, *, skipped: bool) -> None:
-        memory = plan.memory(skipped=skipped)
-        if memory != plan.remembered:
-            self._ports.remember(memory)
+    def _keep_last_write(self, plan: BatchPlan, *, skipped: bool) -> None:
+        last_write = plan.last_write(skipped=skipped)
+        if last_write != plan.remembered:
+            self._ports.remember(last_write)
 
     def _abort(self, cause: Exception) -> None:
         """Abort the transaction; a failure to do so is noted on ``cause``."""

@@ -23,7 +23,7 @@ _FLOW_CHECKPOINT = re.compile(r"(.*[/\\]_checkpoints[/\\].+)[/\\](\d+)[/\\]*")
 OpenCheckpoint = Callable[[str], Checkpoint]
 
 
-class Earlier(NamedTuple):
+class EarlierCheckpoint(NamedTuple):
     """The flow's last checkpoint that has written to the same destination, and the group of its marker."""
 
     checkpoint: Checkpoint
@@ -68,18 +68,18 @@ def check_full_refresh(
             _check_begin(checkpoint, earlier, fenced(earlier.group))
 
 
-def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: OpenCheckpoint) -> Earlier | None:
+def _earlier(options: SinkOptions, flow: str, number: int, open_checkpoint: OpenCheckpoint) -> EarlierCheckpoint | None:
     for checkpoint in checkpoints_of(flow, number, open_checkpoint):
-        memories = checkpoint.memories()
+        last_writes = checkpoint.last_writes()
         # Whatever the prefix was, the records are in the same topic
-        end = marker_group("", checkpoint.query_id(), options.destination, options.sink_name) if memories else ""
-        found = [memory.group for memory in memories if memory.group.endswith(end)]
+        end = marker_group("", checkpoint.query_id(), options.destination, options.sink_name) if last_writes else ""
+        found = [one.group for one in last_writes if one.group.endswith(end)]
         if found:
-            return Earlier(checkpoint, found[0])
+            return EarlierCheckpoint(checkpoint, found[0])
     return None
 
 
-def _check_begin(checkpoint: Checkpoint, earlier: Earlier, found: Found) -> None:
+def _check_begin(checkpoint: Checkpoint, earlier: EarlierCheckpoint, found: Found) -> None:
     """Raises SinkRefused unless the first batch begins where the earlier checkpoint has written to."""
     before = earlier.checkpoint.location
     until = written_until(earlier.checkpoint, found)

@@ -100,7 +100,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class PreviousBatch:
     """The previous batch, as the checkpoint knows it.
 
     :param batch: its plan; None if Spark has removed the file.
@@ -119,14 +119,14 @@ class MarkerTopic(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class LastWrite:
     """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
     :param marker_topic: the topic of the last write's marker; None if the marker went with the destination, or the
         cluster gives topics no ids.
     :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
-        rest of the memory does not prove that the batch is missing.
+        rest of the last write does not prove that the batch is missing.
     :param table: the table, if the sink is one: ``cluster_id`` is then the table's id.
     """
 
@@ -150,7 +150,7 @@ class BatchPlan:
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
     :param other_group: of batch 0, if nothing is remembered: another group to which the checkpoint has written; it may
         hold the batch; empty if there is none.
-    :param marker_topic: where the marker will be put now, as in :class:`Memory`.
+    :param marker_topic: where the marker will be put now, as in :class:`LastWrite`.
     :param deleted_topic: where the last one was put, if that topic has been deleted since.
     :param table: the table, if the sink is one; ``cluster_id`` is then its id, empty if there is none, and
         ``retention_ms`` how long it keeps the identities of batches.
@@ -160,8 +160,8 @@ class BatchPlan:
     query_id: str
     checkpoint: str
     batch: PlannedBatch
-    previous: Previous | None
-    remembered: Memory | None
+    previous: PreviousBatch | None
+    remembered: LastWrite | None
     cluster_id: str
     retention_ms: int | None
     on_missing: OnMissingMarker
@@ -174,13 +174,13 @@ class BatchPlan:
     def number(self) -> int:
         return self.batch.batch_id
 
-    def memory(self, *, skipped: bool) -> Memory:
+    def last_write(self, *, skipped: bool) -> LastWrite:
         """What the checkpoint is to remember before this batch is written, or taken as written without its records."""
         known, since = self.remembered, self.batch.batch_id
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
             since = known.since_batch_id
         skipping = self.batch.fingerprint if skipped else ""
-        return Memory(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table)
+        return LastWrite(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
         """This plan with the topic of the marker, and whether the last write's topic was deleted.

@@ -21,7 +21,7 @@ from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import EnginePorts, Observer, WriteEngine, ignore
 from oncelog.spark.sink.full_refresh import check_full_refresh
-from oncelog.spark.sink.marker import BatchPlan, Found, Memory, NamedWrite
+from oncelog.spark.sink.marker import BatchPlan, Found, LastWrite, NamedWrite
 from oncelog.spark.sink.rows import Encoding, SinkColumns
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -42,12 +42,12 @@ class Planned:
 
     :param plan: None for a batch write without an id.
     :param transactional_id: also the marker's group.
-    :param remember: stores the memory of this write in the checkpoint.
+    :param remember: stores this write in the checkpoint.
     """
 
     plan: BatchPlan | NamedWrite | None
     transactional_id: str
-    remember: Callable[[Memory], None]
+    remember: Callable[[LastWrite], None]
 
     @property
     def batch_id(self) -> int | None:
@@ -192,7 +192,7 @@ def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:
     return marker_group(options.transactional_id_prefix, checkpoint.query_id(), options.destination, options.sink_name)
 
 
-def _nothing(memory: Memory) -> None:
+def _nothing(last_write: LastWrite) -> None:
     """A batch write has no checkpoint."""
 
 

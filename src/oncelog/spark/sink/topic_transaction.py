@@ -13,7 +13,7 @@ from typing import TypeAlias
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
-from oncelog.spark.sink.engine import BatchStep, Carried, Reached, SinkRefused
+from oncelog.spark.sink.engine import BatchStep, CarriedRecords, Reached, SinkRefused
 from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
@@ -99,11 +99,11 @@ class DriverCarrier:
         self._count = count
         self.rows = rows
 
-    def carry(self, transaction: TopicTransaction, reached: Reached) -> Carried:
+    def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords:
         counter = BatchCounter()
         transaction.produce(observed(counter.count(self._batches), self._count, reached))
         reached(BatchStep.PRODUCED)
-        return Carried(self.rows, counter.batches, counter.size_bytes)
+        return CarriedRecords(self.rows, counter.batches, counter.size_bytes)
 
 
 def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:

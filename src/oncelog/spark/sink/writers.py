@@ -33,7 +33,7 @@ from oncelog.spark.sink.planning import (
 )
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
-from oncelog.spark.versions import SameInTasks, only_commits, stream_arrow_writer
+from oncelog.spark.versions import VersionChecked, only_commits, stream_arrow_writer
 from oncelog.spark.worker_garbage import pass_over_imports
 
 
@@ -48,7 +48,7 @@ class TaskOutput(WriterCommitMessage):
     batches: tuple[PartitionBatch, ...]
 
 
-class TaskSide(SameInTasks):
+class TaskSide(VersionChecked):
     """The part that runs in a task; picklable. It connects to nothing, so it has no password."""
 
     def __init__(self, encoding: Encoding, options: SinkOptions, *, of_query: bool) -> None:

@@ -21,12 +21,12 @@ from oncelog.spark.source.reader import (
     read_partition,
     subscribed_partitions,
 )
-from oncelog.spark.versions import SameInTasks
+from oncelog.spark.versions import VersionChecked
 
 logger = logging.getLogger(__name__)
 
 
-class BatchReader(SameInTasks, DataSourceReader):
+class BatchReader(VersionChecked, DataSourceReader):
     """Reads a range of each partition that is fixed when the plan is made."""
 
     def __init__(self, options: SourceOptions) -> None:

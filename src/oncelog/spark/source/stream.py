@@ -50,7 +50,7 @@ from oncelog.spark.source.reader import (
     read_partition,
     subscribed_partitions,
 )
-from oncelog.spark.versions import SameInTasks
+from oncelog.spark.versions import VersionChecked
 from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ MISSING_TOPIC_KEPT_S = 3600.0
 """How long the position in a missing topic is kept: perhaps only the permission to see it is gone for a while."""
 
 
-class StreamReader(SameInTasks, DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the range between two offsets of each partition; keeps nothing that the checkpoint does not hold."""
 
     def __init__(

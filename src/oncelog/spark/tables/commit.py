@@ -11,8 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from oncelog.errors import InvariantError
-from oncelog.spark.sink.engine import BatchOutcome, BatchStep, Carried, EnginePorts, Observer, Reached, WriteEngine
-from oncelog.spark.sink.marker import BatchPlan, Marker, Memory
+from oncelog.spark.sink.engine import (
+    BatchOutcome,
+    BatchStep,
+    CarriedRecords,
+    EnginePorts,
+    Observer,
+    Reached,
+    WriteEngine,
+)
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, Marker
 from oncelog.spark.tables.options import Mode
 from oncelog.spark.tables.store import Commit, Conflict, TableLook, TableStore, WrittenPart
 
@@ -37,10 +45,10 @@ class TableBatch:
     plan: Callable[[TableLook], BatchPlan]
     prepare: Callable[[], str]
     rows: Callable[[], Sequence[WrittenPart]]
-    remember: Callable[[Memory], None]
+    remember: Callable[[LastWrite], None]
 
 
-class Parts:
+class TableCarrier:
     """The carrier of a batch: lets the tasks write at the first attempt, and keeps what they have written."""
 
     failures: tuple[type[Exception], ...] = ()
@@ -59,11 +67,11 @@ class Parts:
         return sum(part.rows for part in self.written or ())
 
     @property
-    def carried(self) -> Carried:
+    def carried(self) -> CarriedRecords:
         parts = self.written or ()
-        return Carried(self.rows, len(parts), sum(part.size_bytes for part in parts))
+        return CarriedRecords(self.rows, len(parts), sum(part.size_bytes for part in parts))
 
-    def carry(self, transaction: TableTransaction, reached: Reached) -> Carried:
+    def carry(self, transaction: TableTransaction, reached: Reached) -> CarriedRecords:
         transaction.prepared(self._batch.prepare())
         if self.written is None:
             self.written = self._batch.rows()
@@ -120,7 +128,7 @@ def write_batch(
 
     :param pause: waits before another attempt; its argument counts them.
     """
-    carrier = Parts(batch)
+    carrier = TableCarrier(batch)
     conflict: Conflict | None = None
     for attempt in range(ATTEMPTS):
         if attempt:
@@ -129,8 +137,8 @@ def write_batch(
             seen = store.look(batch.group, batch.plans)
             transaction = TableTransaction(store, batch.group, seen, batch.prepare)
 
-            def remember(memory: Memory, transaction: TableTransaction = transaction) -> None:
-                batch.remember(replace(memory, cluster_id=transaction.seen.table_id))
+            def remember(last_write: LastWrite, transaction: TableTransaction = transaction) -> None:
+                batch.remember(replace(last_write, cluster_id=transaction.seen.table_id))
 
             ports = EnginePorts(observe, warn, now_ms, remember)
             result = WriteEngine(batch.plan(seen), transaction, ports).write(carrier)

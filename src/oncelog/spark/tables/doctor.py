@@ -17,7 +17,7 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.options import TableOptions
 from oncelog.spark.tables.sink import table_group
-from oncelog.spark.tables.store import KeptTable, Leftover
+from oncelog.spark.tables.store import Leftover, MaintainedTable
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -84,7 +84,7 @@ def diagnose_table(
     checkpoint: Checkpoint,
     options: TableOptions,
     name: str,
-    store: KeptTable,
+    store: MaintainedTable,
     schema: StructType,
     now_ms: int,
     older_than_h: int,
@@ -116,7 +116,7 @@ def diagnose_table(
     )
 
 
-def _difference(store: KeptTable, schema: StructType, options: TableOptions) -> str:
+def _difference(store: MaintainedTable, schema: StructType, options: TableOptions) -> str:
     try:
         check_columns(schema, options)
         store.compare(schema)

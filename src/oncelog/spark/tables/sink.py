@@ -24,7 +24,7 @@ from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import check_columns, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
-from oncelog.spark.tables.store import KeptTable, TableLook, TableStore, WrittenPart
+from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart
 from oncelog.spark.tables.tasks import write_parts
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _pause(attempt: int) -> None:
     time.sleep(random.uniform(0.5, 1.0) * min(0.05 * 2**attempt, 10))
 
 
-def open_store(options: TableOptions) -> KeptTable:
+def open_store(options: TableOptions) -> MaintainedTable:
     """The table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
     match options.format:
         case TableFormat.SQLITE:

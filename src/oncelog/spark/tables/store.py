@@ -115,7 +115,7 @@ class TableStore(Protocol):
         ...
 
 
-class KeptTable(TableStore, Protocol):
+class MaintainedTable(TableStore, Protocol):
     """A table with what keeps it fit, for ``oncelog pipeline doctor`` and ``clean``."""
 
     def compare(self, schema: StructType) -> None:
@@ -137,7 +137,7 @@ class KeptTable(TableStore, Protocol):
 
 
 def check_rights(table: object, missing: Sequence[str]) -> None:
-    """Raises TableRefused if a right of :meth:`KeptTable.missing_rights` is missing."""
+    """Raises TableRefused if a right of :meth:`MaintainedTable.missing_rights` is missing."""
     if missing:
         raise TableRefused(f"{table} cannot be written: {'; '.join(missing)}")
 

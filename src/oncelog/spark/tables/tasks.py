@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.tables.store import TaskWriter, WrittenPart
-from oncelog.spark.versions import SameInTasks
+from oncelog.spark.versions import VersionChecked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PartReporter(SameInTasks):
+class PartReporter(VersionChecked):
     """The function of ``mapInArrow``: one row for each part."""
 
     writer: TaskWriter

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
 from oncelog.spark.executors import write
-from oncelog.spark.executors.collected import Share, Size, last_sizes
+from oncelog.spark.executors.collected import BatchSize, Share, last_sizes
 from oncelog.spark.executors.shuffle import Repeated
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
-from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Carried, ignore
+from oncelog.spark.sink.engine import BatchOutcome, BatchResult, CarriedRecords, ignore
 from oncelog.spark.sink.planning import Planned
 
 TIMEOUT_S = 60
@@ -37,7 +37,7 @@ class Course:
         monkeypatch.setattr(write, "collect_rows", self._collect)
         monkeypatch.setattr(write, "write_engine", lambda planned, options, observe: self)
         monkeypatch.setattr(write, "_write_shuffled", lambda *given: self.calls.append("shuffled"))
-        last_sizes().note("group", Size(1, 10, 1000))
+        last_sizes().note("group", BatchSize(1, 10, 1000))
 
     def plan(self) -> Planned:
         self.planning.set()
@@ -50,7 +50,7 @@ class Course:
 
     def write(self, carrier: object) -> BatchResult:
         self.calls.append("written")
-        return BatchResult(BatchOutcome.WRITTEN, Carried(10, 1, 1000))
+        return BatchResult(BatchOutcome.WRITTEN, CarriedRecords(10, 1, 1000))
 
     def run(self) -> None:
         write.write_rows(ROWS, OPTIONS, self.plan, ignore)
@@ -71,7 +71,7 @@ def _fresh_process() -> Any:
 
 
 def test_rows_are_computed_while_the_batch_is_planned_and_written_after_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=Size(1, 20, 2000)))
+    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000)))
     course.run()
     assert course.calls == ["computed", "planned", "fenced", "written"]
     assert last_sizes().share("group") == Share(131072, 2048)
@@ -94,7 +94,7 @@ def test_what_was_not_collected_is_shuffled_with_the_same_plan(monkeypatch: pyte
 
 
 def test_an_error_of_the_plan_is_raised_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=Size(1, 20, 2000)))
+    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000)))
 
     def refused() -> Planned:
         course.plan()

@@ -11,8 +11,8 @@ import pytest
 from oncelog.spark.pipeline import running
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source, TableSink
 from oncelog.spark.pipeline.reads import (
-    KeptRead,
-    KnownReads,
+    CheckpointReads,
+    ReadStart,
     SourceRead,
     begins_of,
     keep_reads,
@@ -47,18 +47,20 @@ def test_each_sink_reads_each_source_and_dead_letters_once_more() -> None:
 
 
 def test_one_more_sink_and_dead_letters_begin_where_the_others_of_the_source_are() -> None:
-    known = KnownReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
+    known = CheckpointReads({"orders__a": Place({P0: 7, P1: 5}), "orders__b": Place({P0: 6, P1: 9})}, repeats=True)
     begins = begins_of(made("a", "b", "c", dead="d"), known)
     assert begins == {SourceRead("orders", "c"): Place({P0: 6, P1: 5}), SourceRead("orders"): Place({P0: 6, P1: 5})}
     assert begins_of(made("a"), None) == {}
 
 
 def test_source_that_comes_new_begins_where_it_says() -> None:
-    assert begins_of(made("a", sources=("orders", "refunds")), KnownReads({"orders__a": Place({P0: 7})}, False)) == {}
+    assert (
+        begins_of(made("a", sources=("orders", "refunds")), CheckpointReads({"orders__a": Place({P0: 7})}, False)) == {}
+    )
 
 
 def test_sink_with_another_name_continues_where_all_are() -> None:
-    known = KnownReads({"orders__source": Place({P0: 7})}, repeats=False)
+    known = CheckpointReads({"orders__source": Place({P0: 7})}, repeats=False)
     assert begins_of(made("a", "b"), known) == {
         SourceRead("orders", "a"): Place({P0: 7}),
         SourceRead("orders", "b"): Place({P0: 7}),
@@ -92,7 +94,7 @@ def test_what_would_leave_out_or_double_a_record_is_refused(
     one: Pipeline, begins: dict[str, Place], repeats: bool, told: str
 ) -> None:
     with pytest.raises(PipelineError, match=told):
-        begins_of(one, KnownReads(begins, repeats))
+        begins_of(one, CheckpointReads(begins, repeats))
 
 
 def wrote(folder: Path, batch: int, **ends: str) -> None:
@@ -106,10 +108,10 @@ def test_reads_of_a_batch_that_has_not_ended_begin_where_it_does(tmp_path: Path)
     assert known_reads(checkpoint) is None
     first = '{"t": {"0": 9, "from": {"0": 4}}}'
     wrote(tmp_path, 0, orders__a=first)
-    assert known_reads(checkpoint) == KnownReads({"orders__a": Place({P0: 4})}, repeats=True)
+    assert known_reads(checkpoint) == CheckpointReads({"orders__a": Place({P0: 4})}, repeats=True)
     (tmp_path / "commits").mkdir()
     (tmp_path / "commits" / "0").write_text("v1\n{}")
-    assert known_reads(checkpoint) == KnownReads({"orders__a": Place({P0: 9})}, repeats=False)
+    assert known_reads(checkpoint) == CheckpointReads({"orders__a": Place({P0: 9})}, repeats=False)
     wrote(tmp_path, 1, orders__b=first, orders__a='{"t": {"0": 12}}', orders__c="-")
     found = known_reads(checkpoint)
     assert found is not None and found.have_names and found.repeats
@@ -158,28 +160,28 @@ def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_fo
 
 
 def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
-    known = KnownReads(
+    known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 7}), "orders__dead_letters": Place({P0: 7})},
         repeats=False,
     )
-    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": KeptRead(Place({P0: 7}))}
-    assert kept_of(made("a", dead="d"), known) == {"orders__b": KeptRead(Place({P0: 7}))}
+    assert kept_of(made("a", "c"), known) == {"orders__dead_letters": ReadStart(Place({P0: 7}))}
+    assert kept_of(made("a", dead="d"), known) == {"orders__b": ReadStart(Place({P0: 7}))}
 
 
 def test_table_that_is_taken_out_while_a_sink_comes_is_not_taken_for_it() -> None:
-    known = KnownReads(
+    known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__x_2d_y": Place({P0: 7})},
         repeats=False, groups=("p-q:topics", "q-sqlite:t:x-y"),
     )  # fmt: skip
-    assert kept_of(made("a", "c"), known) == {"orders__x_2d_y": KeptRead(Place({P0: 7}))}
+    assert kept_of(made("a", "c"), known) == {"orders__x_2d_y": ReadStart(Place({P0: 7}))}
 
 
 def test_sink_that_leaves_a_source_out_has_not_come_new() -> None:
-    known = KnownReads(
+    known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8}), "refunds__r": Place({P0: 3})}, repeats=False
     )
     one = made("a", "r", sources=("orders", "refunds"))
-    assert kept_of(one, known) == {"orders__b": KeptRead(Place({P0: 8}))}
+    assert kept_of(one, known) == {"orders__b": ReadStart(Place({P0: 8}))}
     assert begins_of(one, known)[SourceRead("orders", "r")] == Place({P0: 7})
 
 
@@ -231,10 +233,10 @@ def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tm
 def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one() -> None:
     table = TableSink({"format": "sqlite", "url": "x.db", "table": "t"})
     one = Pipeline("p", {"orders": Source("t")}, {"a": Sink("a"), "x": table}, lambda **rows: rows)
-    kept = {"orders__x": KeptRead(Place({P0: 4})), "orders__a": KeptRead(Place({P0: 4}))}
+    kept = {"orders__x": ReadStart(Place({P0: 4})), "orders__a": ReadStart(Place({P0: 4}))}
     for name, told in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
         with pytest.raises(PipelineError, match=f"{told} .* and batches have been written without: give the"):
-            begins_of(one, KnownReads({f"orders__{name}": Place({P0: 7})}, repeats=False, kept=kept))
+            begins_of(one, CheckpointReads({f"orders__{name}": Place({P0: 7})}, repeats=False, kept=kept))
 
 
 @pytest.mark.parametrize(
@@ -253,8 +255,8 @@ def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one
         table = TableSink({"format": "sqlite", "url": "x.db", "table": "t", **more})
         return Pipeline("p", {"orders": Source("t")}, {"a": Sink("a", options=more), "x": table}, lambda **rows: rows)
 
-    known = KnownReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups)
-    first = KnownReads({begins: Place({P0: 7})}, repeats=True, groups=groups)
+    known = CheckpointReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups)
+    first = CheckpointReads({begins: Place({P0: 7})}, repeats=True, groups=groups)
     if told:
         with pytest.raises(PipelineError, match=f"{told}, so none that .* give the sink onMissingMarker = write until"):
             begins_of(made_with(), known)

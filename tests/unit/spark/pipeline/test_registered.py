@@ -132,7 +132,7 @@ def test_start_tells_what_is_new_since_the_one_before(registry: StandIn, tmp_pat
         "p: source is read into orders-value:2, and was into orders-value:1; new: note",
         "p: source is read into node-2:1, and was into orders-value:2; gone: note; another type: id",
     ]
-    assert checkpoint.memories() == []
+    assert checkpoint.last_writes() == []
 
 
 def test_different_answers_about_an_id_refuse_the_batch() -> None:

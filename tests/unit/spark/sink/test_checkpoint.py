@@ -11,7 +11,7 @@ import pytest
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError, marker_group, named_group, plan_of
-from oncelog.spark.sink.marker import MarkerTopic, Memory
+from oncelog.spark.sink.marker import LastWrite, MarkerTopic
 
 FACTS = ClusterFacts("cluster", 600_000)
 
@@ -106,23 +106,25 @@ def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
     for since, group in enumerate(groups):
-        checkpoint.remember(Memory("cluster", group, since))
-    assert [checkpoint.remembered(group) for group in groups] == [Memory("cluster", g, n) for n, g in enumerate(groups)]
-    assert {memory.group for memory in checkpoint.memories()} == set(groups)
+        checkpoint.remember(LastWrite("cluster", group, since))
+    assert [checkpoint.remembered(group) for group in groups] == [
+        LastWrite("cluster", g, n) for n, g in enumerate(groups)
+    ]
+    assert {one.group for one in checkpoint.last_writes()} == set(groups)
 
 
 def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     assert checkpoint.remembered("a/b:c") is None
-    checkpoint.remember(Memory("one", "a/b:c", 0))
-    checkpoint.remember(Memory("two", "a/b:c", 4))
-    checkpoint.remember(Memory("two", "other", 1))
-    assert checkpoint.remembered("a/b:c") == Memory("two", "a/b:c", 4)
-    assert checkpoint.memories() == [Memory("two", "a/b:c", 4), Memory("two", "other", 1)]
-    checkpoint.remember(Memory("two", "other", 1, MarkerTopic("markers", "id")))
-    assert checkpoint.remembered("other") == Memory("two", "other", 1, MarkerTopic("markers", "id"))
-    checkpoint.remember(Memory("two", "other", 1, skipping="print"))
-    assert checkpoint.remembered("other") == Memory("two", "other", 1, skipping="print")
+    checkpoint.remember(LastWrite("one", "a/b:c", 0))
+    checkpoint.remember(LastWrite("two", "a/b:c", 4))
+    checkpoint.remember(LastWrite("two", "other", 1))
+    assert checkpoint.remembered("a/b:c") == LastWrite("two", "a/b:c", 4)
+    assert checkpoint.last_writes() == [LastWrite("two", "a/b:c", 4), LastWrite("two", "other", 1)]
+    checkpoint.remember(LastWrite("two", "other", 1, MarkerTopic("markers", "id")))
+    assert checkpoint.remembered("other") == LastWrite("two", "other", 1, MarkerTopic("markers", "id"))
+    checkpoint.remember(LastWrite("two", "other", 1, skipping="print"))
+    assert checkpoint.remembered("other") == LastWrite("two", "other", 1, skipping="print")
     assert not list(tmp_path.rglob("*.partial"))
 
 
@@ -135,9 +137,9 @@ def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks
         return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).other_group
 
     assert elsewhere(0, ()) == ""
-    checkpoint.remember(Memory("cluster", "old", 0))
+    checkpoint.remember(LastWrite("cluster", "old", 0))
     assert (elsewhere(0, ()), elsewhere(0, ["old"]), elsewhere(0, None), elsewhere(1, ())) == ("old", "", "", "")
-    checkpoint.remember(Memory("cluster", "g", 0))
+    checkpoint.remember(LastWrite("cluster", "g", 0))
     assert elsewhere(0, ()) == ""
 
 
@@ -145,7 +147,7 @@ def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: P
     folder = tmp_path / "oncelog"
     folder.mkdir()
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
-    assert Checkpoint.open(str(tmp_path)).remembered("g") == Memory("one", "g", 3)
+    assert Checkpoint.open(str(tmp_path)).remembered("g") == LastWrite("one", "g", 3)
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
     with pytest.raises(CheckpointError, match="not what Spark writes"):
         Checkpoint.open(str(tmp_path)).remembered("g")

@@ -11,7 +11,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.spark.sink.doctor import SinkLogState, diagnose, groups_of
-from oncelog.spark.sink.marker import Marker, MarkerTopic, Memory
+from oncelog.spark.sink.marker import LastWrite, Marker, MarkerTopic
 from oncelog.types import TopicPartition
 from tests.unit.spark.sink.test_checkpoint import spark_writes
 
@@ -39,7 +39,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
         spark_writes(tmp_path, number, at_ms=LONG_AGO, offset=10 * number)
     spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20, ended=False)
     found = Checkpoint.open(str(tmp_path))
-    found.remember(Memory("cluster", GROUP, 0))
+    found.remember(LastWrite("cluster", GROUP, 0))
     return found
 
 
@@ -54,7 +54,7 @@ def test_batch_that_did_not_end_is_repeated_and_its_marker_tells_how(checkpoint:
 
 
 def test_deleted_topic_of_the_last_marker_is_told(checkpoint: Checkpoint) -> None:
-    checkpoint.remember(Memory("cluster", GROUP, 0, MarkerTopic("markers", "1")))
+    checkpoint.remember(LastWrite("cluster", GROUP, 0, MarkerTopic("markers", "1")))
     before = log_of(written(checkpoint, 1))
     there = diagnose(checkpoint, GROUP, replace(before, topic_ids={"markers": "1"}), NOW)
     assert there.verdict == "write"

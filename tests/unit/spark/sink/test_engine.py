@@ -13,7 +13,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, BatchStep, Observer, SinkRefused, WriteEngine, ignore
-from oncelog.spark.sink.marker import BatchPlan, Marker, MarkerTopic, Memory, NamedWrite, PlannedBatch, Previous
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, Marker, MarkerTopic, NamedWrite, PlannedBatch, PreviousBatch
 from oncelog.spark.sink.topic_transaction import newest_marker
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.sink_writes import BatchWrite, commit_batch, keep_proof
@@ -105,14 +105,14 @@ class ModelEngine:
 
 
 OUT = TopicPartition("out", 0)
-MEMORY = Memory("cluster", "group", 0)
+MEMORY = LastWrite("cluster", "group", 0)
 
 
 def plan_of(batch_id: int, text: str = "") -> BatchPlan:
     def planned(number: int) -> PlannedBatch:
         return PlannedBatch(number, f"print-{number}{text}", NOW - 1000, "")
 
-    previous = Previous(planned(batch_id - 1), True) if batch_id else None
+    previous = PreviousBatch(planned(batch_id - 1), True) if batch_id else None
     return BatchPlan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)
 
 
@@ -125,7 +125,7 @@ def batch_write(batch_id: int | None, *, count: int = 4) -> BatchWrite:
 
 
 def commit(
-    write: BatchWrite, engine: ModelEngine, observe: Observer = ignore, kept: list[Memory] | None = None
+    write: BatchWrite, engine: ModelEngine, observe: Observer = ignore, kept: list[LastWrite] | None = None
 ) -> BatchOutcome:
     memories = [] if kept is None else kept
     return commit_batch(write, engine, observe, lambda text: None, lambda: NOW, memories.append)
@@ -137,7 +137,7 @@ def run(
     *,
     crash: BatchStep | None = None,
     fail: str = "",
-    kept: list[Memory] | None = None,
+    kept: list[LastWrite] | None = None,
 ) -> BatchOutcome:
     def observe(step: BatchStep, batch_id: int | None) -> None:
         if step is crash:
@@ -239,7 +239,7 @@ def slow(batch_id: int, last_age_ms: int = 600_000) -> BatchWrite:
     plan = replace(write.plan, retention_ms=None)
     if plan.previous is not None and plan.previous.batch is not None:
         last = replace(plan.previous.batch, planned_at_ms=NOW - last_age_ms)
-        plan = replace(plan, previous=Previous(last, True))
+        plan = replace(plan, previous=PreviousBatch(last, True))
     return replace(write, plan=plan)
 
 
@@ -292,15 +292,15 @@ def test_proof_of_a_run_that_was_overtaken_is_not_left() -> None:
     """Its successor has written the batch before the proof is committed."""
     broker = ModelBroker()
     first = replace(slow(0), plan=replace(slow(0).plan, remembered=None))  # type: ignore[type-var]
-    kept: list[Memory] = []
+    kept: list[LastWrite] = []
 
-    def overtaken(memory: Memory) -> None:
+    def overtaken(memory: LastWrite) -> None:
         kept.append(memory)
         assert run(broker, batch_write(0)) is BatchOutcome.WRITTEN
 
     with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
         keep_proof(first, ModelEngine(broker), lambda: NOW, overtaken)
-    assert kept == [Memory("cluster", "group", 0)]
+    assert kept == [LastWrite("cluster", "group", 0)]
     assert newest_marker(broker.offsets) == Marker.of(plan_of(0), 4)
 
 
@@ -338,9 +338,9 @@ def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_t
 def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
     broker = ModelBroker()
     run(broker, batch_write(0))
-    kept: list[Memory] = []
+    kept: list[LastWrite] = []
     write = batch_write(0)
-    other = replace(plan_of(0, "other"), remembered=Memory("old", "group", 0))
+    other = replace(plan_of(0, "other"), remembered=LastWrite("old", "group", 0))
     engine = ModelEngine(broker)
     with pytest.raises(SinkRefused, match="another plan of it"):
         commit(replace(write, plan=other), engine, kept=kept)
@@ -349,7 +349,7 @@ def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
 
 
 def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
-    broker, kept = ModelBroker(), list[Memory]()
+    broker, kept = ModelBroker(), list[LastWrite]()
     write = replace(batch_write(0), plan=replace(plan_of(0), remembered=None))
     with pytest.raises(Crash):
         run(broker, write, crash=BatchStep.MARKER_ADDED, kept=kept)
@@ -368,13 +368,13 @@ def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
     assert run(broker, batch_write(4)) is BatchOutcome.WRITTEN
 
 
-@pytest.mark.parametrize("known", [None, MEMORY, Memory("cluster", "group", 0, MarkerTopic("markers", "old"))])
+@pytest.mark.parametrize("known", [None, MEMORY, LastWrite("cluster", "group", 0, MarkerTopic("markers", "old"))])
 @pytest.mark.parametrize("before", [False, True], ids=["no-marker", "marker-of-batch-before"])
 def test_batch_taken_as_written_stays_so_where_the_run_that_took_it_was_killed(
-    known: Memory | None, before: bool
+    known: LastWrite | None, before: bool
 ) -> None:
     """What the checkpoint remembers by then must not tell the next run that the batch cannot be in."""
-    broker, kept = ModelBroker(), list[Memory]()
+    broker, kept = ModelBroker(), list[LastWrite]()
     plan = replace(plan_of(3), remembered=known, on_missing=OnMissingMarker.SKIP)
     if before:
         broker.offsets = {OUT: OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode())}

@@ -12,7 +12,7 @@ from oncelog.spark.pipeline.declarative import starting_after
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.sink.full_refresh import check_full_refresh, written_until
-from oncelog.spark.sink.marker import Found, Marker, Memory
+from oncelog.spark.sink.marker import Found, LastWrite, Marker
 
 ID = "topic-id"
 
@@ -38,7 +38,7 @@ class Flow:
             (root / "commits" / str(batch_id)).write_text("v1\n{}")
         checkpoint = self.at(number)
         if wrote:
-            checkpoint.remember(Memory("cluster", f"oncelog-query-{number}-out", 0))
+            checkpoint.remember(LastWrite("cluster", f"oncelog-query-{number}-out", 0))
         return checkpoint
 
     def at(self, number: int) -> Checkpoint:

@@ -14,12 +14,12 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import (
     OFFSETS_IN_MARKER,
     BatchPlan,
+    LastWrite,
     Marker,
     MarkerTopic,
-    Memory,
     NamedWrite,
     PlannedBatch,
-    Previous,
+    PreviousBatch,
     Refuse,
     Skip,
     Write,
@@ -31,7 +31,7 @@ MINUTE = 60_000
 NOW = 1_800_000_000_000
 WEEK = 10_080 * MINUTE
 GROUP = "oncelog-q-out"
-HERE = Memory("cluster", GROUP, 0)
+HERE = LastWrite("cluster", GROUP, 0)
 
 
 def planned(batch_id: int, age_ms: int = 1000, text: str = "") -> PlannedBatch:
@@ -44,11 +44,11 @@ def plan(
     age_ms: int = 1000,
     previous_age_ms: int = 30 * WEEK,
     ended: bool = True,
-    remembered: Memory | None = HERE,
+    remembered: LastWrite | None = HERE,
     retention_ms: int | None = WEEK,
     on_missing: OnMissingMarker = OnMissingMarker.FAIL,
 ) -> BatchPlan:
-    previous = Previous(planned(batch_id - 1, previous_age_ms), ended) if batch_id else None
+    previous = PreviousBatch(planned(batch_id - 1, previous_age_ms), ended) if batch_id else None
     return BatchPlan(
         group=GROUP,
         query_id="q",
@@ -73,7 +73,7 @@ AROUND = [
     plan(5, age_ms=age, remembered=memory, retention_ms=retention, on_missing=option, ended=ended)
     for age, memory, retention, option, ended in product(
         (-WEEK, 0, 30 * WEEK),
-        (None, HERE, Memory("other", GROUP, 0)),
+        (None, HERE, LastWrite("other", GROUP, 0)),
         (None, MINUTE, WEEK),
         OnMissingMarker,
         (True, False),
@@ -112,7 +112,7 @@ def test_first_batch_is_skipped_only_by_its_own_plan(age_ms: int) -> None:
 
 
 def test_marker_counts_where_spark_has_removed_the_plan_of_the_batch_before() -> None:
-    one = replace(plan(5), previous=Previous(None, True))
+    one = replace(plan(5), previous=PreviousBatch(None, True))
     assert isinstance(decide(one, marker(4, other="x"), NOW), Write)
 
 
@@ -120,16 +120,16 @@ def test_marker_counts_where_spark_has_removed_the_plan_of_the_batch_before() ->
 
 AGES = {"young": 1000, "old": WEEK, "from the future": -WEEK}
 BEFORE = {
-    "ended long ago": Previous(planned(4, 30 * WEEK), True),
-    "ended now": Previous(planned(4, 2000), True),
-    "not ended": Previous(planned(4, 30 * WEEK), False),
-    "removed": Previous(None, True),
+    "ended long ago": PreviousBatch(planned(4, 30 * WEEK), True),
+    "ended now": PreviousBatch(planned(4, 2000), True),
+    "not ended": PreviousBatch(planned(4, 30 * WEEK), False),
+    "removed": PreviousBatch(None, True),
 }
 MEMORIES = {
-    "same": Memory("cluster", GROUP, 0),
-    "same since this batch": Memory("cluster", GROUP, 5),
+    "same": LastWrite("cluster", GROUP, 0),
+    "same since this batch": LastWrite("cluster", GROUP, 5),
     "none": None,
-    "other cluster": Memory("old", GROUP, 0),
+    "other cluster": LastWrite("old", GROUP, 0),
 }
 
 
@@ -186,12 +186,15 @@ def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused()
     ("one", "says"),
     [
         (plan(5, remembered=None), "has never written there"),
-        (plan(5, remembered=Memory("old", GROUP, 0)), "wrote last to the cluster with id old, while this is cluster"),
+        (
+            plan(5, remembered=LastWrite("old", GROUP, 0)),
+            "wrote last to the cluster with id old, while this is cluster",
+        ),
         (plan(5, age_ms=WEEK), "markers may expire after 10080 minutes"),
         (plan(5, age_ms=2 * MINUTE, retention_ms=None), "option offsetsRetentionMinutes"),
         (plan(5, ended=False), "does not say that batch 4 ended"),
         (plan(5, previous_age_ms=5000), "cannot have expired yet: the log lost it"),
-        (replace(plan(5), previous=Previous(None, True)), "/ck holds no offsets/4 any more"),
+        (replace(plan(5), previous=PreviousBatch(None, True)), "/ck holds no offsets/4 any more"),
     ],
 )
 def test_refusal_says_why_it_cannot_be_known(one: BatchPlan, says: str) -> None:
@@ -258,15 +261,15 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
 
 
 def test_memory_names_the_first_batch_written_there_without_a_break() -> None:
-    assert plan(5).memory(skipped=False) == HERE
-    assert plan(5, remembered=None).memory(skipped=False) == Memory("cluster", GROUP, 5)
-    assert plan(5, remembered=Memory("old", GROUP, 2)).memory(skipped=False) == Memory("cluster", GROUP, 5)
+    assert plan(5).last_write(skipped=False) == HERE
+    assert plan(5, remembered=None).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
+    assert plan(5, remembered=LastWrite("old", GROUP, 2)).last_write(skipped=False) == LastWrite("cluster", GROUP, 5)
 
 
 def test_memory_says_that_a_batch_is_taken_as_written_until_the_next_one() -> None:
-    skipped = plan(5).memory(skipped=True)
+    skipped = plan(5).last_write(skipped=True)
     assert skipped == replace(HERE, skipping=plan(5).batch.fingerprint)
-    assert plan(6, remembered=skipped).memory(skipped=False) == HERE
+    assert plan(6, remembered=skipped).last_write(skipped=False) == HERE
 
 
 def test_marker_survives_its_metadata_and_a_plan_survives_pickling() -> None:
@@ -345,15 +348,15 @@ def test_topics_that_are_there_change_nothing(before: MarkerTopic | None, now: s
 
 
 def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
-    assert with_topics(5, OLD, "new", {"new": "2"}).memory(skipped=False) == replace(HERE, marker_topic=NEW)
-    assert with_topics(5, NEW, "new", {}).memory(skipped=False) == replace(HERE, marker_topic=NEW)
-    assert with_topics(5, None, "new", {}).memory(skipped=False) == HERE
-    assert with_topics(5, NEW, "", {"new": "2"}).memory(skipped=False) == HERE
+    assert with_topics(5, OLD, "new", {"new": "2"}).last_write(skipped=False) == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, NEW, "new", {}).last_write(skipped=False) == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, None, "new", {}).last_write(skipped=False) == HERE
+    assert with_topics(5, NEW, "", {"new": "2"}).last_write(skipped=False) == HERE
     elsewhere = replace(with_topics(5, NEW, "new", {"new": "2"}), cluster_id="another")
-    assert elsewhere.memory(skipped=False) == Memory("another", GROUP, 5, NEW)
+    assert elsewhere.last_write(skipped=False) == LastWrite("another", GROUP, 5, NEW)
 
 
 def test_topics_of_another_cluster_say_nothing() -> None:
     """A copy of a cluster may give its topics other ids; a different cluster is recognised when no marker is found."""
-    one = replace(plan(5, remembered=Memory("old cluster", GROUP, 0, NEW)), cluster_id="cluster")
+    one = replace(plan(5, remembered=LastWrite("old cluster", GROUP, 0, NEW)), cluster_id="cluster")
     assert one.with_marker_topic("new", lambda names: {"new": "7"}).deleted_topic == ""

@@ -37,6 +37,7 @@ def open_metadata(
         cluster_id=cluster_id or (folder.cluster_id if folder is not None else ""),
         topic_defaults=config.topic_defaults,
         sync=sync,
+        adopted=not _has_partitions(disk),
     )
     try:
         if not store.adopted:
@@ -47,11 +48,13 @@ def open_metadata(
         raise
 
 
+def _has_partitions(disk: Disk) -> bool:
+    """Whether the folder has what may be a partition's folder, Kafka's ``__cluster_metadata-0`` among them."""
+    return any(name.rpartition("-")[2].isdecimal() for name in disk.list(""))
+
+
 def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
     """Take over the contents of a folder that Apache Kafka wrote."""
-    if not disk.list(""):
-        store.adopt([], 0, now_ms)
-        return
     from oncelog.metadata.adoption import read_cluster_metadata, topics_in
 
     known = read_cluster_metadata(disk)

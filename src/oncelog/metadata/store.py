@@ -136,6 +136,7 @@ class MetadataStore:
     :param cluster_id: refuse a file of another cluster; empty takes the file's, or a new one for a new file.
     :param topic_defaults: the broker's defaults for topic settings.
     :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
+    :param adopted: a new file records that the data folder has nothing to adopt.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class MetadataStore:
         cluster_id: str = "",
         topic_defaults: TopicConfig | None = None,
         sync: bool = True,
+        adopted: bool = False,
     ) -> None:
         self.path = path
         self.node_id = node_id
@@ -163,7 +165,7 @@ class MetadataStore:
         """Held while the file is used."""
         self._log_began = 0
         """The number of changed rows when the current log began."""
-        self.adopted = False
+        self.adopted = adopted
         self._producer_ids = self._next_producer_ids = range(0)
         self.producer_ids_of = self._next_producer_ids_of = 0
         """The change that reserved the current block of producer ids, and the one that reserved the next."""
@@ -272,7 +274,11 @@ class MetadataStore:
                 f"{self.path} has metadata format {version} and this oncelog knows formats up to {FORMAT_VERSION}; "
                 f"start it with a newer oncelog"
             )
+        if not tables:  # an empty file has nothing to go back to: a journal would cost three syncs
+            execute("PRAGMA journal_mode = MEMORY")
         self.has_log = execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
+        if not self.has_log:
+            execute("PRAGMA journal_mode = DELETE")
         execute("BEGIN IMMEDIATE")
         if application != APPLICATION_ID:
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
@@ -292,7 +298,7 @@ class MetadataStore:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
-        rows |= {"adopted": "no", "changes": "0", "features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
+        rows |= {"adopted": "yes" if self.adopted else "no", "changes": "0", "features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
     def _load_meta(self, cluster_id: str) -> None:

@@ -255,7 +255,7 @@ def _start(
     metadata, config = open_metadata(
         machine.store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
-    if metadata.starts == 0:
+    if metadata.starts == 0 and credentials:
         with metadata.batch():
             for user, mechanism, credential in credentials:
                 metadata.set_scram_credential(user, mechanism, credential)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 
 RESERVED_FROM_BYTES = 4 * 1024 * 1024
 """Shorter logs are left alone: most never reach this size, and there may be thousands."""
@@ -23,23 +25,23 @@ _KEEP_SIZE = 1
 """FALLOC_FL_KEEP_SIZE of ``linux/falloc.h``; Python's ``os.posix_fallocate`` would make the file longer."""
 
 
-def _find_fallocate() -> Callable[[int, int, int, int], int] | None:
-    """Linux's own call; None on other systems, and if Python cannot call it (built without libffi, or statically)."""
+@cache
+def _fallocate() -> Callable[[int, int, int, int], int] | None:
+    """Linux's own call, looked up for the first long log; None on other systems, and in a Python without libffi.
+
+    :raises OSError: it cannot be looked up: no descriptor is left, or Python was linked statically.
+    """
     if not hasattr(os, "posix_fallocate"):
         return None
     try:
         import ctypes
-
-        libc = ctypes.CDLL(None)
-    except (ImportError, OSError):
+    except ImportError:
         return None
+    libc = ctypes.CDLL(None)
     found = getattr(libc, "fallocate64", None) or getattr(libc, "fallocate", None)
     if found is not None:
         found.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
     return found
-
-
-_fallocate = _find_fallocate()
 
 
 def reserve(descriptor: int, position: int, end: int) -> int:
@@ -50,8 +52,11 @@ def reserve(descriptor: int, position: int, end: int) -> int:
     if end <= RESERVED_FROM_BYTES:
         return RESERVED_FROM_BYTES
     reserved = end + min(max(end // _PART_RESERVED, _MIN_RESERVED_BYTES), _MAX_RESERVED_BYTES)
-    if _fallocate is not None and _has_room(descriptor):
-        _fallocate(descriptor, _KEEP_SIZE, position, reserved - position)
+    if _has_room(descriptor):
+        with suppress(OSError):
+            fallocate = _fallocate()
+            if fallocate is not None:
+                fallocate(descriptor, _KEEP_SIZE, position, reserved - position)
     return reserved
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
-import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -45,7 +45,7 @@ def _taken_bytes(path: Path) -> int:
 def _sets_aside(tmp_path: Path) -> bool:
     """Whether this system has the call, and the file system supports it."""
     with open(tmp_path / "probe", "wb") as probe:
-        fallocate = reserving._fallocate
+        fallocate = reserving._fallocate()
         return fallocate is not None and not fallocate(probe.fileno(), reserving._KEEP_SIZE, 0, MB)
 
 
@@ -72,7 +72,7 @@ def test_what_is_set_aside_is_no_part_of_the_file_and_given_back(disk: OsDisk, t
 def test_a_part_of_a_log_is_set_aside_and_never_very_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
     monkeypatch.setattr(reserving, "_has_room", lambda _: True)
-    monkeypatch.setattr(reserving, "_fallocate", lambda *arguments: asked.append(arguments[1:]))
+    monkeypatch.setattr(reserving, "_fallocate", lambda: lambda *arguments: asked.append(arguments[1:]))
     with open(tmp_path / "f", "wb") as file:
         number = file.fileno()
         assert reserving.reserve(number, 0, RESERVED_FROM_BYTES) == RESERVED_FROM_BYTES
@@ -86,7 +86,7 @@ def test_a_part_of_a_log_is_set_aside_and_never_very_much(monkeypatch: pytest.Mo
 def test_a_disk_that_is_nearly_full_is_left_to_what_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked = []
     monkeypatch.setattr(reserving, "_LEFT_FREE_BYTES", 1 << 62)
-    monkeypatch.setattr(reserving, "_fallocate", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(reserving, "_fallocate", lambda: lambda *arguments: asked.append(arguments))
     file = OsDisk(str(tmp_path)).open("f", create=True)
     _fill(file, 6)
     assert (asked, file.size()) == ([], 6 * MB)
@@ -107,26 +107,38 @@ def test_a_disk_keeps_two_gigabytes_and_a_tenth_of_itself_free(
 @pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's own")
 def test_linux_has_the_call() -> None:
     """Otherwise the tests above hold without anything being reserved."""
-    assert reserving._fallocate is not None
+    assert reserving._fallocate() is not None
 
 
-def test_a_disk_that_knows_no_such_call_is_written_as_ever(monkeypatch: pytest.MonkeyPatch, disk: OsDisk) -> None:
-    monkeypatch.setattr(reserving, "_fallocate", None)
+@pytest.fixture
+def unknown_call() -> Iterator[None]:
+    """The call has not been looked up yet; nor is the outcome here kept."""
+    reserving._fallocate.cache_clear()
+    yield
+    reserving._fallocate.cache_clear()
+
+
+@pytest.mark.usefixtures("unknown_call")
+def test_a_python_that_cannot_call_it_writes_as_ever(disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctypes", None)  # built without libffi
     file = disk.open("f", create=True)
     _fill(file, 6)
+    assert reserving._fallocate() is None
     file.close()
     assert disk.size("f") == 6 * MB
 
 
-def test_a_python_that_cannot_call_it_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_dynamic_loading(_: None) -> None:
-        raise OSError("Dynamic loading not supported")
+@pytest.mark.usefixtures("unknown_call")
+def test_the_call_is_looked_up_again_if_there_was_no_descriptor(disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_descriptor(_: None) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
+    file = disk.open("f", create=True)
     with monkeypatch.context() as patched:
-        patched.setattr(ctypes, "CDLL", no_dynamic_loading)
-        assert reserving._find_fallocate() is None
-    monkeypatch.setitem(sys.modules, "ctypes", None)  # built without libffi
-    assert runpy.run_path(reserving.__file__)["_fallocate"] is None
+        patched.setattr(ctypes, "CDLL", no_descriptor)
+        _fill(file, 6)
+    assert disk.size("f") == 6 * MB
+    assert (reserving._fallocate() is not None) is (sys.platform == "linux")
 
 
 def test_a_log_gives_room_back_when_it_rests_when_it_begins_a_segment_and_what_a_crash_left(

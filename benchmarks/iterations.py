@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection as Pipe
-from pathlib import Path
 from typing import Any
 
 from oncelog.conformance.raw.batches import ZSTD, batch, record
@@ -92,7 +91,7 @@ def serve(folder: str, pipe: Pipe) -> None:
         pipe.send(str(bound[0].address))
         threading.Thread(target=tell, daemon=True).start()
 
-    oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), Path(folder), {}, announce=announce)
+    oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), folder, {}, announce=announce)
 
 
 def _topics(client: RawConnection) -> None:

@@ -150,6 +150,11 @@ def test_a_port_in_use_is_named(served: Served) -> None:
     served.run("topics", "list").done()
 
 
+def test_an_empty_name_of_the_data_folder_is_refused() -> None:
+    refused = call("serve", "--data", "").sentence()
+    assert refused == "oncelog: the data folder's name is empty; '.' is the current folder"
+
+
 def test_a_file_in_the_way_of_the_data_folder_is_named_and_kept(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("precious")
     for path in (tmp_path / "data", tmp_path / "data" / "inside"):

@@ -26,8 +26,8 @@ class HttpFaults:
     :raises FaultError: the address is another machine's, or in use.
     """
 
-    def __init__(self, address: Address, data: Path | None) -> None:
-        self.data = data
+    def __init__(self, address: Address, data: str | None) -> None:
+        self.data = Path(data) if data is not None else None
         self._server: Server | None = None
         self.faults = BrokerFaults(self)
         self.faults.has_disk = True

@@ -298,7 +298,8 @@ class MetadataStore:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
-        rows |= {"adopted": "yes" if self.adopted else "no", "changes": "0", "features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
+        rows |= {"adopted": "yes" if self.adopted else "no", "changes": "0"}
+        rows |= {"features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
     def _load_meta(self, cluster_id: str) -> None:

@@ -7,6 +7,7 @@ broker's loop, for a millisecond at a time between other callbacks; before the b
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -37,9 +38,9 @@ class BrokerSource:
     :param data: the data folder, None for a broker in memory.
     """
 
-    def __init__(self, data: Path | None) -> None:
+    def __init__(self, data: str | os.PathLike[str] | None) -> None:
         self.requests = RequestMetrics(time.perf_counter_ns)
-        self._data = data
+        self._data = Path(data) if data is not None else None
         self._begun = time.perf_counter()
         self._start_s = 0.0
         self._scrape_s = 0.0

@@ -34,8 +34,6 @@ from oncelog.server.process.workers import BackgroundWorker, Worker
 from oncelog.server.server import Server
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from oncelog.metadata.first_users import FirstUser
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint
@@ -56,12 +54,12 @@ class Machine:
     :param data: the data folder; None: everything is in memory.
     """
 
-    def __init__(self, data: Path | None) -> None:
+    def __init__(self, data: str | os.PathLike[str] | None) -> None:
         self._data = data
         self._lock: FolderLock | None = None
         self.keeps = data is not None
         """Whether data outlives the process, so that syncs are useful."""
-        self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
+        self.store_path = os.path.join(data, FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
 
     def claim(self) -> descriptors.DescriptorLimits | None:
@@ -115,10 +113,10 @@ class SystemRandom:
         return os.urandom(size)
 
 
-def prepare_folder(path: Path) -> None:
+def prepare_folder(path: str | os.PathLike[str]) -> None:
     """Create the data folder; raises a clear error if that is not possible."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        os.makedirs(path, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise ConfigError(f"the data folder {path} cannot be used: a file is in the way") from None
     except OSError as error:
@@ -130,10 +128,10 @@ def prepare_folder(path: Path) -> None:
 DEFAULT_LISTENER = "127.0.0.1:9092"
 
 
-def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
+def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
     """Where to keep everything: the given folder, else Kafka's property ``log.dirs``.
 
-    :raises ConfigError: more than one folder.
+    :raises ConfigError: more than one folder, or a name that is empty.
     """
     folders = [
         text.strip() for text in settings.get("log.dirs", settings.get("log.dir", "")).split(",") if text.strip()
@@ -141,15 +139,15 @@ def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
     if data is None and folders:
         if len(folders) > 1:
             raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in a single one")
-        from pathlib import Path
-
-        data = Path(folders[0])
+        data = folders[0]
+    if data == "":
+        raise ConfigError("the data folder's name is empty; '.' is the current folder")
     return data
 
 
 async def open_server(
     listeners: Sequence[Listener],
-    data: Path | None,
+    data: str | os.PathLike[str] | None,
     settings: Mapping[str, str],
     first_users: Sequence[str] = (),
     nodes: int = 1,
@@ -326,7 +324,7 @@ class _Observed(NamedTuple):
     source: BrokerSource
 
 
-def _observe(address: Address, data: Path | None) -> _Observed:
+def _observe(address: Address, data: str | os.PathLike[str] | None) -> _Observed:
     """Serve metrics and health for a broker that is about to start."""
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from oncelog.errors import ConfigError
 from oncelog.ports import Disk
@@ -16,9 +16,6 @@ from oncelog.server.process.garbage_collection import GarbageCollection
 from oncelog.server.process.loops import new_event_loop, on_reload_signal, on_stop_signals
 from oncelog.server.process.service import ServiceManager
 from oncelog.server.server import Server
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +32,7 @@ class Faulty(Protocol):
 
 def serve(
     listeners: Sequence[Listener],
-    data: Path | None,
+    data: str | None,
     settings: Mapping[str, str],
     announce: Callable[[Sequence[Listener], Address | None], None],
     first_users: Sequence[str] = (),
@@ -63,7 +60,7 @@ def serve(
 
 async def _serve(
     listeners: Sequence[Listener],
-    data: Path | None,
+    data: str | None,
     settings: Mapping[str, str],
     announce: Callable[[Sequence[Listener], Address | None], None],
     first_users: Sequence[str],

@@ -196,6 +196,18 @@ def test_opening_takes_the_folder_over_once(disk: MemoryDisk, tmp_path: object) 
     assert store.topics() == ()
 
 
+def test_a_new_folder_is_opened_with_one_change_and_adopts_nothing_later(disk: MemoryDisk, tmp_path: object) -> None:
+    """Each change costs a sync before the broker listens."""
+    path, config = f"{tmp_path}/metadata.sqlite", parse(BrokerConfig, {"node.id": "4"})
+    disk.write_atomic(".lock", b"")
+    store, _ = open_metadata(path, disk, config, FixedRandom(), 9)
+    assert (store.adopted, store.changes) == (True, 1)
+    store.close()
+    partition(disk, "t-0")
+    store, _ = open_metadata(path, disk, config, FixedRandom(), 10)
+    assert store.topics() == ()
+
+
 def test_a_folder_of_another_node_is_refused(disk: MemoryDisk) -> None:
     write_meta_properties(disk, MetaProperties(CLUSTER_ID, 4, ""))
     with pytest.raises(MetadataError, match=r"belongs to node 4 and this broker is node 1; set node\.id=4"):

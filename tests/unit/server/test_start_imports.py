@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -150,6 +151,40 @@ def test_a_new_producer_imports_no_messages_of_groups(of_a_producer: Sequence[st
     messages = {name.removeprefix("oncelog.protocol.generated.") for name in of_a_producer}
     groups = {"join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat", "offset_fetch"}
     assert not {f"{api}_{kind}" for api in groups for kind in ("request", "response")} & messages
+
+
+SERVED = """
+import atexit, json, sys
+before = set(sys.modules)
+atexit.register(lambda: print(json.dumps(sorted(set(sys.modules) - before))))
+sys.argv[1:] = ["serve", "--listen", "127.0.0.1:0", "--data", {data!r}]
+from oncelog.cli import run
+run()
+"""
+API_VERSIONS = bytes.fromhex("0000000e 0012 0000 00000001 0004") + b"test"
+
+
+@pytest.fixture(scope="module")
+def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
+    """What ``oncelog serve`` loads with a new data folder until it has answered once and stopped."""
+    code = SERVED.format(data=str(tmp_path_factory.mktemp("data")))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        host, port = process.stdout.readline().removeprefix("oncelog listens on ").split(",")[0].split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
+            connection.sendall(API_VERSIONS)
+            assert connection.recv(4096)
+        process.terminate()
+        modules: list[str] = json.loads(process.stdout.readline())
+    return modules
+
+
+@pytest.mark.parametrize(
+    "module", ["cramjam", "ctypes", "oncelog.metadata.adoption", "oncelog.records", "pathlib", "shutil", "urllib"]
+)
+def test_the_first_answer_of_a_new_data_folder_needs_not(module: str, of_first_answer: Sequence[str]) -> None:
+    assert module not in of_first_answer
+    assert "oncelog.server.disk.os_disk" in of_first_answer
 
 
 SERVE = "from oncelog.cli.main import command; command.get_command(command.make_context('oncelog', ['serve']), 'serve')"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.programs.console_beside import beside, check_console, check_registry
 from oncelog.cli.shared.parameters import PathParameter
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     help="Also NAME://HOST:PORT; separate several with commas. Default: the property listeners, else 127.0.0.1:9092. "
     "Port 0: any free port.",
 )
-@click.option("--data", type=PathParameter(), help="Folder for all data. Default: log.dirs, else memory.")
+@click.option("--data", type=click.Path(), help="Folder for all data. Default: log.dirs, else memory.")
 @click.option("--config", "-F", type=PathParameter(exists=True, dir_okay=False), help="A properties file.")
 @click.option(
     "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker."
@@ -72,7 +71,7 @@ if TYPE_CHECKING:
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 def command(
     listen: str | None,
-    data: Path | None,
+    data: str | None,
     config: Path | None,
     assignments: tuple[str, ...],
     first_users: tuple[str, ...],
@@ -110,13 +109,13 @@ def command(
             fields = {
                 "listening": first,
                 "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
-                "data": str(data) if data else None,
+                "data": data,
             }
             fields |= {"metrics": str(metrics)} if metrics is not None else {}
             fields |= {"faults": faulty.address} if faulty is not None else {}
             line = json.dumps(fields)
         else:
-            where = f"data in {data}" if data else "data in memory"
+            where = f"data in {data}" if data is not None else "data in memory"
             names = [f"{listener.address} ({listener.name})" for listener in listeners]
             line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
             line += f", metrics on http://{metrics}/metrics" if metrics is not None else ""
@@ -125,7 +124,10 @@ def command(
         sys.stdout.flush()
         options = [*["--json"] * as_json, "--log-format", log_format]
         changes = ["--allow-changes"] * console_allow_changes
-        others.enter_context(beside(schema_registry, console, listeners, settings, options, changes))
+        if console is not None or schema_registry is not None:
+            from oncelog.cli.programs.console_beside import beside
+
+            others.enter_context(beside(schema_registry, console, listeners, settings, options, changes))
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)
@@ -164,10 +166,14 @@ def _check_beside(
 ) -> None:
     """:raises ConfigError: what is to run beside the broker could not."""
     if console is not None:
+        from oncelog.cli.programs.console_beside import check_console
+
         check_console(console, listeners, settings)
     elif console_allow_changes:
         raise ConfigError("--console-allow-changes needs --console HOST:PORT: it says what that console may do")
     if schema_registry is not None:
+        from oncelog.cli.programs.console_beside import check_registry
+
         check_registry(schema_registry, listeners, settings)
 
 

@@ -12,12 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOCK_FILE = ".lock"
 
@@ -32,11 +28,11 @@ class FolderLock:
     :raises ConfigError: another broker has locked it, or its lock file cannot be used.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         import fcntl
 
         self._folder = os.path.realpath(folder)
-        path = folder / LOCK_FILE
+        path = os.path.join(folder, LOCK_FILE)
         with _changing:
             if self._folder in _held:
                 raise _in_use(folder)
@@ -59,7 +55,7 @@ class FolderLock:
             _held.remove(self._folder)
 
 
-def _in_use(folder: Path) -> ConfigError:
+def _in_use(folder: str | os.PathLike[str]) -> ConfigError:
     return ConfigError(
         f"the data folder {folder} is in use by another broker, oncelog's or Apache Kafka's; stop it or name another "
         "data folder"

@@ -11,8 +11,10 @@ import argparse
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -37,6 +39,7 @@ IMPORTS = {
 }
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """For programs whose modules Python compiles once: at their first run here, at the installation elsewhere."""
+API_VERSIONS = bytes.fromhex("0000000e 0012 0000 00000001 0004") + b"test"
 BROKER = "import oncelog; broker = oncelog.Broker(); broker.start(); broker.stop()"
 
 
@@ -77,7 +80,7 @@ def install_size(package: str) -> tuple[int, int]:
 
 def _cpu_s(program: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program], env=COMPILED, check=True)
+    subprocess.run([sys.executable, "-c", program], env=COMPILED, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -93,6 +96,46 @@ def _least_ms(work: Callable[[int], None], rounds: int) -> float:
         work(number)
         taken.append(time.perf_counter() - begin)
     return 1000 * min(taken)
+
+
+def first_answer(rounds: int) -> tuple[float, float]:
+    """``oncelog serve`` with a new data folder: milliseconds to its first answer, and its memory in MB by then."""
+    taken, held = [], []
+    for _ in range(rounds + 1):  # Python compiles in the first one
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            address = probe.getsockname()
+            probe.close()
+            words = ["-m", "oncelog", "serve", "--data", folder, "--listen", f"127.0.0.1:{address[1]}"]
+            begin = time.perf_counter()
+            process = subprocess.Popen([sys.executable, *words], env=COMPILED, stdout=subprocess.DEVNULL)
+            connection = None
+            while connection is None:
+                try:
+                    connection = socket.create_connection(address)
+                except ConnectionRefusedError:
+                    time.sleep(0.001)
+            with connection:
+                connection.sendall(API_VERSIONS)
+                assert connection.recv(4096)
+                taken.append(1000 * (time.perf_counter() - begin))
+            status = Path(f"/proc/{process.pid}/status").read_text().split()
+            held.append(int(status[status.index("VmRSS:") + 1]) * 1024 / 1e6)
+            process.terminate()
+            process.wait()
+    return min(taken), min(held)
+
+
+def plugin_ms(rounds: int) -> float:
+    """CPU that the plugin adds to a run of pytest whose one test uses no broker."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_nothing.py").write_text("def test_nothing():\n    pass\n")
+        run = "import pytest, sys; sys.exit(pytest.main({!r}))"
+        with_it = ["-q", "-p", "no:cacheprovider", folder]
+        without = ["-p", "no:oncelog", *with_it]
+        both = [[_cpu_s(run.format(words)) for words in (with_it, without)] for _ in range(rounds + 1)]
+    with_s, without_s = map(min, zip(*both, strict=True))
+    return 1000 * (with_s - without_s)
 
 
 def steps(rounds: int) -> dict[str, float]:
@@ -139,8 +182,22 @@ def main() -> None:
     sizes = {name: install_size(name) for name in PACKAGES}
     imports = {name: import_ms(program, options.rounds) for name, program in IMPORTS.items()}
     waited = steps(options.rounds)
+    answered, held = first_answer(options.rounds)
+    added = plugin_ms(2 * options.rounds)
     if options.json:
-        print(json.dumps({"install": sizes, "import_ms": imports, "steps_ms": waited}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "install": sizes,
+                    "import_ms": imports,
+                    "steps_ms": waited,
+                    "plugin_ms": added,
+                    "first_answer_ms": answered,
+                    "first_answer_mb": held,
+                },
+                indent=2,
+            )
+        )
         return
     print("| installed | MB | distributions |\n|---|---:|---:|")
     for name, (size, count) in sizes.items():
@@ -151,6 +208,8 @@ def main() -> None:
     print("\n| step | ms |\n|---|---:|")
     for name, took in waited.items():
         print(f"| {name} | {took:.1f} |")
+    print(f"| oncelog serve with a new folder, to its first answer; then {held:.1f} MB | {answered:.0f} |")
+    print(f"| what the plugin adds to pytest, CPU | {added:.0f} |")
 
 
 if __name__ == "__main__":

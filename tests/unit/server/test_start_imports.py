@@ -7,20 +7,33 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pytest
 
-LOADED = """
-import json, sys
-before = set(sys.modules)
-import oncelog
+COUNTED = """
+import atexit, json, sys, threading
+before, calls = set(sys.modules), 0
+
+def called(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call") and frame.f_globals.get("__name__", "").startswith("oncelog")
+
+def tell():
+    sys.setprofile(None)
+    print(json.dumps([calls, sorted(set(sys.modules) - before)]))
+
+atexit.register(tell)
+threading.setprofile(called)
+sys.setprofile(called)
 {code}
-print(json.dumps(sorted(set(sys.modules) - before)))
 """
 START = "with oncelog.Broker(): pass"
 WITH_FEW_DESCRIPTORS = "with oncelog.Broker() as broker: broker.on_loop(lambda nodes: nodes.server.broker.import_all())"
 CLASSES = "oncelog.Broker; oncelog.Producer"
 PRODUCER = "oncelog.Producer()"
+PLUGIN = "import pytest; before = set(sys.modules); import oncelog.pytest_plugin"
+"""Pytest itself is there already."""
 
 FOR_A_DATA_FOLDER = [
     "ctypes",
@@ -80,13 +93,25 @@ FOR_A_START = [
 ]
 
 
+class Cost(NamedTuple):
+    """What a new process does, which no load on the machine changes."""
+
+    calls: int
+    """Of and by oncelog's functions and modules."""
+    modules: Sequence[str]
+    """Those that it loads besides what every process has there."""
+
+
 def loaded(code: str) -> Sequence[str]:
-    """The modules that ``code`` loads in a new process, besides those that every process there has."""
+    return cost(code).modules
+
+
+def cost(code: str) -> Cost:
     done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(code=code)], check=True, capture_output=True, text=True, timeout=60
-    )
-    modules: list[str] = json.loads(done.stdout)
-    return modules
+        [sys.executable, "-c", COUNTED.format(code=f"import oncelog\n{code}")],
+        check=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return Cost(*json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.fixture(scope="module")
@@ -154,9 +179,6 @@ def test_a_new_producer_imports_no_messages_of_groups(of_a_producer: Sequence[st
 
 
 SERVED = """
-import atexit, json, sys
-before = set(sys.modules)
-atexit.register(lambda: print(json.dumps(sorted(set(sys.modules) - before))))
 sys.argv[1:] = ["serve", "--listen", "127.0.0.1:0", "--data", {data!r}]
 from oncelog.cli import run
 run()
@@ -165,9 +187,9 @@ API_VERSIONS = bytes.fromhex("0000000e 0012 0000 00000001 0004") + b"test"
 
 
 @pytest.fixture(scope="module")
-def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
-    """What ``oncelog serve`` loads with a new data folder until it has answered once and stopped."""
-    code = SERVED.format(data=str(tmp_path_factory.mktemp("data")))
+def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Cost:
+    """``oncelog serve`` with a new data folder, until it has answered once and stopped."""
+    code = COUNTED.format(code=SERVED.format(data=str(tmp_path_factory.mktemp("data"))))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         host, port = process.stdout.readline().removeprefix("oncelog listens on ").split(",")[0].split(":")
@@ -175,16 +197,47 @@ def of_first_answer(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
             connection.sendall(API_VERSIONS)
             assert connection.recv(4096)
         process.terminate()
-        modules: list[str] = json.loads(process.stdout.readline())
-    return modules
+        return Cost(*json.loads(process.stdout.readline()))
 
 
 @pytest.mark.parametrize(
     "module", ["cramjam", "ctypes", "oncelog.metadata.adoption", "oncelog.records", "pathlib", "shutil", "urllib"]
 )
-def test_the_first_answer_of_a_new_data_folder_needs_not(module: str, of_first_answer: Sequence[str]) -> None:
-    assert module not in of_first_answer
-    assert "oncelog.server.disk.os_disk" in of_first_answer
+def test_the_first_answer_of_a_new_data_folder_needs_not(module: str, of_first_answer: Cost) -> None:
+    assert module not in of_first_answer.modules
+    assert "oncelog.server.disk.os_disk" in of_first_answer.modules
+
+
+class Most(NamedTuple):
+    """Bounds of a cost, some hundredths above what it was; who exceeds one looks for what can be imported later."""
+
+    calls: int
+    own: int
+    """Modules of oncelog."""
+    modules: int
+    """All modules. Python's own differ from version to version, by a tenth."""
+
+
+FIRST_STEPS = {
+    CLASSES: Most(520, 36, 138),
+    START: Most(2360, 107, 232),
+    PLUGIN: Most(10, 1, 1),
+}
+
+
+def _check(found: Cost, most: Most) -> None:
+    own = sum(name.partition(".")[0] == "oncelog" for name in found.modules)
+    counted = Most(found.calls, own, len(found.modules))
+    assert all(count <= bound for count, bound in zip(counted, most, strict=True)), counted
+
+
+@pytest.mark.parametrize("code", FIRST_STEPS)
+def test_first_steps_call_and_import_no_more_than_they_did(code: str) -> None:
+    _check(cost(code), FIRST_STEPS[code])
+
+
+def test_a_first_answer_calls_and_imports_no_more_than_it_did(of_first_answer: Cost) -> None:
+    _check(of_first_answer, Most(3700, 122, 266))
 
 
 SERVE = "from oncelog.cli.main import command; command.get_command(command.make_context('oncelog', ['serve']), 'serve')"

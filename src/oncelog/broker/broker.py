@@ -91,7 +91,7 @@ class Broker:
         :param requests: records each request, if metrics are enabled.
         :param nodes: ids of several nodes, this broker's own first; empty: the broker is one node.
         """
-        self.requests = requests
+        self.request_metrics = requests
         self.recovery = RecoveryProgress()
         self.config = config
         self.node = node
@@ -166,10 +166,10 @@ class Broker:
         for info in topics:
             self.topics.open(info, range(info.partitions), now_ms)
         self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
-        begun_ns = self.requests.clock() if self.requests is not None else 0
+        begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
         self._coordinators.recover()
-        if self.requests is not None:
-            self.recovery.coordinators_ns = self.requests.clock() - begun_ns
+        if self.request_metrics is not None:
+            self.recovery.coordinators_ns = self.request_metrics.clock() - begun_ns
 
     def import_all(self) -> None:
         """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
@@ -273,8 +273,8 @@ class Broker:
             context = RequestContext(
                 channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
             )
-            if self.requests is not None:
-                context.begun_ns = self.requests.clock()
+            if self.request_metrics is not None:
+                context.begun_ns = self.request_metrics.clock()
             request: Message | None = None
             if header.api_key == PRODUCE:
                 request = parse_one_partition(frame, body, header.api_version)

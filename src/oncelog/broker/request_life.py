@@ -51,7 +51,7 @@ Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 class RequestPorts(Protocol):
     """What carrying out a request needs from the broker."""
 
-    requests: RequestMetrics | None
+    request_metrics: RequestMetrics | None
     tasks: Tasks
     metadata_sync: MetadataSync
     long_requests: LongRequests
@@ -95,7 +95,7 @@ class RequestLife:
 
     def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Work[None]:
         ports = self._ports
-        if ports.metadata_sync.moving is not None:
+        if ports.metadata_sync.checkpointing is not None:
             yield from ports.metadata_sync.until_changes_are_possible(context)
         context.request_bytes = size_bytes
         result = self._handle(context, request)
@@ -107,18 +107,18 @@ class RequestLife:
         else:
             if context.is_long and context.api_key in MAY_WAIT_LONG:
                 ports.long_requests.answered(context)
-            answer = yield _parked_if_wide(context, result)
+            answer = yield _parked_if_many_partitions(context, result)
         context.enter(RequestState.HANDLED)
         if not ports.metadata_sync.is_settled:
             yield from ports.metadata_sync.until_answer_is_durable(context)
         if not self._is_wanted(context):
             return
-        if ports.requests is not None:
-            self._measure(ports.requests, context, answer)
+        if ports.request_metrics is not None:
+            self._measure(ports.request_metrics, context, answer)
         if answer is not None and (context.has_many_partitions or (context.api_key not in SHORT and answer.is_long())):
             work = self._encode_in_chunks(context, answer)
             encoded_later = ports.tasks.begin(work, context.channel, owner=context, continues=True)
-            parts: Sequence[Part] = yield _parked_if_wide(context, encoded_later)
+            parts: Sequence[Part] = yield _parked_if_many_partitions(context, encoded_later)
         else:
             parts = self._encode(context, answer)
         context.enter(RequestState.ANSWERED)
@@ -130,7 +130,7 @@ class RequestLife:
     def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Call the API's handler; its work counts for quotas and metrics."""
         ports = self._ports
-        requests = ports.requests
+        requests = ports.request_metrics
         begun_ns = ports.tasks.begins_for(context) if ports.throttle is not None else None
         try:
             result = self._handler(context, request)
@@ -144,8 +144,8 @@ class RequestLife:
     def _is_wanted(self, context: RequestContext) -> bool:
         """Whether a request that has been handled is still to be answered; the next ones of its connection may
         start."""
-        if context.place is not None:
-            context.place.leave()
+        if context.commit_place is not None:
+            context.commit_place.leave()
         if context.is_long and not self._ports.long_requests.carried_out(context):
             context.enter(RequestState.DROPPED)
             self._ports.answer_memory.end(context.channel)
@@ -193,8 +193,8 @@ class RequestLife:
         was_read = context.state is not RequestState.RECEIVED
         if context.state is not RequestState.DROPPED:
             context.enter(RequestState.DROPPED)
-        if context.place is not None:
-            context.place.leave()
+        if context.commit_place is not None:
+            context.commit_place.leave()
         self._ports.answer_memory.end(context.channel)
         if context.is_long:
             self._ports.long_requests.answered(context)
@@ -204,13 +204,13 @@ class RequestLife:
         if isinstance(error, AnswerTooLong):
             context.channel.close(str(error))
             return
-        if self._ports.requests is not None:
-            self._ports.requests.failed(context.api_key)
+        if self._ports.request_metrics is not None:
+            self._ports.request_metrics.failed(context.api_key)
         name = ApiKey(context.api_key).name
         logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
 
 
-def _parked_if_wide(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
+def _parked_if_many_partitions(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
     """A request of many partitions is handled in chunks, and later requests of its connection wait."""
     return Park(context, ParkReason.MANY_PARTITIONS, later) if context.has_many_partitions else later

@@ -76,8 +76,8 @@ def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: flo
     _add_cluster(page, broker, partitions, lag)
     _add_shell(page, shell, watch)
     yield
-    if broker.requests is not None:
-        _add_requests(page, broker.requests)
+    if broker.request_metrics is not None:
+        _add_requests(page, broker.request_metrics)
     yield
     transactions, groups = broker.coordinators_in_use()
     yield from _add_transactions(page, broker, transactions, watch, lag.fenced, now_ms)
@@ -407,7 +407,7 @@ def _add_transactions(
     timeouts = outcomes.get(("Timeout", Error.NONE), 0)
     page.add("oncelog_transactions_timed_out_total", timeouts)
     _add_judgements(page, outcomes, fenced)
-    completions = broker.requests.completions if broker.requests is not None else Durations()
+    completions = broker.request_metrics.completions if broker.request_metrics is not None else Durations()
     _add_durations_s(page, "oncelog_transaction_completion_seconds", completions)
     state_topic = broker.metadata.topic(TRANSACTION_STATE_TOPIC)
     load_ms = broker.recovery.coordinators_ns / 1e6 / (state_topic.partitions if state_topic is not None else 1)

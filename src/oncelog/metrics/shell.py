@@ -115,8 +115,8 @@ class LoopWatch:
         if self._ticks % (TICKS_A_SECOND * WINDOW_S) == 0:
             self.delays.rotate()
             self.collections.rotate()
-            if self._broker.requests is not None:
-                self._broker.requests.rotate()
+            if self._broker.request_metrics is not None:
+                self._broker.request_metrics.rotate()
         self._arrange()
 
     def _collects(self, phase: str, _: Mapping[str, int]) -> None:

@@ -54,13 +54,13 @@ def is_flexible(api_key: int, api_version: int) -> bool:
     return api_version >= _FLEXIBLE_FROM.get(api_key, 32768)
 
 
-def decode_request_header(frame: Buffer, offset: int = 0) -> tuple[RequestHeader, int]:
+def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
     """The header of a frame (without its size), and where the body starts.
 
     An unknown key or version is read with header v1 and ``is_known`` false; where
     the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
     """
-    pos = offset
+    pos = 0
     at = "api_key"
     try:
         api_key, api_version, correlation_id, length = _unpack_header(frame, pos)
@@ -107,24 +107,24 @@ def encode_response_header(api_key: int, version: int, correlation_id: int, body
     return _pack_response_v0(body_size + 4, correlation_id)
 
 
-def decode_response_header(frame: Buffer, api_key: int, version: int, offset: int = 0) -> tuple[int, int]:
+def decode_response_header(frame: Buffer, api_key: int, version: int) -> tuple[int, int]:
     """The correlation id of a response frame (without its size), and where the body starts."""
     try:
-        (correlation_id,) = _unpack_correlation(frame, offset)
-        pos = offset + 4
+        (correlation_id,) = _unpack_correlation(frame, 0)
+        pos = 4
         if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):
             tags = frame[pos]
             pos += 1
             if tags:
                 pos = skip_tags(frame, pos, len(frame), tags)
     except READ_ERRORS as error:
-        raise malformed("ResponseHeader", "correlation_id", offset, error) from None
+        raise malformed("ResponseHeader", "correlation_id", 0, error) from None
     return correlation_id, pos
 
 
-def peek_correlation_id(frame: Buffer, offset: int = 0) -> int:
+def peek_correlation_id(frame: Buffer) -> int:
     """The correlation id of a response frame (without its size): enough to find the request it answers."""
-    if len(frame) - offset < 4:
-        raise MalformedMessage("ResponseHeader", "correlation_id", offset, "ends before the field does")
-    (correlation_id,) = _unpack_correlation(frame, offset)
+    if len(frame) < 4:
+        raise MalformedMessage("ResponseHeader", "correlation_id", 0, "ends before the field does")
+    (correlation_id,) = _unpack_correlation(frame, 0)
     return int(correlation_id)

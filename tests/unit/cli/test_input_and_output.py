@@ -115,12 +115,12 @@ def test_an_assignment_is_a_name_and_a_value(tmp_path: Path) -> None:
 
 
 def test_topics_with_partitions() -> None:
-    assert partition_numbers(("a", "b:2,0"), "--topic") == {"a": None, "b": [0, 2]}
+    assert partition_numbers(("a", "b:2,0")) == {"a": None, "b": [0, 2]}
     with pytest.raises(ConfigError, match=r"TOPIC:PARTITION,PARTITION, not 'b:x'"):
-        partition_numbers(("b:x",), "--topic")
+        partition_numbers(("b:x",))
     for wrong in ("b:-1", "b:0,-1", "b:", ":0", "", "b:" + "9" * 5000):
         with pytest.raises(ConfigError, match="TOPIC:PARTITION,PARTITION, not"):
-            partition_numbers((wrong,), "--topic")
+            partition_numbers((wrong,))
 
 
 def test_a_commands_options_win_over_its_properties() -> None:

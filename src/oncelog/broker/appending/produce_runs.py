@@ -95,7 +95,7 @@ class RunPorts(AccessPorts, Protocol):
 
     metadata: MetadataStore
     timers: Timers
-    requests: RequestMetrics | None
+    request_metrics: RequestMetrics | None
     large_writes: LargeWrites
 
     @property
@@ -217,7 +217,7 @@ class ProduceRuns:
         pattern = self._pattern(channel, buffer, start)
         if pattern is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
             return start
-        requests = self._ports.requests
+        requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
         target = pattern.target(self._ports, found[0].partition) if found else None
@@ -264,7 +264,7 @@ class ProduceRuns:
                 answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
                 return end
-        requests = ports.requests
+        requests = ports.request_metrics
 
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
@@ -300,7 +300,7 @@ class ProduceRuns:
         channel, slot, pattern, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
-        requests = self._ports.requests
+        requests = self._ports.request_metrics
         local_ns = requests.clock() - begun_ns if requests is not None else 0
         if pattern.request.acks == 0 or log.high_watermark >= committed_from:
             if requests is not None:

@@ -53,18 +53,18 @@ class CommitOrder:
         if context.api_key in COMMITS:
             group_id = _group_of(context, frame, body)
             if group_id is not None and allows(self._ports, context, Operation.READ, GROUP, group_id, log=False):
-                context.place = QueuePlace(self._lines, group_id)
+                context.commit_place = QueuePlace(self._lines, group_id)
 
     def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
         """Do ``work``, which ends with a commit, after all commits that arrived before; returns its answer.
 
         :param few: the work is at most one chunk.
         """
-        if context.place is None:
+        if context.commit_place is None:
             if few and group_id not in self._lines:
                 return finished(work)
-            context.place = QueuePlace(self._lines, group_id)
-        place, answer = context.place, Deferred[T]()
+            context.commit_place = QueuePlace(self._lines, group_id)
+        place, answer = context.commit_place, Deferred[T]()
         tasks = self._ports.tasks
 
         def begin() -> None:

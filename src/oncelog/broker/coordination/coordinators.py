@@ -90,7 +90,7 @@ class CoordinatorPorts(Protocol):
     logs: LogManager
     metadata_sync: MetadataSync
     cluster: Cluster | None
-    requests: RequestMetrics | None
+    request_metrics: RequestMetrics | None
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
@@ -318,7 +318,7 @@ class Coordinators:
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
-        requests = self._ports.requests
+        requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         if len(marker.partitions) <= MARKERS_IN_A_CHUNK:
             begun = _AT_ONCE.map(lambda _: self._write_part(marker, marker.partitions, now_ms))

@@ -62,7 +62,7 @@ class RequestContext:
     """The number of parks that keep its connection from starting other requests (``broker.requests.parking``)."""
     park_capacity: Deferred[None] | None = None
     """For a request that has reached the limit of parks: resolves when it may have another."""
-    place: QueuePlace | None = None
+    commit_place: QueuePlace | None = None
     """Place in the queue of its group, for a long commit and for those that arrived after one."""
     request_bytes: int = 0
     work_ns: int = 0

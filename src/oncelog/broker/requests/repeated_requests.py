@@ -36,7 +36,7 @@ class LearnedPattern(Protocol):
 class MeasurePorts(Protocol):
     """Where requests are measured."""
 
-    requests: RequestMetrics | None
+    request_metrics: RequestMetrics | None
 
 
 LearnedT = TypeVar("LearnedT", bound=LearnedPattern)
@@ -72,7 +72,7 @@ class RepeatedRequests(Generic[LearnedT]):
         after = known.pattern.end(buffer, start, end)
         if after == start:
             return start
-        requests = self._ports.requests
+        requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         parts = self._answer(known, buffer, start, now_ms)
         if parts is None:

@@ -85,7 +85,7 @@ class MetadataSync:
         self._background: Background | None = None
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
-        self.moving: Deferred[None] | None = None
+        self.checkpointing: Deferred[None] | None = None
         """While the write-ahead log is moved into the store's file: resolves when that is done. Read-only for
         others."""
         self._held: set[Channel] = set()
@@ -156,7 +156,7 @@ class MetadataSync:
         """Move the long write-ahead log into the store's file; no changes are made meanwhile."""
         if self._background is not None and self.failure is None:
             self._under_way = True
-            self.moving = Deferred()
+            self.checkpointing = Deferred()
             self._background.run(self._store.move_log, self._moved)
 
     def _moved(self, error: Exception | None) -> None:
@@ -168,23 +168,23 @@ class MetadataSync:
         self._release_changes()
 
     def _release_changes(self) -> None:
-        moving, self.moving = self.moving, None
+        done, self.checkpointing = self.checkpointing, None
         self._held.clear()
-        if moving is not None:
-            moving.resolve(None)
+        if done is not None:
+            done.resolve(None)
 
     def may_change(self) -> Work[None]:
         """Wait while the store accepts no changes; ``carry_out`` blocks the current iteration instead."""
-        if self.moving is not None:
-            yield self.moving
+        if self.checkpointing is not None:
+            yield self.checkpointing
 
     def until_changes_are_possible(self, context: RequestContext) -> Work[None]:
         """Make a request wait while the store accepts no changes, and the later ones of its connection with it."""
         if context.api_key not in ABOUT_METADATA:
             return
-        while self.moving is not None and (context.api_key not in ONLY_LOOKS or context.channel in self._held):
+        while self.checkpointing is not None and (context.api_key not in ONLY_LOOKS or context.channel in self._held):
             self._held.add(context.channel)
-            yield self.moving
+            yield self.checkpointing
 
     def sync_now(self) -> None:
         """Sync everything unsynced in this iteration. :raises StorageError: it failed, or an earlier sync has."""
@@ -287,7 +287,7 @@ class MetadataSync:
         allocated now."""
         store = self._store
         producer_id = store.allocate_producer_id()
-        if self.moving is None:
+        if self.checkpointing is None:
             store.reserve_next_block()
         if store.producer_ids_of > self._synced:
             self.is_settled = False

@@ -40,7 +40,7 @@ def command(cluster: ConnectionOptions, topics: tuple[str, ...], before: str) ->
     with cluster.admin() as admin:
         names = [
             name
-            for topic, numbers in partition_numbers(topics, "--topic").items()
+            for topic, numbers in partition_numbers(topics).items()
             for name in (
                 admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
             )

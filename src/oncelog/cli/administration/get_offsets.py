@@ -42,7 +42,7 @@ def command(cluster: ConnectionOptions, topics: tuple[str, ...], at: str, read_c
     with cluster.admin() as admin:
         names = [
             name
-            for topic, numbers in partition_numbers(topics or tuple(admin.list_topics()), "--topic").items()
+            for topic, numbers in partition_numbers(topics or tuple(admin.list_topics())).items()
             for name in (
                 admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
             )

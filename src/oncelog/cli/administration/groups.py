@@ -206,7 +206,7 @@ async def _reset(
 async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
     """The partitions of ``--topic``; client errors name a topic or partition that does not exist."""
     names: list[TopicPartition] = []
-    for topic, numbers in partition_numbers(topics, "--topic").items():
+    for topic, numbers in partition_numbers(topics).items():
         there = await admin.partitions(topic)
         names += there if numbers is None else [TopicPartition(topic, number) for number in numbers]
     return names
@@ -249,7 +249,7 @@ def delete_offsets(cluster: ConnectionOptions, group: str, topics: tuple[str, ..
     Example:
       oncelog groups delete-offsets billing --topic orders
     """
-    names = asyncio.run(_delete_offsets(cluster.admin_settings(), group, partition_numbers(topics, "--topic")))
+    names = asyncio.run(_delete_offsets(cluster.admin_settings(), group, partition_numbers(topics)))
     if cluster.as_json:
         show_json({"deleted": [str(name) for name in names]})
     else:

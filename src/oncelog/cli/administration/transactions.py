@@ -354,7 +354,7 @@ def _producer_row(name: TopicPartition, state: ProducerState) -> Row:
 
 def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
     names: list[TopicPartition] = []
-    for topic, numbers in partition_numbers(topics, "--topic").items():
+    for topic, numbers in partition_numbers(topics).items():
         there = admin.partitions(topic)
         names += there if numbers is None else [TopicPartition(topic, number) for number in numbers]
     return names

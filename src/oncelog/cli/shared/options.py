@@ -154,8 +154,8 @@ def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartit
     return [name for name in names if name not in leaderless], note
 
 
-def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:
-    """Topics with the partitions named, None for all, from repeated ``TOPIC`` or ``TOPIC:0,1,2``."""
+def partition_numbers(texts: tuple[str, ...]) -> dict[str, list[int] | None]:
+    """Topics with the partitions named, None for all, from a repeated ``--topic TOPIC`` or ``TOPIC:0,1,2``."""
     found: dict[str, list[int] | None] = {}
     for text in texts:
         topic, separator, numbers = text.partition(":")
@@ -164,6 +164,6 @@ def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int
         except ValueError:
             named = [-1]
         if not topic or (named is not None and named[0] < 0):
-            raise ConfigError(f"{option} takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}")
+            raise ConfigError(f"--topic takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}")
         found[topic] = named
     return found

@@ -64,11 +64,11 @@ class Member:
     def join_once(self, version: int = 5, **changes: Any) -> Any:
         return self.connection.ask(self.join_request(**changes), version)
 
-    def send_join(self, version: int = 5, **changes: Any) -> int:
-        return self.connection.send_message(self.join_request(**changes), version)
+    def send_join(self, **changes: Any) -> int:
+        return self.connection.send_message(self.join_request(**changes), 5)
 
-    def receive_join(self, number: int, version: int = 5) -> Any:
-        answer = JoinGroupResponse.decode(self.connection.receive(number, flexible=version >= 6), version, 0)
+    def receive_join(self, number: int) -> Any:
+        answer = JoinGroupResponse.decode(self.connection.receive(number, flexible=False), 5, 0)
         self._take(answer)
         return answer
 
@@ -108,11 +108,11 @@ class Member:
     def sync(self, assignments: dict[str, bytes] | None = None, version: int = 3, **changes: Any) -> Any:
         return self.connection.ask(self.sync_request(assignments, **changes), version)
 
-    def send_sync(self, assignments: dict[str, bytes] | None = None, version: int = 3) -> int:
-        return self.connection.send_message(self.sync_request(assignments), version)
+    def send_sync(self) -> int:
+        return self.connection.send_message(self.sync_request(), 3)
 
-    def receive_sync(self, number: int, version: int = 3) -> Any:
-        return SyncGroupResponse.decode(self.connection.receive(number, flexible=version >= 4), version, 0)
+    def receive_sync(self, number: int) -> Any:
+        return SyncGroupResponse.decode(self.connection.receive(number, flexible=False), 3, 0)
 
     def heartbeat(self, version: int = 3, **changes: Any) -> int:
         fields: dict[str, Any] = {
@@ -137,10 +137,10 @@ class Member:
         return commit(self.connection, self.group, offsets, version, **(who | changes))
 
 
-def stable_alone(connection: RawConnection, group: str, *, instance: str | None = None, version: int = 5) -> Member:
+def stable_alone(connection: RawConnection, group: str, *, instance: str | None = None) -> Member:
     """A group with one member that has its assignment."""
     member = Member(connection, group, instance=instance)
-    member.join(version)
+    member.join()
     same(member.sync({member.id: b"all"}).error_code, Error.NONE)
     return member
 

@@ -102,7 +102,7 @@ class MemoryTransactionHost:
         self.producer_ids_held.append(Deferred())
         return self.producer_ids_held[-1]
 
-    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+    def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         self.markers.append(marker)
         answer: Deferred[dict[TopicPartition, Error]] = Deferred()
         self._unanswered.append((marker, answer))

@@ -406,7 +406,7 @@ class Broker:
             self.listeners.follow()
         self.forget_patterns()
 
-    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+    def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append the end of a transaction to each of its partitions here; each resolves once its marker is
         committed."""
-        return self._coordinators.write_marker(marker, now_ms)
+        return self._coordinators.write_markers(marker, now_ms)

@@ -316,20 +316,20 @@ class Coordinators:
             logger.error("no producer id can be allocated: %s", error)
             return NO_PRODUCER_ID
 
-    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+    def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         if len(marker.partitions) <= MARKERS_IN_A_CHUNK:
             begun = _AT_ONCE.map(lambda _: self._write_part(marker, marker.partitions, now_ms))
         else:
-            begun = self._ports.tasks.begin(self._write_markers(marker, now_ms))
+            begun = self._ports.tasks.begin(self._write_in_chunks(marker, now_ms))
         written = begun.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written
 
-    def _write_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
+    def _write_in_chunks(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
         outcomes: list[Deferred[Error]] = []
         for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
             if outcomes:

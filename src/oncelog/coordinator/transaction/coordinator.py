@@ -267,7 +267,7 @@ class TransactionCoordinator:
                 producer.producer_epoch,
                 partition,
             )
-            self._host.write_marker(TxnMarker(producer, False, max(coordinator_epoch, 0), 0, (partition,)), now_ms)
+            self._host.write_markers(TxnMarker(producer, False, max(coordinator_epoch, 0), 0, (partition,)), now_ms)
         return orphans.transactional_ids
 
     def disown(self, transactional_id: str, now_ms: int) -> None:

@@ -30,7 +30,7 @@ class TransactionHost(CoordinatorHost, Protocol):
         """A producer id that this cluster has never allocated before; -1 if none is available now."""
         ...
 
-    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+    def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Resolves once the outcome of each partition is known; NONE means that its marker is committed."""
         ...
 

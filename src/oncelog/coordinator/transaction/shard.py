@@ -396,7 +396,7 @@ class TransactionShard:
             transaction_version=txn.client_transaction_version,
             partitions=unmarked,
         )
-        written = self._host.write_marker(marker, now_ms)
+        written = self._host.write_markers(marker, now_ms)
         if written.succeeded:
             self._markers_written(txn, written.value, now_ms)
             return

@@ -73,7 +73,7 @@ class SinkRefused(OncelogError):
 class SinkTransaction(Protocol):
     """A transaction of the destination. Each call returns when the destination has answered, or raises OncelogError.
 
-    :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`remembered` finds. A carrier that needs more than
+    :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`read_marker` finds. A carrier that needs more than
     this protocol, such as a way to add records, is written for the class that has it.
     """
 
@@ -81,11 +81,11 @@ class SinkTransaction(Protocol):
         """Abort what an earlier run has left open, and fence that run: it can neither write nor commit from now on."""
         ...
 
-    def remembered(self) -> Found:
+    def read_marker(self) -> Found:
         """The marker that the destination holds; called after :meth:`begin`."""
         ...
 
-    def remember(self, marker: Marker) -> None:
+    def add_marker(self, marker: Marker) -> None:
         """Add the marker to the transaction."""
         ...
 
@@ -170,7 +170,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._transaction = transaction
         self._ports = ports
         self._batch_id = None if plan is None else plan.number
-        self._begun: Found = None
+        self._found: Found = None
         self._has_begun = False
 
     def begin(self) -> None:
@@ -181,7 +181,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._reached(BatchStep.STARTED)
         self._transaction.begin()
         self._reached(BatchStep.FENCED)
-        self._begun = None if self._plan is None else self._transaction.remembered()
+        self._found = None if self._plan is None else self._transaction.read_marker()
         self._has_begun = True
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
@@ -224,14 +224,14 @@ class WriteEngine(Generic[AnyTransaction]):
         if last is not None and not could_have_expired(last.planned_at_ms, ports.now_ms(), None):
             return
         self._transaction.begin()
-        if self._transaction.remembered() is not None:
+        if self._transaction.read_marker() is not None:
             return
         decision = decide(plan, None, ports.now_ms())
         if not isinstance(decision, Write) or decision.warning:
             return
         try:
             self._keep_last_write(plan, skipped=False)
-            self._transaction.remember(Marker.before(plan))
+            self._transaction.add_marker(Marker.before(plan))
         except OncelogError as error:
             self._abort(error)
             raise
@@ -247,7 +247,7 @@ class WriteEngine(Generic[AnyTransaction]):
         """
         if not self._has_begun:
             self.begin()
-        found, self._begun, self._has_begun = self._begun, None, False
+        found, self._found, self._has_begun = self._found, None, False
         decision: Decision = Write("a write without an id")
         if self._plan is not None:
             # The clock is read after the marker: however long the process was suspended, no marker expires unnoticed
@@ -266,7 +266,7 @@ class WriteEngine(Generic[AnyTransaction]):
             if self._plan is not None:
                 if isinstance(self._plan, BatchPlan):
                     self._keep_last_write(self._plan, skipped=skipped)
-                self._transaction.remember(Marker.of(self._plan, rows))
+                self._transaction.add_marker(Marker.of(self._plan, rows))
             self._reached(BatchStep.MARKER_ADDED)
         except OncelogError as error:
             self._abort(error)

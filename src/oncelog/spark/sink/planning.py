@@ -180,7 +180,7 @@ def _fenced(options: SinkOptions, group: str) -> Found:
 
     transaction = TopicTransaction(with_timeout, (options.transaction_timeout_ms,), options.marker_partition)
     transaction.begin()
-    return transaction.remembered()
+    return transaction.read_marker()
 
 
 def group_of(options: SinkOptions, checkpoint: Checkpoint | None = None) -> str:

@@ -47,10 +47,10 @@ class TopicTransaction:
                     raise
         raise InvariantError("a batch was given no transaction timeout")
 
-    def remembered(self) -> Found:
+    def read_marker(self) -> Found:
         return found_in(self._producer.committed_offsets(self._marker_partition))
 
-    def remember(self, marker: Marker) -> None:
+    def add_marker(self, marker: Marker) -> None:
         """Add the marker as an offset; without the plan's offsets if a broker allows less metadata than usual."""
         short = replace(marker, offsets="").encode()
         for text in dict.fromkeys((marker.encode(), short)):

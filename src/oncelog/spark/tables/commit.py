@@ -95,14 +95,14 @@ class TableTransaction:
     def begin(self) -> None:
         """Nothing is fenced yet: an earlier run that commits now makes this commit a conflict."""
 
-    def remembered(self) -> Marker | None:
+    def read_marker(self) -> Marker | None:
         return self.seen.marker
 
     def prepared(self, table_id: str) -> None:
         """The table is there now, and has this id."""
         self.seen = self.seen._replace(table_id=self.seen.table_id or table_id)
 
-    def remember(self, marker: Marker) -> None:
+    def add_marker(self, marker: Marker) -> None:
         self._marker = marker
 
     def end(self, *, commit: bool) -> None:

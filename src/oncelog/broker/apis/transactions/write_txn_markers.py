@@ -45,7 +45,7 @@ def _write(
             TopicPartition(topic.name, partition) for topic in asked.topics for partition in topic.partition_indexes
         ),
     )
-    return ports.write_marker(marker, context.now_ms).map(
+    return ports.write_markers(marker, context.now_ms).map(
         lambda errors: WritableTxnMarkerResult(
             producer_id=asked.producer_id,
             topics=[

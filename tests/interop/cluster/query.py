@@ -24,10 +24,11 @@ from oncelog.spark.options import (
     parse_sink_options,
     parse_source_options,
 )
+from oncelog.spark.place import Json, Place
 from oncelog.spark.sink.engine import CarriedRecords, Carrier, Reached, SinkRefused, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write, write_engine
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
-from oncelog.spark.source.planned_offsets import DataLoss, Json, Place
+from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.reader import read_range
 from oncelog.spark.source.stream import StreamReader
 from tests.interop.cluster.actors import PARTITIONS, Actor

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError
+from oncelog.spark.place import BatchMark, Place
 from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError, marker_group
 from oncelog.spark.sink.plan_description import offsets_by_source
-from oncelog.spark.source.planned_offsets import BatchMark, Place
 from oncelog.types import TopicPartition
 
 _DEAD_LETTERS = "dead_letters"
@@ -144,10 +144,7 @@ def _kept_in(checkpoint: Checkpoint) -> dict[str, ReadStart]:
 
 def _place(line: str) -> Place:
     """What a source's line says; no offsets if it is not ours, or the source had nothing (``-``)."""
-    try:
-        return Place.of(json.loads(line))
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return Place({})
+    return Place.in_line(line) or Place({})
 
 
 def _end(line: str) -> Place:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
 
-from oncelog.spark.options import BESIDE_PARTITIONS
+from oncelog.spark.place import Offsets, Place
 
-_ID, _FROM, _EPOCHS, _ = BESIDE_PARTITIONS
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
 """A source with a name (``readStream.name()``, PySpark 4.2 and later); the line of another one is JSON or ``-``."""
 _SHOWN = 1000
@@ -41,15 +38,8 @@ def next_start(line: str) -> str:
     """The ``startingOffsets`` that continue where a source's line ends, in the topics and logs of that time; the line
     itself if it is not JSON of topics.
     """
-    try:
-        return json.dumps(
-            {
-                topic: {name: held for name, held in fields.items() if name != _FROM}
-                for topic, fields in json.loads(line).items()
-            }
-        )
-    except (ValueError, AttributeError, RecursionError):
-        return line
+    place = Place.in_line(line)
+    return json.dumps(place._replace(start={}).as_json()) if place is not None and place.offsets else line
 
 
 def offsets_by_source(offsets: str) -> dict[str, str]:
@@ -65,33 +55,14 @@ def offsets_by_source(offsets: str) -> dict[str, str]:
 
 def is_ours(line: str) -> bool:
     """Whether the line of a source's first batch says where it began, as those of ours do."""
-    source = _Source.of(line)
-    return source is not None and bool(source.begins)
+    place = Place.in_line(line)
+    return place is not None and bool(_begin(place))
 
 
-class _Source(NamedTuple):
-    """A plan of one source of ours: where it ends, where it begins if it says so, and the ids of its topics."""
-
-    ends: Mapping[str, Mapping[str, int]]
-    begins: Mapping[str, Mapping[str, int]]
-    ids: Mapping[str, str]
-
-    @classmethod
-    def of(cls, line: str) -> _Source | None:
-        """None if the line is not that of a source of ours, or of Spark's own Kafka source."""
-        try:
-            fields = {topic: dict(found) for topic, found in json.loads(line).items()}
-        except (ValueError, TypeError, AttributeError, RecursionError):
-            return None
-        ends = {
-            topic: {partition: end for partition, end in found.items() if partition.isdecimal()}
-            for topic, found in fields.items()
-        }
-        begun = {topic: found[_FROM] for topic, found in fields.items() if _FROM in found}
-        ours = any(_ID in found or _EPOCHS in found for found in fields.values())
-        # A first batch without anything to read says only where it ends
-        begins = begun or (ends if ours else {})
-        return cls(ends, begins, {topic: found[_ID] for topic, found in fields.items() if _ID in found})
+def _begin(first: Place) -> Offsets:
+    """Where a source's first batch begins; empty if it does not say so."""
+    # A first batch of ours without anything to read says only where it ends
+    return first.start or (first.offsets if first.ids or first.epochs or first.marks else {})
 
 
 def continues(until: str, begin: str) -> bool:
@@ -99,30 +70,20 @@ def continues(until: str, begin: str) -> bool:
 
     :param until: a line of a source that has ended; ``begin`` is that of its first batch since.
     """
-    old, new = _Source.of(until), _Source.of(begin)
+    old, new = Place.in_line(until), Place.in_line(begin)
     if old is None or new is None:
         return False
+    begins = _begin(new)
     same = all(new.ids.get(topic, id_) == id_ for topic, id_ in old.ids.items())
-    return same and all(
-        new.begins.get(topic, {}).get(partition) == end
-        for topic, partitions in old.ends.items()
-        for partition, end in partitions.items()
-    )
+    return same and all(begins.get(partition) == end for partition, end in old.offsets.items())
 
 
 def _bare(line: str) -> str:
     """One source's line; unchanged if it is not ours."""
     if named := _NAMED.fullmatch(line):
         return f"{named[1]}:{_bare(named[2])}"
-    try:
-        by_topic = json.loads(line)
-        bare = {
-            topic: {partition: offset for partition, offset in found.items() if partition.isdecimal()}
-            for topic, found in by_topic.items()
-        }
-    except (ValueError, AttributeError, RecursionError):
-        return line
-    return json.dumps(bare) if any(bare.values()) else line
+    place = Place.in_line(line)
+    return json.dumps(Place(place.offsets).as_json()) if place is not None and place.offsets else line
 
 
 def time_of(at_ms: int) -> str:

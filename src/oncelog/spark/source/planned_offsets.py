@@ -1,133 +1,23 @@
-"""Offsets of a read: their form in Spark's checkpoint, rate limits, and splitting into tasks.
+"""Offsets of a read: where it begins and ends, rate limits, and splitting into tasks.
 
-Called by the readers (:mod:`oncelog.spark.source.reader`). Pure. The JSON form is that of Spark's own Kafka connector,
-``{"topic": {"0": 23}}``, an offset being the next one to read. Next to the partitions it adds the topic's id,
-the leader epochs, and in a query's first batch where the query started; for a topic without id, a mark of the record
-batch before each offset.
+Called by the readers (:mod:`oncelog.spark.source.reader`). Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.interface import LogEnd, OffsetRange
 from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption
+from oncelog.spark.place import Offsets, Place
 from oncelog.types import TopicPartition
-
-Offsets = Mapping[TopicPartition, int]
 
 
 class DataLoss(OncelogError):
     """Records that the query has not read are gone; the text says which, and what to do."""
-
-
-Json: TypeAlias = dict[str, dict[str, Any]]
-_ID, _FROM, _EPOCHS, _MARKS = BESIDE_PARTITIONS
-
-
-class BatchMark(NamedTuple):
-    """What tells a record batch from others at its offsets; the only means to know a log whose topic has no id."""
-
-    base_offset: int
-    last_offset: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    records_count: int
-    max_timestamp: int
-    crc: int
-
-    @classmethod
-    def of(cls, header: BatchHeader) -> BatchMark:
-        return cls(
-            header.base_offset,
-            header.last_offset,
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.records_count,
-            header.max_timestamp,
-            header.crc,
-        )
-
-    def may_be(self, header: BatchHeader) -> bool:
-        """Whether a batch found later, at the same offset or as the next one after it, may be of the same log.
-
-        Compaction removes batches and records, but changes neither offsets nor producer of a batch that stays. It marks
-        a batch whose tombstones or control record it will remove with a delete horizon (KIP-534).
-        """
-        found = BatchMark.of(header)
-        if found.base_offset > self.last_offset:
-            return True
-        if found[:5] != self[:5]:
-            return False
-        if found.records_count < self.records_count:
-            return found.max_timestamp <= self.max_timestamp
-        unchanged = header.delete_horizon_ms is not None or found.crc == self.crc
-        return (found.records_count, found.max_timestamp) == (self.records_count, self.max_timestamp) and unchanged
-
-
-class Place(NamedTuple):
-    """A query's progress, as in its checkpoint.
-
-    :param ids: topic ids, if the cluster gives them: a topic that is deleted and recreated has another id.
-    :param start: in the first batch of a query, where it began: Spark keeps only the ends of batches, and "latest"
-        means something else when the batch is repeated.
-    :param epochs: leader epochs when the offsets were planned: a later leader can tell where its log diverges
-        (KIP-320). Checkpoints of Spark's connector have none.
-    :param marks: the batch before each offset, where the cluster gives no topic id.
-    """
-
-    offsets: Offsets
-    ids: Mapping[str, str] = MappingProxyType({})
-    start: Offsets = MappingProxyType({})
-    epochs: Mapping[TopicPartition, int] = MappingProxyType({})
-    marks: Mapping[TopicPartition, BatchMark] = MappingProxyType({})
-
-    def as_json(self) -> Json:
-        """The form in the checkpoint, sorted."""
-        by_topic: Json = {}
-        for (topic, partition), offset in sorted(self.offsets.items()):
-            by_topic.setdefault(topic, {})[str(partition)] = offset
-        for topic, id_ in self.ids.items():
-            if topic in by_topic:
-                by_topic[topic][_ID] = id_
-        for (topic, partition), offset in sorted(self.start.items()):
-            by_topic.setdefault(topic, {}).setdefault(_FROM, {})[str(partition)] = offset
-        for name, epoch in sorted(self.epochs.items()):
-            if name in self.offsets and epoch >= 0:
-                by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
-        for name, mark in sorted(self.marks.items()):
-            if name in self.offsets:
-                by_topic[name.topic].setdefault(_MARKS, {})[str(name.partition)] = list(mark)
-        return by_topic
-
-    @classmethod
-    def of(cls, json: Mapping[str, Mapping[str, Any]]) -> Place:
-        def numbers(fields: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, int]:
-            return {
-                TopicPartition(topic, int(partition)): offset
-                for topic, partitions in fields.items()
-                for partition, offset in partitions.items()
-                if partition.isdecimal()
-            }
-
-        return cls(
-            numbers(json),
-            {topic: str(fields[_ID]) for topic, fields in json.items() if _ID in fields},
-            numbers({topic: fields[_FROM] for topic, fields in json.items() if _FROM in fields}),
-            numbers({topic: fields[_EPOCHS] for topic, fields in json.items() if _EPOCHS in fields}),
-            {
-                TopicPartition(topic, int(partition)): BatchMark(*mark)
-                for topic, fields in json.items()
-                for partition, mark in fields.get(_MARKS, {}).items()
-            },
-        )
 
 
 def place_given(position: OffsetsOption) -> Place:
@@ -318,13 +208,9 @@ def loss_error(lost: Sequence[str]) -> DataLoss:
 __all__ = [
     "EARLIEST",
     "LATEST",
-    "BatchMark",
     "DataLoss",
-    "Json",
     "LogEnd",
     "OffsetRange",
-    "Offsets",
-    "Place",
     "check_order",
     "describe_beyond",
     "describe_cut",

@@ -19,6 +19,7 @@ from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, OffsetRange, describe_remade
 from oncelog.spark.options import SourceOptions
+from oncelog.spark.place import BatchMark, Json, Offsets, Place
 from oncelog.spark.source.limits import (
     ReadAllAvailable,
     ReadLimit,
@@ -27,10 +28,6 @@ from oncelog.spark.source.limits import (
     SupportsTriggerAvailableNow,
 )
 from oncelog.spark.source.planned_offsets import (
-    BatchMark,
-    Json,
-    Offsets,
-    Place,
     describe_beyond,
     describe_cut,
     describe_loss,

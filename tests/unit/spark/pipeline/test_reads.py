@@ -21,8 +21,8 @@ from oncelog.spark.pipeline.reads import (
     reads_of,
     starting_offsets,
 )
+from oncelog.spark.place import Place
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
-from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 from oncelog.spark.options import parse_offsets_json
+from oncelog.spark.place import Place
 from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
 from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source, plan_description
-from oncelog.spark.source.planned_offsets import Place
 from oncelog.types import TopicPartition
 from tests.unit.spark.sink.test_marker import plan
 

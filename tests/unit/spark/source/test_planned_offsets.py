@@ -12,9 +12,8 @@ from oncelog.errors import ConfigError
 from oncelog.records.batch import DELETE_HORIZON_BIT, BatchHeader
 from oncelog.spark.kafka.interface import OffsetRange
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption, parse_offsets_json
+from oncelog.spark.place import BatchMark, Place
 from oncelog.spark.source.planned_offsets import (
-    BatchMark,
-    Place,
     check_order,
     describe_beyond,
     describe_loss,

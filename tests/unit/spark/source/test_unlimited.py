@@ -8,7 +8,8 @@ import logging
 import pytest
 
 from oncelog.spark.options import parse_source_options
-from oncelog.spark.source.planned_offsets import DataLoss, Json
+from oncelog.spark.place import Json
+from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.unlimited import UnlimitedReader
 from oncelog.types import TopicPartition
 from tests.unit.spark.source.test_stream import Clock, FakeCluster, ranges

@@ -3,10 +3,11 @@
     python -m benchmarks --only micro-batches [--quick]
     python -m benchmarks.micro_batches [--rounds N] [--rows N]... [--table FILE]    the tables of the reference
 
-One Spark session (``local[2]``) runs one query after another, each for so many batches, and all of them in each round.
-The times are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a
-transaction are those that the sink tells. Batches follow one another without a pause. The last figures are those of
-queries that find nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
+One Spark session (``local[2]``) runs the queries in short turns of a few batches, in each round in the opposite order,
+so that what else the machine does falls on all of them. Compared is what two queries took in the same round. The times
+are those of Spark's own progress reports, its jobs are those of its own records, and the steps of a transaction are
+those that the sink tells. Batches follow one another without a pause. The last figures are those of queries that find
+nothing: CPU of Spark's driver, with its Python, and of the broker, a second.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from confluent_kafka import Producer
@@ -29,9 +30,11 @@ from benchmarks.spark import Job
 Add = Callable[[str, Figures], None]
 PARTITIONS = 2
 ROWS = (1, 200, 20_000)
-BATCHES = 20
-SKIPPED = 8
-"""Batches of a query that are not counted: it begins, and Spark compiles what it needs."""
+BATCHES = 6
+SKIPPED = 4
+"""Batches of a turn that are not counted: the query begins."""
+WARM_UPS = 2
+"""Rounds that are not counted: Java's compiler is busy."""
 
 RATE = "Spark's rate source"
 FORMAT, EACH, OWN = "`format` sink", "`for_each_batch`", "Spark's own sink"
@@ -55,18 +58,22 @@ CHAINS: dict[tuple[str, str], str] = {
     ("oncelog", "format-plain"): f"our source to our {FORMAT}, {PLAIN}",
     ("oncelog", "each-plain"): f"our source to {EACH}, {PLAIN}",
 }
-BESIDE = {
-    ("rate", "nothing"): ("rate", "kafka"),
-    ("rate", "format"): ("rate", "kafka"),
-    ("rate", "each"): ("rate", "kafka"),
-    ("ready", "noop"): ("kafka", "noop"),
-    ("oncelog", "noop"): ("kafka", "noop"),
-    ("oncelog", "format"): ("kafka", "kafka"),
-    ("oncelog", "each"): ("kafka", "kafka"),
-    ("oncelog", "format-plain"): ("kafka", "kafka-plain"),
-    ("oncelog", "each-plain"): ("kafka", "kafka-plain"),
-}
-"""What a chain is compared with."""
+BESIDE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
+    (("rate", "format"), ("rate", "kafka")),
+    (("rate", "format"), ("rate", "nothing")),
+    (("rate", "each"), ("rate", "kafka")),
+    (("rate", "each"), ("rate", "nothing-each")),
+    (("rate", "nothing"), ("rate", "kafka")),
+    (("rate", "nothing-each"), ("rate", "kafka")),
+    (("oncelog", "noop"), ("kafka", "noop")),
+    (("oncelog", "noop"), ("ready", "noop")),
+    (("ready", "noop"), ("kafka", "noop")),
+    (("oncelog", "format"), ("kafka", "kafka")),
+    (("oncelog", "each"), ("kafka", "kafka")),
+    (("oncelog", "format-plain"), ("kafka", "kafka-plain")),
+    (("oncelog", "each-plain"), ("kafka", "kafka-plain")),
+)
+"""What is compared: ours with Spark's own and with the floor, which does the same and writes or reads nothing."""
 WHOLE = "whole trigger"
 PARTS = (
     "offsets asked for (`latestOffset`)",
@@ -84,39 +91,58 @@ PARTS = (
     "end to the checkpoint (`commitOffsets`)",
     "the rest",
 )
+CPU = "CPU of the driver"
 
 
 def speeds(rounds: int, add: Add, *, quick: bool, rows: Sequence[int] = ROWS) -> None:
-    """All chains in each round, with batches of each size; one round of them before is a warm-up."""
-    rows, batches = ((200,), 6) if quick else (tuple(rows), BATCHES)
+    """All chains in each round, with batches of each size."""
+    rows = (200,) if quick else tuple(rows)
+    order = list(CHAINS)
+    numbers = range(0 if quick else -WARM_UPS, rounds)
+    turns = [
+        (number, count, chain) for number in numbers for count in rows for chain in order[:: -1 if number % 2 else 1]
+    ]
     with running(Kafka()) as server:
-        filled = {count: _filled(server, count, SKIPPED + batches + 4) for count in {200, *rows}}
-        plan = [(chain, 200, True) for chain in CHAINS if not quick]
-        plan += [(chain, count, False) for _ in range(rounds) for count in rows for chain in CHAINS]
-        steps = [
-            _step(server, chain, count)
-            | {"work": "stream", "skipped": SKIPPED, "batches": 6 if warm_up else batches, "topic": filled[count]}
-            for chain, count, warm_up in plan
-        ]
-        found: dict[tuple[tuple[str, str], int], list[dict[str, float]]] = {}
+        filled = {count: _filled(server, count, SKIPPED + BATCHES + 4) for count in {200, *rows}}
+        stream = {"work": "stream", "skipped": SKIPPED, "batches": BATCHES}
+        steps = [_step(server, chain, count) | stream | {"topic": filled[count]} for _, count, chain in turns]
         idle = [("kafka", "noop"), ("oncelog", "noop"), ("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each")]
         wait = {"work": "idle", "broker": server.pid, "before_s": 1 if quick else 5, "seconds": 2 if quick else 10}
-        turns = idle * rounds  # in turns: Java's compiler, busy until it has seen them all, is in the first figures
-        steps += [_step(server, chain, 200) | wait | {"topic": new_topic(server, PARTITIONS)} for chain in turns]
+        waits = [chain for number in range(rounds) for chain in idle[:: -1 if number % 2 else 1]]
+        steps += [_step(server, chain, 200) | wait | {"topic": new_topic(server, PARTITIONS)} for chain in waits]
         with Job(steps, master="local[2]") as job:
-            for chain, count, warm_up in plan:
-                parts = [_parts(batch) for batch in job.line()["batches"]]
-                named = f"{CHAINS[chain]}, {count} rows: {median(part[WHOLE] for part in parts):.0f} ms"
-                print(f"micro-batches: {named}{', warm-up' * warm_up}", file=sys.stderr, flush=True)
-                if not warm_up:
-                    found.setdefault((chain, count), []).extend(parts)
-            for chain in turns:
+            _take_turns(job, turns, add)
+            for chain in waits:
                 cost = job.line()
                 for who in ("driver", "broker"):
                     add("idle", {f"{CHAINS[chain]}: CPU of the {who}, ms a second": cost[f"{who}_s"] * 1000})
-    for (chain, count), of_batches in found.items():
-        medians = {name: median(parts[name] for parts in of_batches) for name in of_batches[0]}
-        add(f"{count:,} row{'s' * (count > 1)}", {f"{CHAINS[chain]}: {name}": value for name, value in medians.items()})
+
+
+def _take_turns(job: Job, turns: Sequence[tuple[int, int, tuple[str, str]]], add: Add) -> None:
+    """The figures of each batch; and of each round, how many times as long one chain took as another."""
+    took: dict[tuple[int, int, tuple[str, str]], float] = {}
+    for number, count, chain in turns:
+        found = job.line()
+        parts = [_parts(batch) for batch in found["batches"]]
+        took[number, count, chain] = whole = median(part[WHOLE] for part in parts)
+        print(
+            f"micro-batches, round {number}: {CHAINS[chain]}, {count} rows: {whole:.0f} ms", file=sys.stderr, flush=True
+        )
+        if number >= 0:
+            for part in parts:
+                add(_size(count), {f"{CHAINS[chain]}: {name}": ms for name, ms in part.items()})
+            add(_size(count), {f"{CHAINS[chain]}: {CPU}": found["cpu_s"] * 1000})
+    for number, count, chain in took:
+        for beside in (beside for mine, beside in BESIDE if mine == chain and number >= 0):
+            add(_size(count), {_times(chain, beside): took[number, count, chain] / took[number, count, beside]})
+
+
+def _size(rows: int) -> str:
+    return f"{rows:,} row{'s' * (rows > 1)}"
+
+
+def _times(chain: tuple[str, str], beside: tuple[str, str]) -> str:
+    return f"{CHAINS[chain]} / {CHAINS[beside]}"
 
 
 def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
@@ -162,17 +188,20 @@ def _parts(batch: Mapping[str, Any]) -> dict[str, float]:
 
 
 def write_tables(results: report.Results, path: Path) -> None:
-    """The tables of the reference, as Markdown."""
+    """The tables of the reference, as Markdown: medians, and in brackets the quartiles."""
     found = report.medians(results)
     sizes = [name for name in found if name != "idle"]
-    lines = [f"| whole trigger, ms | {' | '.join(sizes)} |", "|---|" + "---:|" * len(sizes)]
-    for chain, name in CHAINS.items():
-        cells = []
-        for size in sizes:
-            mine = found[size][f"{name}: {WHOLE}"]
-            beside = found[size][f"{CHAINS[BESIDE[chain]]}: {WHOLE}"] if chain in BESIDE else 0
-            cells.append(f"{mine:.0f}" + (f" ({mine / beside:.2f})" if beside else ""))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+
+    def row(title: str, figure: str, digits: int) -> str:
+        return f"| {title} | {' | '.join(_spread(results[size][figure], digits) for size in sizes)} |"
+
+    head = [f"| {' | '.join(sizes)} |", "|---|" + "---:|" * len(sizes)]
+    lines = [f"| whole trigger, ms {head[0]}", head[1]]
+    lines += [row(name, f"{name}: {WHOLE}", 0) for name in CHAINS.values()]
+    lines += ["", f"| CPU of the driver with all its processes, ms a batch {head[0]}", head[1]]
+    lines += [row(name, f"{name}: {CPU}", 0) for name in CHAINS.values()]
+    lines += ["", f"| whole trigger, how many times as long as | {head[0]}", head[1].replace("|", "|---|", 1)]
+    lines += [row(_times(*pair).replace(" / ", " | "), _times(*pair), 2) for pair in BESIDE]
     shown = [chain for chain in CHAINS if chain in (("kafka", "kafka"), ("oncelog", "format"), ("oncelog", "each"))]
     title = f"ms, for {' / '.join(size.split()[0] for size in sizes)} rows"
     lines += ["", f"| {title} | {' | '.join(CHAINS[chain] for chain in shown)} |", "|---|" + "---:|" * len(shown)]
@@ -181,18 +210,23 @@ def write_tables(results: report.Results, path: Path) -> None:
         lines.append(f"| {part} | {' | '.join(cells)} |")
     lines += ["", "| a query that finds nothing: CPU, ms a second | driver | broker |", "|---|---:|---:|"]
     for name in CHAINS.values():
-        costs = [found["idle"].get(f"{name}: CPU of the {who}, ms a second") for who in ("driver", "broker")]
-        if None not in costs:
-            lines.append(f"| {name} | {' | '.join(f'{cost:.0f}' for cost in costs)} |")
+        costs = [results["idle"].get(f"{name}: CPU of the {who}, ms a second") for who in ("driver", "broker")]
+        cells = [_spread(cost, 0) for cost in costs if cost]
+        lines += [f"| {name} | {' | '.join(cells)} |"] if cells else []
     path.write_text("\n".join(lines) + "\n")
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
+    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.micro_batches", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--quick", action="store_true", help="200 rows, few batches")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="200 rows, no warm-up")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, action="append", help="rows a batch; may be given several times")
     parser.add_argument("--table", type=Path, metavar="FILE", help="the tables, as Markdown")
     options = parser.parse_args()

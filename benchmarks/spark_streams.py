@@ -156,13 +156,14 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
 
 
 def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Run a query until it has done so many batches; the times of each that counts, in ms."""
+    """Run a query until it has done so many batches; the times of each that counts, in ms, and CPU seconds of one."""
     _register(spark)
     with tempfile.TemporaryDirectory() as folder:
         query = _start(spark, step, folder)
         try:
             last = step["skipped"] + step["batches"]
-            _await(query, lambda: int(query._jsq.lastProgress().batchId()) >= last)
+            began = _await_batch(query, step["skipped"] - 1), cpu_s(os.getpid())
+            ended = _await_batch(query, last), cpu_s(os.getpid())
             reports = [json.loads(report.json) for report in query.recentProgress]
         finally:
             query.stop()
@@ -174,7 +175,7 @@ def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
         for report in reports
         if step["skipped"] <= report["batchId"] < last and "addBatch" in report["durationMs"]
     ]
-    return {"batches": counted}
+    return {"batches": counted, "cpu_s": cpu_since(began[1], ended[1]) / (ended[0] - began[0])}
 
 
 def idle(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
@@ -198,6 +199,12 @@ def _register(spark: SparkSession) -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find this module
     for source in (FloorSource, NothingSink, TimedSource):
         spark.dataSource.register(source)
+
+
+def _await_batch(query: Any, number: int) -> int:
+    """Wait until this batch has been done; the number of the last one."""
+    _await(query, lambda: int(query._jsq.lastProgress().batchId()) >= number)
+    return int(query._jsq.lastProgress().batchId())
 
 
 def _await(query: Any, done: Callable[[], bool]) -> None:

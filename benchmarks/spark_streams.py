@@ -6,6 +6,7 @@ whose plan is empty or whose rows are there already, a Python sink and a functio
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -241,9 +242,12 @@ def _steps(path: Path) -> dict[int, dict[str, float]]:
 
 def cpu_s(pid: int) -> dict[int, float]:
     """CPU seconds of a process and of each one below it."""
-    root = psutil.Process(pid)
-    times = {process.pid: process.cpu_times() for process in (root, *root.children(recursive=True))}
-    return {number: one.user + one.system for number, one in times.items()}
+    found, root = {}, psutil.Process(pid)
+    for process in (root, *root.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # Spark starts a `chmod` for each file of a checkpoint
+            times = process.cpu_times()
+            found[process.pid] = times.user + times.system
+    return found
 
 
 def cpu_since(before: dict[int, float], now: dict[int, float]) -> float:

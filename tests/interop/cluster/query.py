@@ -18,13 +18,13 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster as SparkCluster
+from oncelog.spark.kafka.place import Json, Place
 from oncelog.spark.options import (
     SinkOptions,
     SourceOptions,
     parse_sink_options,
     parse_source_options,
 )
-from oncelog.spark.place import Json, Place
 from oncelog.spark.sink.engine import CarriedRecords, Carrier, Reached, SinkRefused, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write, write_engine
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction

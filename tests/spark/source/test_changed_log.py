@@ -16,8 +16,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
+from oncelog.spark.kafka.place import Json
 from oncelog.spark.options import SourceOptions, parse_source_options
-from oncelog.spark.place import Json
 from oncelog.spark.source.batch import BatchReader
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.reader import read_partition

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from oncelog.spark.kafka.place import BatchMark, Place
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError
-from oncelog.spark.place import BatchMark, Place
 from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError, marker_group
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.types import TopicPartition

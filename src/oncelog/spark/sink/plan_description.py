@@ -9,7 +9,7 @@ import json
 import re
 from datetime import UTC, datetime
 
-from oncelog.spark.place import Offsets, Place
+from oncelog.spark.kafka.place import Offsets, Place
 
 _NAMED = re.compile(r"([A-Za-z0-9_]+):(.*)", re.DOTALL)
 """A source with a name (``readStream.name()``, PySpark 4.2 and later); the line of another one is JSON or ``-``."""

@@ -11,8 +11,8 @@ from itertools import pairwise
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.interface import LogEnd, OffsetRange
+from oncelog.spark.kafka.place import Offsets, Place
 from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption
-from oncelog.spark.place import Offsets, Place
 from oncelog.types import TopicPartition
 
 

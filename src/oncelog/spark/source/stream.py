@@ -18,8 +18,8 @@ from oncelog.errors import KafkaError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, OffsetRange, describe_remade
+from oncelog.spark.kafka.place import BatchMark, Json, Offsets, Place
 from oncelog.spark.options import SourceOptions
-from oncelog.spark.place import BatchMark, Json, Offsets, Place
 from oncelog.spark.source.limits import (
     ReadAllAvailable,
     ReadLimit,

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import InputPartition
 
-from oncelog.spark.place import Json, Place
+from oncelog.spark.kafka.place import Json, Place
 from oncelog.spark.source.limits import ReadAllAvailable
 from oncelog.spark.source.planned_offsets import describe_loss
 from oncelog.spark.source.stream import StreamReader

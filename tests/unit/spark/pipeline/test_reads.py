@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oncelog.spark.kafka.place import Place
 from oncelog.spark.pipeline import running
 from oncelog.spark.pipeline.definition import Pipeline, PipelineError, Sink, Source, TableSink
 from oncelog.spark.pipeline.reads import (
@@ -21,7 +22,6 @@ from oncelog.spark.pipeline.reads import (
     reads_of,
     starting_offsets,
 )
-from oncelog.spark.place import Place
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError
 from oncelog.types import TopicPartition
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from oncelog.spark.kafka.place import Place
 from oncelog.spark.options import parse_offsets_json
-from oncelog.spark.place import Place
 from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
 from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source, plan_description
 from oncelog.types import TopicPartition

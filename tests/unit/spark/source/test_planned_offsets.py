@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oncelog.errors import ConfigError
 from oncelog.records.batch import DELETE_HORIZON_BIT, BatchHeader
 from oncelog.spark.kafka.interface import OffsetRange
+from oncelog.spark.kafka.place import BatchMark, Place
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption, parse_offsets_json
-from oncelog.spark.place import BatchMark, Place
 from oncelog.spark.source.planned_offsets import (
     check_order,
     describe_beyond,

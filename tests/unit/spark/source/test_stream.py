@@ -12,8 +12,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.interface import ClusterFacts, LogEnd, OffsetRange, PartitionFetcher, ProducerTransaction
+from oncelog.spark.kafka.place import Json, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
-from oncelog.spark.place import Json, Place
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.stream import MISSING_TOPIC_KEPT_S, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
+from oncelog.spark.kafka.place import Json
 from oncelog.spark.options import parse_source_options
-from oncelog.spark.place import Json
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.unlimited import UnlimitedReader
 from oncelog.types import TopicPartition

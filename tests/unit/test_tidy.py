@@ -225,7 +225,7 @@ def test_no_private_word_comes_back() -> None:
     terms = list(RENAMED.values())
     back = [
         f"{name_of(path)}:{number}: {line.strip()}: write {term}"
-        for path in sources()
+        for path in [*sources(), *sorted(PACKAGE.rglob("*.pyx"))]
         for number, line in lines_with(every, path)
         for term, word in zip(terms, RENAMED, strict=True)
         if re.search(word, line)

@@ -47,7 +47,7 @@ cdef extern from *:
 cdef enum:
     ROWS_AHEAD = 16  # that many rows' bytes are on their way from memory
     LINE_BYTES = 64
-    MOST_AHEAD_BYTES = 256  # the processor goes on by itself in what is longer
+    MAX_AHEAD_BYTES = 256  # the processor goes on by itself in what is longer
 
 cdef enum:
     HEADER_SIZE = 61
@@ -675,15 +675,15 @@ cdef class RecordArea:
         """See ``_pure.RecordArea.append_rows``."""
         cdef int64_t row = start
         cdef int64_t before
-        cdef int64_t stamp = 0
+        cdef int64_t row_timestamp = 0
         cdef list each = timestamps if isinstance(timestamps, list) else None
         cdef object key = None
         cdef object more = ()
         if each is None:
-            stamp = timestamps
+            row_timestamp = timestamps
         while row < len(values):
             if each is not None:
-                stamp = each[row]
+                row_timestamp = each[row]
             if keys is not None:
                 key = keys[row]
             if headers is not None:
@@ -691,7 +691,7 @@ cdef class RecordArea:
             value = values[row]
             if self.count and self.out.size + most_bytes(key, value, more) > limit:
                 break
-            self.add(self.count, stamp, key, value, more)
+            self.add(self.count, row_timestamp, key, value, more)
             row += 1
         return row
 
@@ -1005,7 +1005,7 @@ cdef class Column:
         self.offsets_at(at, &begin, &end)
         if begin < 0 or end <= begin or end > self.data.len:
             return
-        end = min(end, begin + MOST_AHEAD_BYTES)
+        end = min(end, begin + MAX_AHEAD_BYTES)
         while begin < end:
             oncelog_prefetch(<const uint8_t*> self.data.buf + begin)
             begin += LINE_BYTES

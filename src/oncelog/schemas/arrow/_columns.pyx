@@ -37,7 +37,7 @@ cdef enum:
     HEAD = 5
     DECIMAL_WIDTH = 16
 
-cdef int64_t MOST_BYTES = MAX_COLUMN_BYTES
+cdef int64_t MAX_BYTES = MAX_COLUMN_BYTES
 cdef int DEEPEST = MAX_DEPTH
 cdef list WIDTHS = [1, 4, 8, 4, 8, 0, DECIMAL_WIDTH, 0, 0, 0]
 cdef tuple KINDS = (CellKind.BOOL, CellKind.INT32, CellKind.INT64, CellKind.FLOAT32, CellKind.FLOAT64, CellKind.BYTES, CellKind.DECIMAL, CellKind.LIST,
@@ -223,7 +223,7 @@ cdef class Cells:
     cdef int put_bytes(self, const uint8_t* value, int64_t count) except -1:
         cdef Py_ssize_t more
         cdef void* moved
-        if self.size + count > MOST_BYTES:
+        if self.size + count > MAX_BYTES:
             raise SchemaError("a column has no room for it: read fewer records at a time")
         self.open(1)
         if self.size + count > self.room:
@@ -241,7 +241,7 @@ cdef class Cells:
 
     cdef int put_items(self) except -1:
         cdef Py_ssize_t items = (<Cells> self.children[0]).length
-        if items > MOST_BYTES:
+        if items > MAX_BYTES:
             raise SchemaError("a column has no room for it: read fewer records at a time")
         self.open(1)
         self.offsets[self.length + 1] = <int32_t> items

@@ -13,8 +13,14 @@ from tests.conftest import RunningBroker
 from tests.support.mirror_world import killed_again_and_again
 
 
-@pytest.mark.parametrize("direction", ["to-kafka", "from-kafka"])
-@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("direction", "kills"),
+    [
+        ("to-kafka", 2),
+        pytest.param("to-kafka", 50, marks=pytest.mark.soak),
+        pytest.param("from-kafka", 50, marks=pytest.mark.soak),
+    ],
+)
 def test_killed_mirror_goes_on_where_its_last_transaction_ended(
     direction: str, kills: int, oncelog_broker: RunningBroker, apache_kafka: RunningBroker, unique_name: str
 ) -> None:

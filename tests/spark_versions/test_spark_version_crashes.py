@@ -67,7 +67,7 @@ def test_killed_driver_that_writes(environment: Environment, copy: Copy, step: B
     kill_driver_at(environment, copy, "0", step)
 
 
-@case("driver killed, `for_each_batch` by the executors", steps=len(BatchStep))
+@case("driver killed, `for_each_batch` by the executors", short=False, steps=len(BatchStep))
 @pytest.mark.parametrize("step", soak_but(DECISIVE, list(BatchStep)))
 def test_killed_driver_whose_executors_write(environment: Environment, copy: Copy, step: BatchStep) -> None:
     kill_driver_at(environment, copy, "2", step)

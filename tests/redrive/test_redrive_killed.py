@@ -61,7 +61,7 @@ def killed(world: World, step: tuple[str, str, int]) -> None:
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 
 
-@KAFKA_IN_SOAK
+@pytest.mark.soak  # the next one has each kill, one after another
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: "-".join(map(str, step)))
 def test_each_letter_is_back_once_after_a_kill(
     broker: RunningBroker, unique_name: str, step: tuple[str, str, int]
@@ -74,6 +74,7 @@ def test_each_letter_is_back_once_after_a_kill(
     assert world.redrive().done().err == "0 dead letters sent back\n"
 
 
+@KAFKA_IN_SOAK
 def test_each_letter_is_back_once_after_all_kills(broker: RunningBroker, unique_name: str) -> None:
     world = World(broker, unique_name)
     asyncio.run(world.fill(120))

@@ -30,10 +30,10 @@ from benchmarks.spark import Job
 Add = Callable[[str, Figures], None]
 PARTITIONS = 2
 ROWS = (1, 200, 20_000)
-BATCHES = 6
-SKIPPED = 4
+BATCHES = 12
+SKIPPED = 8
 """Batches of a turn that are not counted: the query begins."""
-WARM_UPS = 2
+WARM_UPS = 1
 """Rounds that are not counted: Java's compiler is busy."""
 
 RATE = "Spark's rate source"

@@ -11,7 +11,7 @@ import argparse
 import json
 import os
 import resource
-import socket
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +23,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 import oncelog
+from benchmarks.servers import Oncelog, Usage
 
 PACKAGES = (
     *("oncelog", "oncelog[cli]", "oncelog[cli,console]", "oncelog[spark]"),
@@ -39,7 +40,6 @@ IMPORTS = {
 }
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """For programs whose modules Python compiles once: at their first run here, at the installation elsewhere."""
-API_VERSIONS = bytes.fromhex("0000000e 0012 0000 00000001 0004") + b"test"
 BROKER = "import oncelog; broker = oncelog.Broker(); broker.start(); broker.stop()"
 
 
@@ -102,27 +102,13 @@ def first_answer(rounds: int) -> tuple[float, float]:
     """``oncelog serve`` with a new data folder: milliseconds to its first answer, and its memory in MB by then."""
     taken, held = [], []
     for _ in range(rounds + 1):  # Python compiles in the first one
-        with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            address = probe.getsockname()
-            probe.close()
-            words = ["-m", "oncelog", "serve", "--data", folder, "--listen", f"127.0.0.1:{address[1]}"]
-            begin = time.perf_counter()
-            process = subprocess.Popen([sys.executable, *words], env=COMPILED, stdout=subprocess.DEVNULL)
-            connection = None
-            while connection is None:
-                try:
-                    connection = socket.create_connection(address)
-                except ConnectionRefusedError:
-                    time.sleep(0.001)
-            with connection:
-                connection.sendall(API_VERSIONS)
-                assert connection.recv(4096)
-                taken.append(1000 * (time.perf_counter() - begin))
-            status = Path(f"/proc/{process.pid}/status").read_text().split()
-            held.append(int(status[status.index("VmRSS:") + 1]) * 1024 / 1e6)
-            process.terminate()
-            process.wait()
+        server = Oncelog()
+        try:
+            taken.append(1000 * server.start())
+            held.append(Usage(server).rss_mb)
+        finally:
+            server.stop()
+            shutil.rmtree(server.folder)
     return min(taken), min(held)
 
 

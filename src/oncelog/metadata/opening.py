@@ -37,7 +37,7 @@ def open_metadata(
         cluster_id=cluster_id or (folder.cluster_id if folder is not None else ""),
         topic_defaults=config.topic_defaults,
         sync=sync,
-        adopted=not _has_partitions(disk),
+        nothing_to_adopt=lambda: not _has_partitions(disk),
     )
     try:
         if not store.adopted:

@@ -136,7 +136,7 @@ class MetadataStore:
     :param cluster_id: refuse a file of another cluster; empty takes the file's, or a new one for a new file.
     :param topic_defaults: the broker's defaults for topic settings.
     :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
-    :param adopted: a new file records that the data folder has nothing to adopt.
+    :param nothing_to_adopt: asked for a new file, which records whether the data folder has something to adopt.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class MetadataStore:
         cluster_id: str = "",
         topic_defaults: TopicConfig | None = None,
         sync: bool = True,
-        adopted: bool = False,
+        nothing_to_adopt: Callable[[], bool] | None = None,
     ) -> None:
         self.path = path
         self.node_id = node_id
@@ -165,7 +165,7 @@ class MetadataStore:
         """Held while the file is used."""
         self._log_began = 0
         """The number of changed rows when the current log began."""
-        self.adopted = adopted
+        self.adopted = False
         self._producer_ids = self._next_producer_ids = range(0)
         self.producer_ids_of = self._next_producer_ids_of = 0
         """The change that reserved the current block of producer ids, and the one that reserved the next."""
@@ -182,7 +182,7 @@ class MetadataStore:
         except sqlite3.Error as error:
             raise _opening_error(path, error) from error
         try:
-            self._start(cluster_id)
+            self._start(cluster_id, nothing_to_adopt)
         except sqlite3.Error as error:
             self._db.close()
             raise _opening_error(path, error) from error
@@ -261,7 +261,7 @@ class MetadataStore:
         connection.execute(f"PRAGMA fullfsync = {int(sync)}")
         return connection
 
-    def _start(self, cluster_id: str) -> None:
+    def _start(self, cluster_id: str, nothing_to_adopt: Callable[[], bool] | None) -> None:
         execute = self._db.execute
         execute("PRAGMA locking_mode = EXCLUSIVE")
         version = execute("PRAGMA user_version").fetchone()[0]
@@ -281,7 +281,8 @@ class MetadataStore:
             execute("PRAGMA journal_mode = DELETE")
         execute("BEGIN IMMEDIATE")
         if application != APPLICATION_ID:
-            self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
+            adopted = nothing_to_adopt is not None and nothing_to_adopt()
+            self._create(cluster_id or encode_uuid(new_topic_id(self._random)), adopted)
         execute(_SCRAM_SCHEMA)
         execute(_ACL_SCHEMA)
         execute(_REPLICA_SCHEMA)
@@ -294,11 +295,11 @@ class MetadataStore:
         execute("COMMIT")
         self._load()
 
-    def _create(self, cluster_id: str) -> None:
+    def _create(self, cluster_id: str, adopted: bool) -> None:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
-        rows |= {"adopted": "yes" if self.adopted else "no", "changes": "0"}
+        rows |= {"adopted": "yes" if adopted else "no", "changes": "0"}
         rows |= {"features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 

@@ -5,22 +5,45 @@ Called once by the server, before the broker core is created.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
 from oncelog.config import BrokerConfig
 from oncelog.errors import ConfigError
 from oncelog.log.checkpoints import read_meta_properties
 from oncelog.metadata.metadata_errors import MetadataError
-from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
 from oncelog.ports import Disk, Random
+
+if TYPE_CHECKING:
+    from oncelog.metadata.first_users import FirstUser
+
+logger = logging.getLogger(__name__)
+
+_SQLITE = b"SQLite format 3\0"
+_PAGE_BYTES = 4096
+_EMPTY_PAGE_BYTES = 106
+"""Behind them SQLite's first page has only zeroes until it has a table."""
 
 
 def open_metadata(
-    path: str, disk: Disk, config: BrokerConfig, random: Random, now_ms: int, *, cluster_id: str = "", sync: bool = True
+    path: str,
+    disk: Disk,
+    config: BrokerConfig,
+    random: Random,
+    now_ms: int,
+    *,
+    cluster_id: str = "",
+    sync: bool = True,
+    first_users: Collection[FirstUser] = (),
 ) -> tuple[MetadataStore, BrokerConfig]:
     """The store of a data folder, and the settings in force: the given ones, overlaid with those from AlterConfigs.
 
     A folder that Apache Kafka wrote is taken over: cluster id, topics with ids and overrides, producer ids.
 
     :param path: the store's file, or ``:memory:``.
+    :param first_users: credentials that a new file begins with.
     :raises MetadataError: the folder belongs to another cluster or node, or its metadata cannot be read.
     :raises ConfigError: a stored setting is no longer allowed.
     """
@@ -30,6 +53,7 @@ def open_metadata(
             f"the data folder belongs to node {folder.node_id} and this broker is node {config.node_id}; "
             f"set node.id={folder.node_id} or name another data folder"
         )
+    _remove_cut_beginning(disk)
     store = MetadataStore(
         path,
         node_id=config.node_id,
@@ -38,6 +62,7 @@ def open_metadata(
         topic_defaults=config.topic_defaults,
         sync=sync,
         nothing_to_adopt=lambda: not _has_partitions(disk),
+        first_users=first_users,
     )
     try:
         if not store.adopted:
@@ -46,6 +71,19 @@ def open_metadata(
     except BaseException:
         store.close()
         raise
+
+
+def _remove_cut_beginning(disk: Disk) -> None:
+    """Remove a metadata file whose first page a power failure cut off, which SQLite would refuse as damaged.
+
+    Nothing was acknowledged: the page, which SQLite writes without a journal, is synced before the first change.
+    """
+    if not disk.exists(FILE_NAME) or disk.exists(f"{FILE_NAME}-wal") or disk.size(FILE_NAME) > _PAGE_BYTES:
+        return
+    page = disk.read(FILE_NAME)
+    if page and _SQLITE.startswith(page[: len(_SQLITE)].rstrip(b"\0")) and not any(page[_EMPTY_PAGE_BYTES:]):
+        logger.warning("%s was cut off while it was made, before anything was kept in it: it is made again", FILE_NAME)
+        disk.remove(FILE_NAME)
 
 
 def _has_partitions(disk: Disk) -> bool:

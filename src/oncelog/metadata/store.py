@@ -38,6 +38,7 @@ from oncelog.types import INTERNAL_TOPICS, encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.metadata.adoption import AdoptedTopic
+    from oncelog.metadata.first_users import FirstUser
     from oncelog.scram import ScramCredential
 
 logger = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ class MetadataStore:
     :param topic_defaults: the broker's defaults for topic settings.
     :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
     :param nothing_to_adopt: asked for a new file, which records whether the data folder has something to adopt.
+    :param first_users: credentials that a new file begins with; there is no new file without them.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class MetadataStore:
         topic_defaults: TopicConfig | None = None,
         sync: bool = True,
         nothing_to_adopt: Callable[[], bool] | None = None,
+        first_users: Collection[FirstUser] = (),
     ) -> None:
         self.path = path
         self.node_id = node_id
@@ -182,7 +185,7 @@ class MetadataStore:
         except sqlite3.Error as error:
             raise _opening_error(path, error) from error
         try:
-            self._start(cluster_id, nothing_to_adopt)
+            self._start(cluster_id, nothing_to_adopt, first_users)
         except sqlite3.Error as error:
             self._db.close()
             raise _opening_error(path, error) from error
@@ -261,7 +264,9 @@ class MetadataStore:
         connection.execute(f"PRAGMA fullfsync = {int(sync)}")
         return connection
 
-    def _start(self, cluster_id: str, nothing_to_adopt: Callable[[], bool] | None) -> None:
+    def _start(
+        self, cluster_id: str, nothing_to_adopt: Callable[[], bool] | None, first_users: Collection[FirstUser]
+    ) -> None:
         execute = self._db.execute
         execute("PRAGMA locking_mode = EXCLUSIVE")
         version = execute("PRAGMA user_version").fetchone()[0]
@@ -280,10 +285,11 @@ class MetadataStore:
         if not self.has_log:
             execute("PRAGMA journal_mode = DELETE")
         execute("BEGIN IMMEDIATE")
+        execute(_SCRAM_SCHEMA)
         if application != APPLICATION_ID:
             adopted = nothing_to_adopt is not None and nothing_to_adopt()
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)), adopted)
-        execute(_SCRAM_SCHEMA)
+            self._write_scram_credentials((user, mechanism, *credential) for user, mechanism, credential in first_users)
         execute(_ACL_SCHEMA)
         execute(_REPLICA_SCHEMA)
         execute(_DELETED_SCHEMA)
@@ -638,23 +644,19 @@ class MetadataStore:
         """SCRAM credentials by user and mechanism."""
         return self._scram
 
-    def set_scram_credential(self, user: str, mechanism: int, credential: ScramCredential | None) -> None:
-        """Set a user's credential for one mechanism, or remove it with None."""
-        self.set_scram_credentials({(user, mechanism): credential})
-
     def set_scram_credentials(self, changes: Mapping[tuple[str, int], ScramCredential | None]) -> None:
-        """Set the credentials of many users, all at once."""
+        """Set credentials of users for a mechanism, or remove them with None, all at once."""
         removed = [of for of, credential in changes.items() if credential is None]
         added = {of: credential for of, credential in changes.items() if credential is not None}
         with self.batch():
             self._db.executemany("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", removed)
-            self._db.executemany(
-                "INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)",
-                [(*of, *credential) for of, credential in added.items()],
-            )
+            self._write_scram_credentials((*of, *credential) for of, credential in added.items())
             for of in removed:
                 self._scram.pop(of, None)
             self._scram.update(added)
+
+    def _write_scram_credentials(self, rows: Iterable[Sequence[object]]) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     # --- access control lists
 

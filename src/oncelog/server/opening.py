@@ -251,12 +251,14 @@ def _start(
     clock = WallClock()
     now_ms = clock.now_ms()
     metadata, config = open_metadata(
-        machine.store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
+        machine.store_path,
+        disk,
+        config,
+        random,
+        now_ms,
+        sync=config.oncelog_flush_policy != "none",
+        first_users=credentials,
     )
-    if metadata.starts == 0 and credentials:
-        with metadata.batch():
-            for user, mechanism, credential in credentials:
-                metadata.set_scram_credential(user, mechanism, credential)
     loop = asyncio.get_running_loop()
     background = machine.worker(loop, "oncelog-background")
     at_once = machine.syncs_at_once if config.oncelog_flush_policy == "commit" else 1

@@ -213,8 +213,8 @@ def test_scram_credentials_survive_a_restart(open_store: Open) -> None:
     assert kept.server_key == base64.b64decode("wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=")
     store = open_store()
     for user, mechanism in (("a", 1), ("a", 2), ("b", 1)):
-        store.set_scram_credential(user, mechanism, kept)
-    store.set_scram_credential("a", 1, None)
+        store.set_scram_credentials({(user, mechanism): kept})
+    store.set_scram_credentials({("a", 1): None})
     store.close()
     assert open_store().scram_credentials() == {("a", 2): kept, ("b", 1): kept}
 
@@ -225,7 +225,7 @@ def test_a_file_of_a_release_without_scram_credentials_takes_them(open_store: Op
         old.execute("DROP TABLE scram_credentials")
     old.close()
     store = open_store()
-    store.set_scram_credential("a", 1, credential(1, 4096, b"s", b"p"))
+    store.set_scram_credentials({("a", 1): credential(1, 4096, b"s", b"p")})
     assert list(store.scram_credentials()) == [("a", 1)]
 
 

@@ -19,7 +19,7 @@ SECONDS = {
     "spark_versions/test_spark_versions.py": 80,
     "spark/declarative/test_declarative.py": 75,
     "spark_versions/test_spark_version_crashes.py": 90,
-    "pipeline/test_registered_formats.py": 95,
+    "pipeline/test_registered_formats.py": 70,
     "pipeline/test_table_sinks.py": 130,
     "atomic/test_killed_inbox.py": 45,
     "export/test_export_killed.py": 80,

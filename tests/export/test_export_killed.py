@@ -70,7 +70,9 @@ STEPS = {
 
 
 @KAFKA_IN_SOAK
-@pytest.mark.parametrize("form", ["parquet", pytest.param("csv", marks=pytest.mark.soak), "delta"])
+@pytest.mark.parametrize(
+    "form", ["parquet", *(pytest.param(name, marks=pytest.mark.soak) for name in ("csv", "delta"))]
+)
 def test_each_record_is_there_once_after_kills_at_each_step(
     broker: RunningBroker, unique_name: str, tmp_path: Path, form: str
 ) -> None:

@@ -189,6 +189,7 @@ sql = "select id as n from events"
 """
 
 
+@pytest.mark.soak
 @KAFKA_IN_SOAK
 def test_json_schema_and_protobuf_are_read_and_written(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str

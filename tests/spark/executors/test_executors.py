@@ -153,7 +153,7 @@ def test_writer_killed_at_any_step_is_repeated_with_all_others(
 OLDER = [
     pytest.param(("oncelog", 1), id="oncelog-1"),
     pytest.param(("oncelog", 0), id="oncelog-0", marks=pytest.mark.soak),
-    pytest.param(("kafka", 1), id="kafka-1", marks=pytest.mark.kafka),
+    pytest.param(("kafka", 1), id="kafka-1", marks=[pytest.mark.kafka, pytest.mark.soak]),
     pytest.param(("kafka", 0), id="kafka-0", marks=[pytest.mark.kafka, pytest.mark.soak]),
 ]
 

@@ -36,7 +36,10 @@ class Caller:
 
     def __init__(self, server: Server) -> None:
         self.port = int(server.bootstrap_servers.rpartition(":")[2])
-        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        try:
+            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        except ConnectionRefusedError as error:
+            raise BenchmarkError(f"{server.name} has ended: nothing listens on port {self.port} any more") from error
 
     def close(self) -> None:
         self._socket.close()

@@ -196,18 +196,20 @@ class Broker:
         would be recognized as a duplicate.
         """
         self.now_ms = now_ms
-        self.answer_memory.stop()
-        self.metadata_sync.end()
-        self.tasks.finish()
-        while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
-            self.flushing.done(job, job.sync(), now_ms)
-        self.fetches.expire_all()
-        self.tasks.finish()
-        self._coordinators.stop()
-        for partition in self._partitions.values():
-            partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
-        self.logs.stop(now_ms)
-        self.metadata.close()
+        try:
+            self.answer_memory.stop()
+            self.metadata_sync.end()
+            self.tasks.finish()
+            while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
+                self.flushing.done(job, job.sync(), now_ms)
+            self.fetches.expire_all()
+            self.tasks.finish()
+            self._coordinators.stop()
+            for partition in self._partitions.values():
+                partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
+            self.logs.stop(now_ms)
+        finally:  # on a full disk, say: otherwise this process could not start on the folder again
+            self.metadata.close()
 
     def abandon(self) -> None:
         """End as in a crash: release the files as they are."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
 from oncelog.broker.broker import Broker
 from oncelog.broker.cluster.node import SimulatedNode
 from oncelog.broker.requests.tasks import AT_ONCE
 from oncelog.broker.requests.work import Work
 from oncelog.config import BrokerConfig, parse
-from oncelog.errors import Error
+from oncelog.errors import Error, StorageError
 from oncelog.metadata.opening import open_metadata
 from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
@@ -53,3 +58,24 @@ def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
     assert made.broker.tasks
     made.broker.stop(NOW_MS)
     assert answers == [Error.NONE]
+
+
+def test_a_stop_that_cannot_write_its_checkpoints_leaves_the_folder_to_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, random, disk = BrokerConfig(), CountingRandom(), MemoryDisk()
+    path = str(tmp_path / "metadata.sqlite")
+    metadata, config = open_metadata(path, disk, config, random, NOW_MS)
+    node = SimulatedNode(1, "broker.example", 9092, None)
+    broker = Broker(config=config, node=node, metadata=metadata, disk=disk, random=random, background=AtOnce())
+    broker.start(NOW_MS)
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("cannot write .kafka_cleanshutdown: No space left on device")
+
+    monkeypatch.setattr(disk, "write_atomic", full)
+    with pytest.raises(StorageError, match="No space left"):
+        broker.stop(NOW_MS)
+    monkeypatch.undo()
+    with closing(open_metadata(path, disk, config, random, NOW_MS)[0]) as again:
+        assert again.starts == 1

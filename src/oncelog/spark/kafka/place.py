@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from oncelog.errors import ConfigError
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.options import BESIDE_PARTITIONS
 from oncelog.types import TopicPartition
@@ -20,6 +21,7 @@ from oncelog.types import TopicPartition
 Json: TypeAlias = dict[str, dict[str, Any]]
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 _ID, _FROM, _EPOCHS, _MARKS = BESIDE_PARTITIONS
+_SHOWN_CHARACTERS = 60
 
 
 class BatchMark(NamedTuple):
@@ -101,30 +103,51 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, by_topic: Mapping[str, Mapping[str, Any]]) -> Place:
-        def numbers(fields: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, int]:
-            return {
-                TopicPartition(topic, int(partition)): offset
-                for topic, partitions in fields.items()
-                for partition, offset in partitions.items()
-                if partition.isdecimal()
-            }
-
-        return cls(
-            numbers(by_topic),
-            {topic: str(fields[_ID]) for topic, fields in by_topic.items() if _ID in fields},
-            numbers({topic: fields[_FROM] for topic, fields in by_topic.items() if _FROM in fields}),
-            numbers({topic: fields[_EPOCHS] for topic, fields in by_topic.items() if _EPOCHS in fields}),
-            {
-                TopicPartition(topic, int(partition)): BatchMark(*mark)
-                for topic, fields in by_topic.items()
-                for partition, mark in fields.get(_MARKS, {}).items()
-            },
-        )
+        """:raises ConfigError: a source of topics does not write that: it is another source's, or edited by hand."""
+        try:
+            return cls(
+                _numbers(by_topic, "offset"),
+                {topic: str(fields[_ID]) for topic, fields in by_topic.items() if _ID in fields},
+                _numbers(_fields(by_topic, _FROM), "beginning"),
+                _numbers(_fields(by_topic, _EPOCHS), "leader epoch"),
+                {
+                    TopicPartition(topic, int(partition)): BatchMark(*map(int, mark))
+                    for topic, partitions in _fields(by_topic, _MARKS).items()
+                    for partition, mark in partitions.items()
+                },
+            )
+        except ConfigError:
+            raise
+        except (AttributeError, TypeError, ValueError):
+            raise ConfigError(
+                f"The checkpoint has {str(by_topic)[:_SHOWN_CHARACTERS]!r} where a source of topics has its offsets: "
+                "give the query the checkpoint that it began, or a new one"
+            ) from None
 
     @classmethod
     def in_line(cls, line: str) -> Place | None:
         """What the line of a source in the checkpoint says; None if it is not a line of Kafka's topics."""
         try:
             return cls.of(json.loads(line))
-        except (ValueError, TypeError, AttributeError, RecursionError):
+        except (ValueError, RecursionError):
             return None
+
+
+def _fields(by_topic: Mapping[str, Mapping[str, Any]], field: str) -> Mapping[str, Mapping[str, Any]]:
+    return {topic: fields[field] for topic, fields in by_topic.items() if field in fields}
+
+
+def _numbers(by_topic: Mapping[str, Mapping[str, Any]], what: str) -> dict[TopicPartition, int]:
+    found = {
+        TopicPartition(topic, int(partition)): number
+        for topic, partitions in by_topic.items()
+        for partition, number in partitions.items()
+        if partition.isdecimal()
+    }
+    for name, number in found.items():
+        if type(number) is not int or number < 0:
+            raise ConfigError(
+                f"The checkpoint has {number!r} as {what} of {name}, and it takes a number from 0 on, without quotes: "
+                "correct what was edited, or restore the checkpoint"
+            )
+    return found

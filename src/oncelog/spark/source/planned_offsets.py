@@ -27,7 +27,7 @@ def place_given(position: OffsetsOption) -> Place:
     """
     try:
         return Place.of(position.beside)._replace(start={})
-    except (ValueError, TypeError, AttributeError):
+    except ConfigError:
         raise ConfigError(
             f"Option {position.option} holds, beside the partitions of a topic, something else than a checkpoint of "
             f"oncelog does: leave {', '.join(BESIDE_PARTITIONS)} out"

@@ -26,8 +26,8 @@ LOOKED_AT_IN_A_CHUNK = 20
 class ParkedFetch:
     """A fetch that waits.
 
-    ``attempt(final, woken)`` answers the request and returns True if there is enough, or in any case if ``final``;
-    ``woken`` is the only partition that has changed, None for any.
+    ``attempt(woken)`` answers the request and returns True if there is enough now that the partition ``woken`` has
+    changed; with None, when the time is over, it answers in any case.
     """
 
     __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
@@ -35,11 +35,10 @@ class ParkedFetch:
     def __init__(
         self,
         channel: Channel,
-        partitions: Iterable[TopicPartition],
-        attempt: Callable[[bool, TopicPartition | None], bool],
+        attempt: Callable[[TopicPartition | None], bool],
     ) -> None:
         self.channel = channel
-        self.partitions = list(partitions)
+        self.partitions: list[TopicPartition] = []
         self.attempt = attempt
         self.timer: Timer | None = None
         self.is_over = False
@@ -62,15 +61,9 @@ class FetchPurgatory:
     def __len__(self) -> int:
         return sum(len(parked) for parked in self._by_channel.values())
 
-    def park(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """Park a fetch until its partitions advance, or until the deadline."""
-        partitions, fetch.partitions = fetch.partitions, []
-        self.ends_at(fetch, deadline_ms)
-        self.watch(fetch, partitions)
-
     def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
-        """Register a fetch with more partitions; a finished one is not registered. It may be finished after this
-        call."""
+        """Park a fetch until one of ``partitions`` advances, or one registered before; a finished one is not parked. It
+        may be finished after this call."""
         if fetch.is_over:
             return
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
@@ -82,7 +75,7 @@ class FetchPurgatory:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        """The fetch is registered with all of its partitions: park it until the deadline."""
+        """Answer the fetch at the deadline, if it has not been before."""
         if not fetch.is_over:
             fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
@@ -98,7 +91,7 @@ class FetchPurgatory:
         for fetch in list(watching):
             if fetch.is_over:
                 continue
-            if fetch.attempt(False, partition):
+            if fetch.attempt(partition):
                 self.forget(fetch)
                 continue
             if not fetch.is_over:
@@ -112,7 +105,7 @@ class FetchPurgatory:
                 self._woken[partition] = False
                 for part in in_parts(list(self._waiting.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
                     for fetch in part:
-                        if not fetch.is_over and fetch.attempt(False, partition):
+                        if not fetch.is_over and fetch.attempt(partition):
                             self.forget(fetch)
                     yield
         finally:
@@ -133,7 +126,7 @@ class FetchPurgatory:
 
     def _expire(self, fetch: ParkedFetch) -> None:
         self.forget(fetch)
-        fetch.attempt(True, None)
+        fetch.attempt(None)
 
     def forget(self, fetch: ParkedFetch) -> None:
         """The fetch is answered, or its answer is no longer needed."""

@@ -26,11 +26,13 @@ class Fetch:
     def __init__(self, purgatory: FetchPurgatory, channel: FakeChannel, *partitions: TopicPartition) -> None:
         self.enough = False
         self.attempts: list[bool] = []
-        purgatory.park(ParkedFetch(channel, partitions, self.attempt), deadline_ms=100)
+        fetch = ParkedFetch(channel, self.attempt)
+        purgatory.watch(fetch, partitions)
+        purgatory.ends_at(fetch, deadline_ms=100)
 
-    def attempt(self, final: bool, woken: TopicPartition | None) -> bool:
-        self.attempts.append(final)
-        return final or self.enough
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        self.attempts.append(woken is None)
+        return woken is None or self.enough
 
 
 def test_fetch_stays_until_there_is_enough() -> None:
@@ -72,11 +74,11 @@ def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     woken: list[TopicPartition | None] = []
 
-    def attempt(final: bool, partition: TopicPartition | None) -> bool:
+    def attempt(partition: TopicPartition | None) -> bool:
         woken.append(partition)
-        return final
+        return partition is None
 
-    purgatory.park(ParkedFetch(FakeChannel(), (A, B), attempt), deadline_ms=100)
+    purgatory.watch(ParkedFetch(FakeChannel(), attempt), (A, B))
     purgatory.wake(B)
     purgatory.expire_all()
     assert woken == [B, None]
@@ -128,19 +130,19 @@ def test_a_fetch_that_ends_while_it_is_parked_or_woken_is_left_alone() -> None:
     channel = FakeChannel()
     attempts: list[str] = []
 
-    def ends_both(final: bool, woken: TopicPartition | None) -> bool:
+    def ends_both(woken: TopicPartition | None) -> bool:
         attempts.append("first")
         purgatory.forget(second)
         purgatory.forget(second)
         return True
 
-    def never(final: bool, woken: TopicPartition | None) -> bool:
+    def never(woken: TopicPartition | None) -> bool:
         attempts.append("second")
         return False
 
-    first, second = ParkedFetch(channel, [A], ends_both), ParkedFetch(channel, [A], never)
-    purgatory.park(first, 100)
-    purgatory.park(second, 100)
+    first, second = ParkedFetch(channel, ends_both), ParkedFetch(channel, never)
+    purgatory.watch(first, [A])
+    purgatory.watch(second, [A])
     purgatory.wake(A)
     assert attempts == ["first"]
     purgatory.watch(second, [B])
@@ -154,13 +156,13 @@ def test_an_attempt_that_ends_its_own_fetch_without_an_answer_is_not_repeated() 
     purgatory = FetchPurgatory(Timers(), Tasks())
     attempts = []
 
-    def leaves(final: bool, woken: TopicPartition | None) -> bool:
+    def leaves(woken: TopicPartition | None) -> bool:
         attempts.append(woken)
         purgatory.drop(channel)
         return False
 
     channel = FakeChannel()
-    purgatory.park(ParkedFetch(channel, [A], leaves), 100)
+    purgatory.watch(ParkedFetch(channel, leaves), [A])
     purgatory.wake(A)
     purgatory.wake(A)
     assert attempts == [A]

@@ -9,7 +9,7 @@ Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a ra
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.data.fetch_reading import PartitionAnswer, may_read, partition_of, read_all, read_partition
@@ -63,34 +63,17 @@ def handle(
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
         return _respond(ports, session, answers)
-    watched = tuple(
-        partition.topic_partition
-        for key in positions
-        if (partition := partition_of(ports, key)) is not None and may_read(ports, context, request, key, log=False)
-    )
-    if not watched:
-        return _respond(ports, session, answers)
     response: Deferred[FetchResponse] = Deferred()
-    waiting = _ParkedRead(ports, context, request, positions, isolation, answers)
 
-    def attempt(final: bool, woken: TopicPartition | None) -> bool:
-        try:
-            if woken is not None and not waiting.has_enough(woken):
-                return False
-            return look(final or woken is not None)
-        except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
-            response.fail(error)
-            return True
+    def answer() -> None:
+        response.resolve(_respond(ports, session, list(read_all(ports, context, request, positions, isolation))))
 
-    def look(final: bool) -> bool:
-        answers = list(read_all(ports, context, request, positions, isolation))
-        if not (final or _is_enough(request, answers)):
-            waiting.note(answers)
-            return False
-        response.resolve(_respond(ports, session, answers))
-        return True
-
-    ports.fetches.park(ParkedFetch(context.channel, watched, attempt), ports.now_ms + request.max_wait_ms)
+    waiting = _ParkedRead(ports, context, request, positions, isolation, answer, response.fail)
+    fetch = ParkedFetch(context.channel, waiting.attempt)
+    waiting.watch(fetch, answers)
+    if not fetch.partitions:
+        return _respond(ports, session, answers)
+    ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
     if context.is_long:
         ports.long_requests.answered(context)
     return response
@@ -114,7 +97,10 @@ def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> boo
 
 
 class _ParkedRead:
-    """What a waiting fetch has read so far; when a partition advances, only that one is read again."""
+    """What a waiting fetch has read so far; when a partition advances, only that one is read again.
+
+    :param answer: reads everything again and answers.
+    """
 
     def __init__(
         self,
@@ -123,33 +109,52 @@ class _ParkedRead:
         request: FetchRequest,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
-        answers: Iterable[PartitionAnswer] = (),
+        answer: Callable[[], None],
+        fail: Callable[[Exception], None],
     ) -> None:
-        """:param answers: the result of the first read of all partitions."""
         self._ports = ports
         self._context = context
         self._request = request
         self._positions = positions
         self._isolation = isolation
+        self._answer = answer
+        self._fail = fail
         self._keys: dict[TopicPartition, PartitionKey] = {}
-        self.note(answers)
+        self._sizes: dict[PartitionKey, int] = {}
+        self._total = 0
 
-    def note(self, answers: Iterable[PartitionAnswer]) -> None:
-        """Record the result of a read of all partitions."""
-        self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
-        self.total = sum(self._sizes.values())
+    def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> list[TopicPartition]:
+        """Have ``fetch`` watch the partitions of ``answers``; returns those that have changed since they were read."""
+        late: list[TopicPartition] = []
+        watched: list[TopicPartition] = []
+        for answer in answers:
+            key, data, size_bytes, _ = answer
+            partition = partition_of(self._ports, key)
+            if partition is None or not may_read(self._ports, self._context, self._request, key, log=False):
+                continue
+            log, topic_partition = partition.log, partition.topic_partition
+            watched.append(topic_partition)
+            self._keys[topic_partition] = key
+            self._sizes[key] = size_bytes
+            self._total += size_bytes
+            if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
+                late.append(topic_partition)
+        if watched:
+            self._ports.fetches.watch(fetch, watched)
+        return late
 
-    def add(self, answer: PartitionAnswer, topic_partition: TopicPartition) -> None:
-        """Record the result of a read of one more partition."""
-        self._keys[topic_partition] = answer.key
-        if answer.size_bytes:
-            self._sizes[answer.key] = answer.size_bytes
-            self.total += answer.size_bytes
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        """See :class:`ParkedFetch`."""
+        try:
+            if woken is not None and not self.has_enough(woken):
+                return False
+            self._answer()
+        except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
+            self._fail(error)
+        return True
 
     def has_enough(self, woken: TopicPartition) -> bool:
         """Whether to answer the fetch now that ``woken`` has changed."""
-        if not self._keys:
-            self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
         key = self._keys[woken]
         left = min(self._request.max_bytes, self._ports.config.fetch_max_bytes)
         answer = read_partition(
@@ -162,9 +167,9 @@ class _ParkedRead:
             left,
             at_least_one_batch=True,
         )
-        self.total += answer.size_bytes - self._sizes.get(key, 0)
+        self._total += answer.size_bytes - self._sizes[key]
         self._sizes[key] = answer.size_bytes
-        return answer.at_once or self.total >= self._request.min_bytes
+        return answer.at_once or self._total >= self._request.min_bytes
 
 
 class _ChunkedFetch:
@@ -207,27 +212,31 @@ class _ChunkedFetch:
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
             return
-        waiting = _ParkedRead(self._ports, self._context, self._request, self._positions, self._isolation)
+        waiting = _ParkedRead(
+            self._ports,
+            self._context,
+            self._request,
+            self._positions,
+            self._isolation,
+            lambda: self._work(self._answer_now()),
+            self._response.fail,
+        )
         late: deque[TopicPartition] = deque()
         is_waiting = is_final = False
 
-        def attempt(final: bool, woken: TopicPartition | None) -> bool:
+        def attempt(woken: TopicPartition | None) -> bool:
             nonlocal is_final
-            if not is_waiting:  # not all partitions have been read yet
-                is_final |= final
-                late.extend([] if woken is None else [woken])
-                return final
-            try:
-                if woken is not None and not waiting.has_enough(woken):
-                    return False
-                self._work(self._answer_now())
-            except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
-                self._response.fail(error)
+            if is_waiting:
+                return waiting.attempt(woken)
+            if woken is not None:  # not all partitions have been read yet
+                late.append(woken)
+                return False
+            is_final = True
             return True
 
-        fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, (), attempt)
+        fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, attempt)
         while answers:
-            late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_CHUNK:])
+            late += waiting.watch(fetch, answers[-PARTITIONS_IN_A_CHUNK:])
             del answers[-PARTITIONS_IN_A_CHUNK:]
             yield
         has_enough = is_final or not fetch.partitions
@@ -243,24 +252,6 @@ class _ChunkedFetch:
         fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
         if self._context.is_long:
             self._ports.long_requests.answered(self._context)
-
-    def _watch(
-        self, fetch: ParkedFetch, waiting: _ParkedRead, answers: Sequence[PartitionAnswer]
-    ) -> list[TopicPartition]:
-        """Have the fetch watch these partitions; returns those that have changed since they were read."""
-        late: list[TopicPartition] = []
-        watched: list[TopicPartition] = []
-        for answer in answers:
-            partition = partition_of(self._ports, answer.key)
-            if partition is None or not may_read(self._ports, self._context, self._request, answer.key, log=False):
-                continue
-            data, log, topic_partition = answer.data, partition.log, partition.topic_partition
-            watched.append(topic_partition)
-            waiting.add(answer, topic_partition)
-            if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
-                late.append(topic_partition)
-        self._ports.fetches.watch(fetch, watched)
-        return late
 
     def _read(self) -> Work[list[PartitionAnswer]]:
         answers: list[PartitionAnswer] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from oncelog.client.core.client_errors import error_of
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import TITLES, response_type
@@ -78,6 +79,11 @@ completely."""
 OnAnswer: TypeAlias = Callable[[Answer, int, int], None]
 """Called with the answer, the version in which the request was sent (-1 if it was not), and now_ms."""
 Build: TypeAlias = Callable[[int], Message]
+
+
+def error_in(answer: Answer) -> Error:
+    """The error of the request as a whole, if its answer has one error code."""
+    return answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
 
 
 class Wire(Protocol):

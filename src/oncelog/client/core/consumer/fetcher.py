@@ -16,7 +16,7 @@ from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import OffsetOutOfRangeError, error_for, error_of
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata
-from oncelog.client.core.connection.wire import FETCH, Answer, RequestFailure, Wire
+from oncelog.client.core.connection.wire import FETCH, Answer, RequestFailure, Wire, error_in
 from oncelog.client.core.consumer.completed_fetch import Chunk, CompletedFetch, Decoder, Deserializer
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetch_session import ClientFetchSession
@@ -173,7 +173,7 @@ class Fetcher:
         answer: Answer,
         now_ms: int,
     ) -> None:
-        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
+        error = error_in(answer)
         if error is not Error.NONE:
             session.reset()
             self._preferred.forget_all(positions)

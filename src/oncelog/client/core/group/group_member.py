@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from oncelog.client.core.client_errors import error_for, error_of
+from oncelog.client.core.client_errors import error_for
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import (
     HEARTBEAT,
@@ -22,12 +21,13 @@ from oncelog.client.core.connection.wire import (
     Answer,
     RequestFailure,
     Wire,
+    error_in,
 )
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.group.assignors import ASSIGNORS, AssignedMember
 from oncelog.client.core.group.group_messages import assignment_bytes, read_assignment, read_member, subscription_bytes
 from oncelog.client.core.group.group_phases import ClassicErrorReaction, Phase, next_for
-from oncelog.client.core.group.membership import Host
+from oncelog.client.core.group.membership import Host, Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
 from oncelog.deferred import Deferred
@@ -47,8 +47,8 @@ JOIN_LAPSE_MS = 5000
 NO_GENERATION = -1
 
 
-class GroupMember:
-    """One consumer's membership of a group."""
+class GroupMember(Membership):
+    """One consumer's membership of a group that uses the classic protocol."""
 
     def __init__(
         self,
@@ -58,16 +58,10 @@ class GroupMember:
         subscription: Subscription,
         host: Host,
     ) -> None:
-        self._config = config
-        self._group_id = config.group_id or ""
-        self._wire = wire
-        self._metadata = metadata
-        self._subscription = subscription
-        self._host = host
+        super().__init__(config, wire, metadata, subscription, host)
         self.phase = Phase.OUT
         self._cooperative = all(name == "cooperative-sticky" for name in config.partition_assignment_strategy)
         self._generation = NO_GENERATION
-        self._member_id = ""
         self._assignor = ""
         self._leader = False
         self._rejoin = False
@@ -75,21 +69,11 @@ class GroupMember:
         self._owned_before: list[TopicPartition] = []
         self._owned_generation = NO_GENERATION
         self._counted: dict[str, int] = {}
-        self._polled_ms = wire.now_ms()
         self._last_answer_ms = wire.now_ms()
         self._heartbeat_timer: Timer | None = None
         self._heartbeat_in_flight = False
         self._waiting = False
         self._attempt = 0
-        self.finder = CoordinatorFinder(
-            wire,
-            self._group_id,
-            CoordinatorType.GROUP,
-            retry_backoff_ms=config.retry_backoff_ms,
-            retry_backoff_max_ms=config.retry_backoff_max_ms,
-            on_found=self._coordinator_found,
-            on_error=lambda error, now_ms: self._give_up(error),
-        )
 
     @property
     def identity(self) -> ConsumerGroupMetadata:
@@ -158,12 +142,6 @@ class GroupMember:
 
         self._wire.send(node, LEAVE_GROUP, build, lambda answer, version, now_ms: done.resolve(None), channel=1)
         return done
-
-    def _program_fetches(self, now_ms: int) -> bool:
-        """Whether the program has fetched recently enough."""
-        if self._host.reading():
-            self._polled_ms = now_ms
-        return now_ms - self._polled_ms <= self._config.max_poll_interval_ms
 
     # --- joining
 
@@ -243,7 +221,7 @@ class GroupMember:
         )
 
     def _joined(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
+        error = error_in(answer)
         if error is Error.MEMBER_ID_REQUIRED:
             self._member_id = answer.member_id
             self._join()
@@ -327,7 +305,7 @@ class GroupMember:
         self._wire.send(node, SYNC_GROUP, build, answered, timeout_ms=timeout_ms, channel=1)
 
     def _synced(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
+        error = error_in(answer)
         if error is not Error.NONE:
             self._failed(error, answer, now_ms, "SyncGroup")
             return
@@ -417,7 +395,7 @@ class GroupMember:
         self._wire.send(node, HEARTBEAT, build, answered, channel=1)
 
     def _on_heartbeat(self, answer: Answer, now_ms: int) -> None:
-        error = answer.error if isinstance(answer, RequestFailure) else error_of(answer.error_code)
+        error = error_in(answer)
         if error is Error.NONE:
             self._last_answer_ms = now_ms
         elif self.phase is Phase.STABLE:

@@ -1,13 +1,18 @@
-"""The interface between a consumer and its group membership, in both directions.
+"""The interface between a consumer and its group membership, in both directions, and what both protocols share.
 
-Implemented by ``group_member`` (classic) and ``consumer_group_member`` (KIP-848); called by the consumer's I/O layer.
+``group_member`` (classic) and ``consumer_group_member`` (KIP-848) are memberships; called by the consumer's I/O layer.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
-from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.connection.wire import Wire
+from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.deferred import Deferred
 from oncelog.errors import KafkaError
@@ -34,37 +39,78 @@ class Host(Protocol):
         ...
 
 
-class Membership(Protocol):
-    """Membership of a group."""
+class Membership(ABC):
+    """One consumer's membership of a group.
 
-    finder: CoordinatorFinder
+    :param member_id: empty until the coordinator gives one, which is how the classic protocol begins.
+    """
 
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        wire: Wire,
+        metadata: ClusterMetadata,
+        subscription: Subscription,
+        host: Host,
+        member_id: str = "",
+    ) -> None:
+        self._config = config
+        self._group_id = config.group_id or ""
+        self._wire = wire
+        self._metadata = metadata
+        self._subscription = subscription
+        self._host = host
+        self._member_id = member_id
+        self._polled_ms = wire.now_ms()
+        self.finder = CoordinatorFinder(
+            wire,
+            self._group_id,
+            CoordinatorType.GROUP,
+            retry_backoff_ms=config.retry_backoff_ms,
+            retry_backoff_max_ms=config.retry_backoff_max_ms,
+            on_found=self._coordinator_found,
+            on_error=lambda error, now_ms: self._give_up(error),
+        )
+
+    @abstractmethod
     def poll(self, now_ms: int) -> None:
         """Do whatever is due."""
-        ...
 
+    @abstractmethod
     def polled(self, now_ms: int) -> None:
         """The program asked for records."""
-        ...
 
+    @abstractmethod
     def subscription_changed(self, reason: str) -> None:
         """The topics have changed."""
-        ...
 
+    @abstractmethod
     def metadata_changed(self) -> None:
         """There is new metadata."""
-        ...
 
+    @abstractmethod
     def leave(self) -> Deferred[None]:
         """Leave the group; static members of the classic protocol stay in it."""
-        ...
 
     @property
+    @abstractmethod
     def identity(self) -> ConsumerGroupMetadata:
         """The identity for commits: generation or member epoch, member id, instance id."""
-        ...
 
     @property
+    @abstractmethod
     def stable(self) -> bool:
         """Whether the assignment is in force."""
-        ...
+
+    @abstractmethod
+    def _give_up(self, error: KafkaError) -> None:
+        """The group cannot be joined, for good."""
+
+    def _coordinator_found(self, now_ms: int) -> None:
+        self.poll(now_ms)
+
+    def _program_fetches(self, now_ms: int) -> bool:
+        """Whether the program has fetched recently enough."""
+        if self._host.reading():
+            self._polled_ms = now_ms
+        return now_ms - self._polled_ms <= self._config.max_poll_interval_ms

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from oncelog.acls import Operation
 from oncelog.broker.administration import loggers
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import GROUP, TOPIC, AccessPorts, allows, allows_cluster
@@ -53,14 +54,23 @@ MAX_SETTINGS = 1000
 """The maximum number of settings in a request for one resource: several times as many as exist."""
 
 
-class NamedResource(Protocol):
-    """The type and name at the start of each entry."""
+class NamedConfig(Protocol):
+    """The name at the start of each setting."""
+
+    name: str
+
+
+class AlteredResource(Protocol):
+    """What the entries of both APIs have in common."""
 
     resource_type: int
     resource_name: str
 
+    @property
+    def configs(self) -> Sequence[NamedConfig]: ...
 
-R = TypeVar("R", bound=NamedResource)
+
+R = TypeVar("R", bound=AlteredResource)
 A = TypeVar("A")
 
 
@@ -77,6 +87,7 @@ OWN_MIN_IN_SYNC = ConfigRefusal(
 REMOVED_MIN_IN_SYNC = ConfigRefusal(
     Error.INVALID_CONFIG, f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled."
 )
+_TWICE = ConfigRefusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
 
 PROPERTIES = {
     ResourceType.TOPIC: topic_properties,
@@ -136,9 +147,7 @@ def refusal_of_caller(
     return None if allowed else ConfigRefusal(error, MESSAGES[error])
 
 
-def refusal_of_resource(
-    ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool = False
-) -> ConfigRefusal | None:
+def _refusal_of_resource(ports: ConfigChangePorts, kind: int, name: str, *, loggers_too: bool) -> ConfigRefusal | None:
     """Why the settings of this resource cannot be changed at all."""
     match kind:
         case ResourceType.TOPIC:
@@ -169,7 +178,7 @@ def refusal_of_many(count: int) -> ConfigRefusal | None:
     return ConfigRefusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MAX_SETTINGS} are taken")
 
 
-def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRefusal | None:
+def _refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRefusal | None:
     """Refuse null values and duplicate names, as Kafka does before it validates the settings.
 
     :param nulls: names that need a value but have none.
@@ -184,7 +193,7 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> ConfigRef
     return None
 
 
-def settings_name(ports: ConfigChangePorts, kind: int, name: str) -> str:
+def _settings_name(ports: ConfigChangePorts, kind: int, name: str) -> str:
     """The owner of the settings: several nodes in one process share the loggers of the first."""
     if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in ports.nodes.ids}:
         return str(ports.node.node_id)
@@ -206,38 +215,44 @@ def change_each(
     ports: ConfigChangePorts,
     context: RequestContext,
     resources: Sequence[R],
-    alter: Callable[[R], ConfigRefusal | None],
+    nulls: Callable[[R], Collection[str]],
+    alter: Callable[[R, str], ConfigRefusal | None],
     response: Callable[[int, str | None, int, str], A],
+    *,
+    loggers_too: bool = False,
 ) -> Deferred[list[A]]:
     """Change several resources one by one, refusing those named twice; resolves to a response for each.
 
+    :param nulls: the names of settings that need a value but have none.
+    :param alter: changes a resource that may be changed; its second argument is the owner of the settings.
     :param response: makes one of error code, message, resource type and resource name.
     """
-    return ports.tasks.begin(_changing_each(resources, alter, response), owner=context)
 
+    def changed(resource: R) -> ConfigRefusal | None:
+        kind, name = resource.resource_type, _settings_name(ports, resource.resource_type, resource.resource_name)
+        return (
+            _refusal_of_keys([config.name for config in resource.configs], nulls(resource))
+            or refusal_of_caller(ports, context, kind, name, Operation.ALTER_CONFIGS)
+            or _refusal_of_resource(ports, kind, name, loggers_too=loggers_too)
+            or alter(resource, name)
+        )
 
-def _changing_each(
-    resources: Sequence[R],
-    alter: Callable[[R], ConfigRefusal | None],
-    response: Callable[[int, str | None, int, str], A],
-) -> Work[list[A]]:
-    responses: list[A] = []
-    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    for resource in resources:
-        kind, name = resource.resource_type, resource.resource_name
-        refusal: ConfigRefusal | None
-        if counts[kind, name] > 1:
-            refusal = ConfigRefusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
-        else:
+    def changing() -> Work[list[A]]:
+        responses: list[A] = []
+        counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+        for resource in resources:
+            kind, name = resource.resource_type, resource.resource_name
             try:
-                refusal = alter(resource)
+                refusal = _TWICE if counts[kind, name] > 1 else changed(resource)
             except StorageError as error:
                 refusal = ConfigRefusal(Error.KAFKA_STORAGE_ERROR, str(error))
-        error_code, message = refusal or (Error.NONE, None)
-        responses.append(response(error_code, message, kind, name))
-        if not len(responses) % RESOURCES_IN_A_CHUNK:
-            yield
-    return responses
+            error_code, message = refusal or (Error.NONE, None)
+            responses.append(response(error_code, message, kind, name))
+            if not len(responses) % RESOURCES_IN_A_CHUNK:
+                yield
+        return responses
+
+    return ports.tasks.begin(changing(), owner=context)
 
 
 def current_values(ports: ConfigChangePorts, kind: ResourceType, name: str) -> Mapping[str, str]:

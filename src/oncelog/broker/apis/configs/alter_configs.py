@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.acls import Operation
-from oncelog.broker.administration.config_changes import (
-    ConfigRefusal,
-    change,
-    change_each,
-    refusal_of_caller,
-    refusal_of_keys,
-    refusal_of_resource,
-    settings_name,
-)
+from oncelog.broker.administration.config_changes import ConfigRefusal, change, change_each
 from oncelog.broker.requests.context import RequestContext
 from oncelog.deferred import Deferred
 from oncelog.metadata.store import ResourceType
@@ -29,25 +20,14 @@ if TYPE_CHECKING:
 
 
 def handle(ports: ConfigPorts, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
-    return change_each(
-        ports,
-        context,
-        request.resources,
-        lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
-        AlterConfigsResourceResponse,
-    ).map(lambda responses: AlterConfigsResponse(responses=responses))
+    def replace(resource: AlterConfigsResource, name: str) -> ConfigRefusal | None:
+        values = {config.name: config.value for config in resource.configs if config.value is not None}
+        return change(ports, ResourceType(resource.resource_type), name, values, validate_only=request.validate_only)
 
-
-def _alter(
-    ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
-) -> ConfigRefusal | None:
-    kind = resource.resource_type
-    name = settings_name(ports, kind, resource.resource_name)
-    values = {config.name: config.value for config in resource.configs if config.value is not None}
-    nulls = [config.name for config in resource.configs if config.value is None]
-    return (
-        refusal_of_keys([config.name for config in resource.configs], nulls)
-        or refusal_of_caller(ports, context, kind, name, Operation.ALTER_CONFIGS)
-        or refusal_of_resource(ports, kind, name)
-        or change(ports, ResourceType(kind), name, values, validate_only=validate_only)
+    return change_each(ports, context, request.resources, _nulls, replace, AlterConfigsResourceResponse).map(
+        lambda responses: AlterConfigsResponse(responses=responses)
     )
+
+
+def _nulls(resource: AlterConfigsResource) -> list[str]:
+    return [config.name for config in resource.configs if config.value is None]

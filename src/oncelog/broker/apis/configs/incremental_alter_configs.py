@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from oncelog.acls import Operation as AclOperation
 from oncelog.broker.administration.config_changes import (
     OWN_MIN_IN_SYNC,
     PROPERTIES,
@@ -19,10 +18,6 @@ from oncelog.broker.administration.config_changes import (
     change_each,
     change_loggers,
     current_values,
-    refusal_of_caller,
-    refusal_of_keys,
-    refusal_of_resource,
-    settings_name,
 )
 from oncelog.broker.requests.context import RequestContext
 from oncelog.config import TopicConfig
@@ -62,36 +57,33 @@ def handle(
         ports,
         context,
         request.resources,
-        lambda resource: _alter(ports, context, resource, validate_only=request.validate_only),
+        _nulls,
+        lambda resource, name: _alter(ports, resource, name, validate_only=request.validate_only),
         AlterConfigsResourceResponse,
+        loggers_too=True,
     ).map(lambda responses: IncrementalAlterConfigsResponse(responses=responses))
 
 
+def _nulls(resource: AlterConfigsResource) -> list[str]:
+    return [c.name for c in resource.configs if c.value is None and c.config_operation != AlterOperation.DELETE]
+
+
 def _alter(
-    ports: ConfigPorts, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
+    ports: ConfigPorts, resource: AlterConfigsResource, name: str, *, validate_only: bool
 ) -> ConfigRefusal | None:
-    kind = resource.resource_type
-    name = settings_name(ports, kind, resource.resource_name)
-    nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != AlterOperation.DELETE]
-    refusal = (
-        refusal_of_keys([config.name for config in resource.configs], nulls)
-        or refusal_of_caller(ports, context, kind, name, AclOperation.ALTER_CONFIGS)
-        or refusal_of_resource(ports, kind, name, loggers_too=True)
-    )
-    if refusal is not None:
-        return refusal
+    kind = ResourceType(resource.resource_type)
     unknown = [c.config_operation for c in resource.configs if c.config_operation not in set(AlterOperation)]
     if unknown:
         return ConfigRefusal(Error.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
-    if kind == ResourceType.BROKER_LOGGER:
+    if kind is ResourceType.BROKER_LOGGER:
         operations = {c.name: (AlterOperation(c.config_operation).name, c.value) for c in resource.configs}
         return change_loggers(operations, validate_only=validate_only)
-    values = dict(current_values(ports, ResourceType(kind), name))
+    values = dict(current_values(ports, kind, name))
     for config in resource.configs:
         refusal = _apply(ports, resource, config, values)
         if refusal is not None:
             return refusal
-    return change(ports, ResourceType(kind), name, values, validate_only=validate_only)
+    return change(ports, kind, name, values, validate_only=validate_only)
 
 
 def _apply(

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oncelog.broker.cluster.node import NO_LEADER
+from oncelog.broker.requests.parking import carry_out
 from oncelog.broker.requests.work import Work, in_parts
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MARKERS_IN_A_CHUNK = 50
-_AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
@@ -320,10 +320,9 @@ class Coordinators:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
-        if len(marker.partitions) <= MARKERS_IN_A_CHUNK:
-            begun = _AT_ONCE.map(lambda _: self._write_part(marker, marker.partitions, now_ms))
-        else:
-            begun = self._ports.tasks.begin(self._write_in_chunks(marker, now_ms))
+        writing = self._write_in_chunks(marker, now_ms)
+        is_short = len(marker.partitions) <= MARKERS_IN_A_CHUNK
+        begun = carry_out(writing) if is_short else self._ports.tasks.begin(writing)
         written = begun.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
@@ -334,13 +333,8 @@ class Coordinators:
         for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
             if outcomes:
                 yield
-            outcomes += self._write_part(marker, part, now_ms)
+            outcomes += [self._write_marker(marker, partition, now_ms) for partition in part]
         return outcomes
-
-    def _write_part(
-        self, marker: TxnMarker, partitions: Iterable[TopicPartition], now_ms: int
-    ) -> list[Deferred[Error]]:
-        return [self._write_marker(marker, partition, now_ms) for partition in partitions]
 
     def _write_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         if self.marker_gate is None:

@@ -242,24 +242,22 @@ class TransactionShard:
         if decision.needs_producer_id:
             self._with_producer_id(request)
         elif decision.value is not None:
-            version = self._value_version
-            if not version and _beyond_feature(request.event):
-                self._answer(request, _UNSUPPORTED, NONE)
-            else:
-                self._persist(
-                    decision.value,
-                    version,
-                    request.now_ms,
-                    lambda error: self._answer(request, decision, self._reported(error)),
-                )
-        elif entry is None:
-            self._answer(request, decision, NONE)
-        elif decision.error is Error.CONCURRENT_TRANSACTIONS:
+            self._write(request, decision, decision.value)
+        elif entry is not None and decision.error is Error.CONCURRENT_TRANSACTIONS:
             self._park(entry, request)
-        elif decision.error is NONE:
+        elif entry is not None and decision.error is NONE:
             entry.last_write.then(lambda error: self._answer(request, decision, self._reported(error)))
         else:
             self._answer(request, decision, NONE)
+
+    def _write(self, request: _Request, decision: Decision, value: Txn) -> None:
+        version = self._value_version
+        if not version and _beyond_feature(request.event):
+            self._answer(request, _UNSUPPORTED, NONE)
+            return
+        self._persist(
+            value, version, request.now_ms, lambda error: self._answer(request, decision, self._reported(error))
+        )
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
         reported = write_error if write_error is not NONE else decision.error

@@ -101,7 +101,7 @@ class AppendPipeline:
 
     def from_commit(self, batch: PendingBatch, result: AppendResult) -> Deferred[PartitionProduceResponse]:
         """The answer to a batch that was appended with ``result``, once it is committed."""
-        return carry_out(self._commit(batch, result))
+        return carry_out(self._answer_when_committed(batch, result))
 
     def verify(self, batch: PendingBatch) -> Deferred[Verification]:
         """Verify with the transaction coordinator if the partition has no open transaction of this producer
@@ -163,14 +163,14 @@ class AppendPipeline:
             return _refused_batch(batch, error)
         if batch.header.is_transactional:
             return (yield from self._once_verified(batch, self.verify(batch)))
-        return (yield from self._commit(batch, (yield from self._append(batch))))
+        return (yield from self._answer_when_committed(batch, (yield from self._append(batch))))
 
     def _once_verified(self, batch: PendingBatch, verified: Deferred[Verification]) -> Work[PartitionProduceResponse]:
         verification: Verification = verified.value if verified.succeeded else (yield verified)
         error, batch.guard = verification
         if error is not Error.NONE:
             return _refused_batch(batch, Error.NOT_ENOUGH_REPLICAS if error in NOT_REACHED else error)
-        return (yield from self._commit(batch, (yield from self._append(batch))))
+        return (yield from self._answer_when_committed(batch, (yield from self._append(batch))))
 
     def _validate(self, batch: PendingBatch) -> Work[Error]:
         """Validate a batch in advance if that takes long; all others are validated when they are appended."""
@@ -208,7 +208,9 @@ class AppendPipeline:
         batch.context.may_be_repeated = result.error is Error.NONE and not batch.header.attributes & ~TRANSACTIONAL_BIT
         return result
 
-    def _commit(self, batch: PendingBatch, result: AppendResult | Error) -> Work[PartitionProduceResponse]:
+    def _answer_when_committed(
+        self, batch: PendingBatch, result: AppendResult | Error
+    ) -> Work[PartitionProduceResponse]:
         """Wait until what was appended is committed, or for the producer's timeout; the records may be committed later.
 
         acks=1 waits like acks=all: on the only replica an acknowledged record is committed and can be read at once.

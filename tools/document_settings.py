@@ -19,8 +19,8 @@ from oncelog.kafka_properties import (
     group_properties,
     render,
 )
+from oncelog.metadata.property_effects import OTHERS, SECURITY, effect_of
 from oncelog.settings import default_of, properties
-from tools.document_security import SECTIONS
 from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
@@ -56,11 +56,13 @@ def main() -> int:
 
 def _page() -> Iterator[str]:
     yield INTRODUCTION
+    fields = properties(BrokerConfig)
     yield "## Broker settings with an effect\n"
     yield "| name | type | default | allowed | changes | what it does |"
     yield "|---|---|---|---|---|---|"
-    for name, f in sorted(properties(BrokerConfig).items()):
-        yield _row(name, f, broker_properties().get(name), changes=True)
+    rows = {name: _row(name, f, broker_properties().get(name), changes=True) for name, f in fields.items()}
+    rows |= {name: f"{_start(broker_properties()[name], changes=True)} {doc} |" for name, doc in OTHERS.items()}
+    yield from (rows[name] for name in sorted(rows))
     yield "\n## Topic settings\n"
     yield "Each can be given to CreateTopics and changed at any time. Its default is a broker setting, as in Kafka.\n"
     yield "| name | type | default | allowed | broker's default from | what it does |"
@@ -86,8 +88,10 @@ def _page() -> Iterator[str]:
     yield from _table(item for name, item in broker_properties().items() if name in _of_topics())
     yield "\n## Broker settings without an effect\n"
     yield "Accepted, checked and shown as Apache Kafka does, so that its configuration files can be used as they are.\n"
-    yield "`group.*.min.*` and `group.*.max.*` are the bounds of the groups' settings, and have no other effect.\n"
-    yield from _table(without_effect())
+    yield from _table(item for item in without_effect() if effect_of(item.name) is None)
+    yield "\n## Bounds of the groups' settings\n"
+    yield "They have no other effect.\n"
+    yield from _table(item for item in without_effect() if effect_of(item.name) is not None)
     yield ""
 
 
@@ -97,7 +101,12 @@ def _of_topics() -> set[str]:
 
 def without_effect() -> list[KafkaProperty]:
     """What is no setting of a broker or of a topic here, nor one of [security](security.md)."""
-    known = {*properties(BrokerConfig), *_of_topics(), *(name for names in SECTIONS.values() for name in names)}
+    known = {
+        *properties(BrokerConfig),
+        *_of_topics(),
+        *OTHERS,
+        *(name for names in SECURITY.values() for name in names),
+    }
     return [item for name, item in broker_properties().items() if name not in known and not item.internal]
 
 
@@ -113,9 +122,13 @@ def _table(items: Iterable[KafkaProperty], *, changes: bool = True) -> Iterator[
     yield "| name | type | default | allowed |" + (" changes |" if changes else "")
     yield "|---|---|---|---|" + ("---|" if changes else "")
     for item in items:
-        default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
-        changing = f" {_changes(item)} |" if changes else ""
-        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} |{changing}"
+        yield _start(item, changes=changes)
+
+
+def _start(item: KafkaProperty, *, changes: bool) -> str:
+    default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
+    changing = f" {_changes(item)} |" if changes else ""
+    return f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} |{changing}"
 
 
 def _changes(known: KafkaProperty | None) -> str:

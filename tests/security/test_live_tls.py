@@ -16,12 +16,12 @@ from oncelog.config import BrokerConfig
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import UpdateMode, broker_properties
+from oncelog.metadata.property_effects import SECURITY
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.settings import properties
 from tests.security import test_live_listeners
 from tests.security.certificates import Authority, Identity
 from tests.security.test_live_listeners import INVALID_REQUEST, accepted, alter
-from tools.document_security import SECTIONS
 
 SUITE = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
 PASSWORDS = ("first-password", "second-password")
@@ -258,7 +258,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
 
 def test_every_setting_of_listeners_that_may_change_has_its_effect_shown() -> None:
     known = broker_properties()
-    listed = {name for section in SECTIONS.values() for name in section} & known.keys()
+    listed = {name for section in SECURITY.values() for name in section} & known.keys()
     live = {name for name in listed if known[name].update is not UpdateMode.READ_ONLY}
     shown = EFFECTS.keys() | (REFUSED.keys() & known.keys()) | test_live_listeners.TESTED
     assert live - properties(BrokerConfig).keys() == shown, "the others: test_live_settings.py"

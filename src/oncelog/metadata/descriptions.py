@@ -19,6 +19,7 @@ from oncelog.kafka_properties import (
     render,
     topic_properties,
 )
+from oncelog.metadata.property_effects import effect_of
 from oncelog.settings import default_of, properties
 
 NO_EFFECT = "Checked and shown as Apache Kafka does; this broker has no use for it."
@@ -256,4 +257,4 @@ def _doc(name: str) -> str:
     for topic_property, synonyms in TOPIC_SYNONYMS.items():
         if name in {synonym for synonym, _ in synonyms}:
             return f"The broker's default of the topic setting {topic_property}."
-    return NO_EFFECT
+    return effect_of(name) or NO_EFFECT

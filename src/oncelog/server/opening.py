@@ -145,6 +145,14 @@ def data_folder(data: str | None, settings: Mapping[str, str]) -> str | None:
     return data
 
 
+def _warn_of_classes(config: BrokerConfig) -> None:
+    """Kafka's own classes are built in; others decide nothing here, such as who a principal is or which topic may be
+    created. ``authorizer.class.name`` is refused instead."""
+    for name, value in sorted(config.static.items()):
+        if name.endswith((".class", ".class.name")) and value and not value.startswith("org.apache.kafka."):
+            logger.warning("%s has no effect: this broker does not load the Java class %s", name, value)
+
+
 async def open_server(
     listeners: Sequence[Listener],
     data: str | os.PathLike[str] | None,
@@ -280,6 +288,7 @@ def _start(
         clock.was_set.append(broker.clock_was_set)
         if source is not None:
             source.opens(broker)
+        _warn_of_classes(config)
         if config.static.get(TOKEN_SECRET):
             logger.warning("%s has no effect: this broker issues no delegation tokens", TOKEN_SECRET)
         for number, (listener, sock) in enumerate(zip(bound, sockets, strict=True)):

@@ -14,6 +14,7 @@ from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import UpdateMode, broker_properties
+from oncelog.metadata.property_effects import SECURITY
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
@@ -25,7 +26,6 @@ from oncelog.records.record import Record
 from oncelog.settings import properties
 from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin
-from tools.document_security import SECTIONS
 from tools.document_settings import without_effect
 
 T = TypeVar("T")
@@ -173,7 +173,7 @@ def served(address: str) -> bool:
 
 
 WITHOUT_EFFECT = {item.name for item in without_effect()}
-OF_LISTENERS = {name for section in SECTIONS.values() for name in section}
+OF_LISTENERS = {name for section in SECURITY.values() for name in section}
 """Covered by ``tests/security/test_live_tls.py`` and ``test_live_listeners.py``."""
 
 

@@ -161,6 +161,10 @@ def test_a_setting_of_the_start_is_told_as_static() -> None:
     assert (entries["ssl.key.password"].value, entries["ssl.key.password"].is_sensitive) == (None, True)
     assert entries["advertised.listeners"].value == "PLAINTEXT://broker.example:9092"
     assert entries["num.partitions"].documentation == "Partitions of a topic that is created without a count."
+    assert entries["listeners"].documentation.startswith("Where to listen")
+    assert entries["quota.window.size.seconds"].documentation.startswith("Length of a quota's window")
+    assert entries["group.consumer.max.session.timeout.ms"].documentation.startswith("Bound of a group's setting")
+    assert entries["num.io.threads"].documentation.startswith("Checked and shown as Apache Kafka does")
 
 
 @pytest.mark.parametrize(

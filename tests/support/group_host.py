@@ -8,7 +8,7 @@ answered before the log is "synced": at once, or when ``sync`` is called if ``sy
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,8 +163,8 @@ class MemoryGroupHost:
     def topic_name(self, topic_id: bytes) -> str | None:
         return next((name for name in self._topics if self.id_of(name) == topic_id), None)
 
-    def topics(self) -> Sequence[str]:
-        return sorted(self._topics)
+    def topics(self) -> Set[str]:
+        return self._topics.keys()
 
     def id_of(self, topic: str) -> bytes:
         """The id of a topic of that name, existing or not."""

@@ -22,7 +22,7 @@ import json
 import logging
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -431,6 +431,10 @@ class MetadataStore:
     def topic_by_id(self, topic_id: bytes) -> TopicInfo | None:
         name = self._by_id.get(topic_id)
         return self._topics[name] if name is not None else None
+
+    def topic_names(self) -> Set[str]:
+        """The names of all topics, as they are at any time."""
+        return self._topics.keys()
 
     def topics(self) -> Sequence[TopicInfo]:
         """All topics, sorted by name."""

@@ -7,7 +7,7 @@ partition reaches the group coordinator in the order of the log.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -395,8 +395,8 @@ class Coordinators:
         info = self._ports.metadata.topic_by_id(topic_id)
         return info.name if info is not None else None
 
-    def topics(self) -> Sequence[str]:
-        return [info.name for info in self._ports.metadata.topics()]
+    def topics(self) -> Set[str]:
+        return self._ports.metadata.topic_names()
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self._ports.metadata.dynamic_config(ResourceType.GROUP, group_id)

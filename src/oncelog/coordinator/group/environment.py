@@ -6,7 +6,7 @@ consumer protocol and the offsets. Nothing here knows a protocol's rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -50,8 +50,8 @@ class GroupHost(CoordinatorHost, Protocol):
 
     def topic_name(self, topic_id: bytes) -> str | None: ...
 
-    def topics(self) -> Sequence[str]:
-        """The names of all topics, internal ones included."""
+    def topics(self) -> Set[str]:
+        """The names of all topics, internal ones included; costs nothing, however many there are."""
         ...
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:

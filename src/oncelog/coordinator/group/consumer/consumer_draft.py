@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from typing import Final
 
@@ -136,7 +136,8 @@ class GroupDraft:
 
     def metadata_hash(self) -> int:
         """A number that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
-        found = [(name, topic) for name in sorted(self.group.topics()) if (topic := self._topic(name)) is not None]
+        names = sorted(self.group.topics_among(self._env.host.topics()))
+        found = [(name, topic) for name in names if (topic := self._topic(name)) is not None]
         if not found:
             return 0
         digest = hashlib.blake2b(digest_size=8)
@@ -191,9 +192,9 @@ class GroupDraft:
         self.group.targets[member_id] = target
         self.written.append(records.member_target(self.group.group_id, member_id, target))
 
-    def _existing(self, names: Iterable[str]) -> dict[TopicId, int]:
+    def _existing(self, names: Set[str]) -> dict[TopicId, int]:
         """Ids and partition counts of the topics that exist."""
-        return dict(topic for name in names if (topic := self._topic(name)) is not None)
+        return dict(topic for name in self._env.host.topics() & names if (topic := self._topic(name)) is not None)
 
     def _topic(self, name: str) -> tuple[TopicId, int] | None:
         if name not in self._topics:

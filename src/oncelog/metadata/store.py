@@ -7,8 +7,8 @@ broker and its admin APIs, on their one thread.
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
   after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
-  :meth:`MetadataStore.leave_sync_to` a change is by then only in the file, which survives a kill, and the caller syncs
-  it.
+  :meth:`MetadataStore.leave_sync_to` a change is in the file when the method returns, where it survives a kill, and
+  the caller syncs it.
 - Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
   allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
 - Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
@@ -67,30 +67,20 @@ CREATE TABLE configs (
     PRIMARY KEY (resource_type, resource_name, property)) WITHOUT ROWID;
 CREATE TABLE client_quotas (
     entity TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (entity, key)) WITHOUT ROWID;
+CREATE TABLE scram_credentials (
+    user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
+    stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID;
+CREATE TABLE acls (
+    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, pattern_type INTEGER NOT NULL,
+    principal TEXT NOT NULL, host TEXT NOT NULL, operation INTEGER NOT NULL, permission INTEGER NOT NULL,
+    PRIMARY KEY (resource_type, resource_name, pattern_type, principal, host, operation, permission)) WITHOUT ROWID;
+CREATE TABLE replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 """
-_SCRAM_SCHEMA = """
-CREATE TABLE IF NOT EXISTS scram_credentials (
-    user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
-    stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID
-"""
-"""Also created in files of earlier releases, which ignore it."""
-
-
-_ACL_SCHEMA = """
-CREATE TABLE IF NOT EXISTS acls (
-    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, pattern_type INTEGER NOT NULL,
-    principal TEXT NOT NULL, host TEXT NOT NULL, operation INTEGER NOT NULL, permission INTEGER NOT NULL,
-    PRIMARY KEY (resource_type, resource_name, pattern_type, principal, host, operation, permission)) WITHOUT ROWID
-"""
-"""Likewise."""
-
-_REPLICA_SCHEMA = "CREATE TABLE IF NOT EXISTS replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID"
-"""Likewise; with several nodes, which of them hold each partition."""
-
-_DELETED_SCHEMA = "CREATE TABLE IF NOT EXISTS deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID"
-"""Likewise; deleted topics whose folders may still exist under their names."""
+"""``replicas``: with several nodes, which of them hold each partition. ``deleted_topics``: those whose folders may
+still exist under their names."""
 DELETED_KEPT = 1000
 """How many of the most recently deleted topics are recorded."""
 
@@ -137,7 +127,7 @@ class MetadataStore:
     :param cluster_id: refuse a file of another cluster; empty takes the file's, or a new one for a new file.
     :param topic_defaults: the broker's defaults for topic settings.
     :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
-    :param nothing_to_adopt: asked for a new file, which records whether the data folder has something to adopt.
+    :param nothing_to_adopt: called for a new file, which records that the data folder has nothing to adopt.
     :param first_users: credentials that a new file begins with; there is no new file without them.
     """
 
@@ -285,14 +275,10 @@ class MetadataStore:
         if not self.has_log:
             execute("PRAGMA journal_mode = DELETE")
         execute("BEGIN IMMEDIATE")
-        execute(_SCRAM_SCHEMA)
         if application != APPLICATION_ID:
             adopted = nothing_to_adopt is not None and nothing_to_adopt()
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)), adopted)
             self._write_scram_credentials((user, mechanism, *credential) for user, mechanism, credential in first_users)
-        execute(_ACL_SCHEMA)
-        execute(_REPLICA_SCHEMA)
-        execute(_DELETED_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
         self._kept_starts = self._starts
@@ -316,8 +302,8 @@ class MetadataStore:
             node_id, self._starts = int(meta["node_id"]), int(meta["starts"])
             self._next_producer_id = int(meta["next_producer_id"])
             self.adopted = meta["adopted"] == "yes"
-            self._changes = int(meta.get("changes", 0))
-            epoch, levels = json.loads(meta["features"]) if "features" in meta else (HIGHEST.epoch, HIGHEST.levels)
+            self._changes = int(meta["changes"])
+            epoch, levels = json.loads(meta["features"])
         except (KeyError, ValueError) as error:
             raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
         self._features = FinalizedFeatures(epoch, levels)
@@ -498,9 +484,7 @@ class MetadataStore:
 
     def delete_topic(self, name: str) -> None:
         info = self._existing(name)
-        forgotten = (
-            [*self._deleted][: len(self._deleted) + 1 - DELETED_KEPT] if len(self._deleted) >= DELETED_KEPT else []
-        )
+        forgotten = [*self._deleted][: max(0, len(self._deleted) + 1 - DELETED_KEPT)]
         with self.batch():
             self._execute("DELETE FROM topics WHERE name = ?", name)
             self._execute("DELETE FROM replicas WHERE topic = ?", name)
@@ -699,7 +683,7 @@ class MetadataStore:
     # --- producer ids
 
     def allocate_producer_id_block(self) -> range:
-        """A thousand producer ids that are never allocated again, after any restart (B1)."""
+        """A thousand producer ids that are never allocated again, after any restart."""
         first = self._next_producer_id
         after = first + PRODUCER_ID_BLOCK_SIZE
         self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(after))

@@ -319,7 +319,7 @@ def _start(
 def _sync_metadata_in_background(server: Server, machine: Machine, log: StoreLog) -> None:
     worker = machine.worker(server.loop, METADATA_WORKER)
     server.at_end += [worker.stop, log.close]
-    background = server.broker.logs.background = BackgroundWorker(worker, server.background_done)
+    background = server.broker.logs.checkpoints.background = BackgroundWorker(worker, server.background_done)
     server.broker.metadata_sync.begin(background, log.sync, threading.Lock())
 
 

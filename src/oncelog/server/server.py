@@ -195,7 +195,11 @@ class Server:
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
-            and (broker.tasks or broker.logs.is_writing or any(work.is_coming for work in self.background_workers))
+            and (
+                broker.tasks
+                or broker.logs.checkpoints.is_writing
+                or any(work.is_coming for work in self.background_workers)
+            )
         ):
             await asyncio.sleep(0.001)
         self._over = True

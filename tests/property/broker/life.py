@@ -92,7 +92,7 @@ class Life:
         if chance < 0.1:
             roll(self.log(self._rng.choice(LOGS)), NOW_MS)
         elif chance < 0.2:
-            self.broker.logs._write_checkpoints()
+            self.broker.logs.checkpoints.write_now()
         elif chance < 0.3:
             self.broker.logs._cleaner.clean(NOW_MS)
 

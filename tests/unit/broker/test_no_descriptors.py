@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from oncelog.broker.storage.log_manager import FlushJob
+from oncelog.broker.storage.flush_job import FlushJob
 from oncelog.conformance.raw.batches import batch
 from oncelog.errors import Error, NoSpace, OutOfDescriptors, RefusedForNow
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData

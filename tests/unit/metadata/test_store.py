@@ -219,16 +219,6 @@ def test_scram_credentials_survive_a_restart(open_store: Open) -> None:
     assert open_store().scram_credentials() == {("a", 2): kept, ("b", 1): kept}
 
 
-def test_a_file_of_a_release_without_scram_credentials_takes_them(open_store: Open, tmp_path: Path) -> None:
-    open_store().close()
-    with sqlite3.connect(tmp_path / "metadata.sqlite") as old:
-        old.execute("DROP TABLE scram_credentials")
-    old.close()
-    store = open_store()
-    store.set_scram_credentials({("a", 1): credential(1, 4096, b"s", b"p")})
-    assert list(store.scram_credentials()) == [("a", 1)]
-
-
 def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
     store = open_store()
     store.create_topic("kept", 1, {}, 0)

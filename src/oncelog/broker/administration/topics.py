@@ -134,10 +134,10 @@ class Topics:
         replicas: Sequence[Sequence[int]] | int,
     ) -> Work[TopicInfo]:
         yield from self._ports.metadata_sync.may_change()
-        yield from self._ports.logs.forgetting(name)
+        yield from self._ports.logs.checkpoints.forgetting(name)
         while name in self._being_closed:  # another request may have created and deleted it meanwhile
             finished(self._being_closed[name])
-            yield from self._ports.logs.forgetting(name)
+            yield from self._ports.logs.checkpoints.forgetting(name)
         info = self._ports.metadata.create_topic(name, partitions, overrides, now_ms)
         self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
@@ -268,7 +268,7 @@ class Topics:
             # In a task of its own: the connection that needed the topic first may end.
             creating = self._ports.tasks.begin(self._creating_internal(name, now_ms))
             creating.then(lambda _: self._internal_created(name), partial(self._internal_failed, name))
-        while name in self._being_created and not self._ports.logs.is_stuck:
+        while name in self._being_created and not self._ports.logs.checkpoints.is_stuck:
             yield
 
     def _internal_created(self, name: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.storage.log_manager import FlushJob
+from oncelog.broker.storage.flush_job import FlushJob
 from oncelog.errors import RefusedForNow, StorageError
 from oncelog.kafka_properties import MAX_LONG
 from oncelog.timers import Timer

@@ -1,4 +1,4 @@
-"""The partition logs of a data folder: opening, checkpoints, deletion, retention, compaction and syncs.
+"""The partition logs of a data folder: opening, deletion, retention, compaction and what checkpoints say of them.
 
 Called by ``broker.Broker``. Invariants: the clean-shutdown marker is written last and removed first; a checkpoint
 never claims more than was synced; a deleted topic's folder is renamed before anything is removed, so that a topic
@@ -8,15 +8,15 @@ of the same name can be created at once. Source: Kafka's ``LogManager``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oncelog.broker.requests.tasks import Tasks
-from oncelog.broker.requests.work import Work, finished, in_parts
+from oncelog.broker.requests.work import Work, in_parts
+from oncelog.broker.storage.checkpoint_writer import CheckpointWriter
 from oncelog.broker.storage.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
-from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, CorruptLogError, RefusedForNow, StorageError
 from oncelog.log import checkpoints
 from oncelog.log.file_names import (
@@ -33,7 +33,6 @@ from oncelog.timers import Timers
 from oncelog.types import TopicPartition, encode_uuid
 
 if TYPE_CHECKING:
-    from oncelog.broker.storage.partition import Partition
     from oncelog.log.partition_log import PartitionLog
     from oncelog.log.results import FlushTicket
 
@@ -46,45 +45,8 @@ MAX_PRODUCER_IDS_UNKNOWN = 2**32
 """The largest gap allowed between producer ids that logs know and the metadata does not, after it was lost."""
 LOGS_IN_A_CHUNK = 100
 """For how many logs the lines of a checkpoint are built in one chunk."""
-SMALL_FLUSH_BYTES = 32 * 1024
-SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 """KRaft's own log in a folder that Apache Kafka wrote; left as it is."""
-
-
-class FlushJob(NamedTuple):
-    """Partitions with the files to sync for each; made by ``Flushing.take``, settled by ``Flushing.done``."""
-
-    disk: Disk
-    tickets: tuple[tuple[Partition, FlushTicket], ...]
-
-    @property
-    def is_small(self) -> bool:
-        """Whether little was appended to few existing files, so that syncing takes less time than waking a thread."""
-        tickets = self.tickets
-        return (
-            len(tickets) <= SMALL_FLUSH_PARTITIONS
-            and not any(ticket.folders or len(ticket.files) > 1 for _, ticket in tickets)
-            and sum(ticket.size_bytes for _, ticket in tickets) <= SMALL_FLUSH_BYTES
-        )
-
-    def shared_out(self, count: int) -> list[FlushJob]:
-        """This job, divided into at most ``count`` jobs, at least one."""
-        return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
-
-    def sync(self) -> dict[TopicPartition, StorageError]:
-        """Sync every file (any thread); returns the partitions for which that failed, with the cause."""
-        failed: dict[TopicPartition, StorageError] = {}
-        for partition, ticket in self.tickets:
-            try:
-                ticket.sync(self.disk)
-            except StorageError as error:
-                failed[partition.topic_partition] = error
-            except Exception as error:
-                logger.exception("unexpected failure of the sync of %s", partition.topic_partition)
-                reason = f"unexpected {type(error).__name__} during its sync: {error}"
-                failed[partition.topic_partition] = StorageError(reason)
-        return failed
 
 
 class LogManager:
@@ -113,18 +75,7 @@ class LogManager:
         self._names_others = False
         """Whether checkpoint files contain deleted logs, which this start has replaced by new ones of the same
         names."""
-        self._tasks = tasks
-        self.background: Background | None = None
-        """Writes checkpoints, if the server has a thread for that; without one they are written in the current
-        iteration."""
-        self._is_writing = False
-        self.is_stuck = False
-        """Whether the broker is stopping while checkpoints are being written, so that nothing waits for them."""
-        self._next_write: Deferred[None] | None = None
-        """Resolves when the next write of checkpoints, not yet begun, is done."""
-        self._deleted: dict[str, int] = {}
-        """Topics whose deleted partitions checkpoint files may still contain, each with the number of its deletion."""
-        self._deletions = 0
+        self.checkpoints = CheckpointWriter(disk, tasks, self._content)
         self._stopped = False
         self._lost_clean = False
         """Whether logs end below what the cleaner's checkpoint says about them."""
@@ -148,7 +99,8 @@ class LogManager:
         if self._metadata is not None:
             self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
         if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
-            self._write_checkpoints()  # after a kill they may contain a deleted topic whose name may soon be used again
+            # After a kill they may contain a deleted topic whose name may soon be used again.
+            self.checkpoints.write_now()
         elif self._lost_clean:
             self._cleaner.write_checkpoint()
 
@@ -161,7 +113,7 @@ class LogManager:
         retention = FIRST_RETENTION_DELAY_MS, lambda: self._config.log_retention_check_interval_ms
         self._repeat(now_ms, *retention, self._apply_retention)
         minute = FLUSH_CHECKPOINT_INTERVAL_MS
-        self._repeat(now_ms, minute, lambda: minute, self._write_now_and_then)
+        self._repeat(now_ms, minute, lambda: minute, lambda _: self.checkpoints.write_soon())
         self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
         if self._config.log_cleaner_enable:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
@@ -191,13 +143,6 @@ class LogManager:
             end = max(end, producer_id + 1)
         return end
 
-    def nobody_reports(self) -> None:
-        """The broker stops, and no thread can report to it any more: from now on checkpoints are written in the current
-        iteration."""
-        self.is_stuck = self._is_writing
-        if not self.is_stuck:
-            self.background = None
-
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
@@ -208,12 +153,10 @@ class LogManager:
                 log.close()
             except StorageError as error:
                 self._close_failed(log, error)
-        if (
-            self._is_writing
-        ):  # for so long that the stop does not wait: that write may finish last, and replace anything written now
+        if self.checkpoints.is_writing:  # longer than a stop waits: that write might replace what is written now
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
-        self._write_checkpoints()
+        self.checkpoints.write_now()
         if not any(log.failed for log in self._logs.values()):
             checkpoints.write_clean_shutdown(self.disk)
 
@@ -241,9 +184,8 @@ class LogManager:
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
-        from oncelog.log.partition_log import (
-            PartitionLog,
-        )  # imported for the first log: with its dependencies this takes 16 ms
+        # Imported for the first log: with its dependencies this takes 16 ms.
+        from oncelog.log.partition_log import PartitionLog
 
         folder = str(topic_partition)
         known = self._known_topic_id(folder)
@@ -298,16 +240,6 @@ class LogManager:
         self._recovery_points.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._cleaner.forget(topic_partition)
-
-    def forgetting(self, topic: str) -> Work[None]:
-        """Wait until no checkpoint on disk has deleted partitions of this name, which a new topic must not inherit.
-
-        If this is finished in one iteration, checkpoints are written in that iteration.
-        """
-        if topic in self._deleted:
-            yield self._write_soon()
-        if topic in self._deleted:
-            self._write_checkpoints()
 
     def _sync_recovered(self, log: PartitionLog) -> None:
         """Sync what a killed process has left unsynced, before readers see it and duplicates are detected with it."""
@@ -366,8 +298,7 @@ class LogManager:
         """Rename a partition's folder at once, and remove it after ``file.delete.delay.ms``."""
         del self._logs[log.topic_partition]
         self._forget(log.topic_partition)
-        self._deletions += 1
-        self._deleted[log.topic_partition.topic] = self._deletions
+        self.checkpoints.deleted(log.topic_partition.topic)
         folder = log.delete(self._random.token(16).hex())
         self._remove_later(folder, now_ms + log.config.file_delete_delay_ms)
 
@@ -407,61 +338,11 @@ class LogManager:
             self.was_clean = False
             return {}
 
-    @property
-    def is_writing(self) -> bool:
-        """Whether checkpoints are being written on another thread."""
-        return self._is_writing
-
-    def _write_soon(self) -> Deferred[None]:
-        """Write checkpoints of the current state on another thread; resolves when that is over, successful or not."""
-        if self.background is None:
-            self._write_checkpoints()
-            return Deferred.of(None)
-        if self._next_write is None:
-            self._next_write = Deferred()
-        written = self._next_write
-        if not self._is_writing:
-            self._begin_writing(self.background, written)
-        return written
-
-    def _write_now_and_then(self, _: int) -> None:
-        self._write_soon()
-
     def _log_was_cleaned(self) -> None:
-        if self.background is None:
+        if self.checkpoints.background is None:
             self._cleaner.write_checkpoint()
         else:  # with the others, so that of two writers neither overwrites newer content with older
-            self._write_soon()
-
-    def _begin_writing(self, background: Background, over: Deferred[None]) -> None:
-        self._is_writing, self._next_write = True, None
-        deleted = dict(self._deleted)
-
-        def done(error: Exception | None) -> None:
-            self._is_writing = False
-            self._written(deleted, error)
-            over.resolve(None)
-            if self._next_write is not None and not self._is_writing:
-                self._begin_writing(background, self._next_write)
-
-        self._tasks.begin(self._content()).then(
-            lambda content: background.run(partial(self._write, content), done), done
-        )
-
-    def _write_checkpoints(self) -> None:
-        """Write checkpoints in this iteration."""
-        deleted, failure = dict(self._deleted), None
-        try:
-            self._write(finished(self._content()))
-        except StorageError as error:
-            failure = error
-        self._written(deleted, failure)
-
-    def _written(self, deleted: Mapping[str, int], error: Exception | None) -> None:
-        if error is not None:
-            logger.error("checkpoints cannot be written, the next start will check more of the logs: %s", error)
-            return
-        self._deleted = {topic: number for topic, number in self._deleted.items() if deleted.get(topic) != number}
+            self.checkpoints.write_soon()
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:
         """Names and contents of the checkpoint files, for the logs that exist when this begins."""
@@ -484,14 +365,11 @@ class LogManager:
             (checkpoints.CLEANER_OFFSET_CHECKPOINT, checkpoints.encode_lines(cleaned)),
         ]
 
-    def _write(self, content: Sequence[tuple[str, bytes]]) -> None:
-        """Write the files, on any thread."""
-        for name, data in content:
-            self.disk.write_atomic(name, data)
-
     # --- periodic work
 
-    def _repeat(self, now_ms: int, first_ms: int, interval_ms: Callable[[], int], work: Callable[[int], None]) -> None:
+    def _repeat(
+        self, now_ms: int, first_ms: int, interval_ms: Callable[[], int], work: Callable[[int], object]
+    ) -> None:
         def run(at_ms: int) -> None:
             if not self._stopped:
                 work(at_ms)

@@ -117,7 +117,7 @@ class MetadataSync:
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its own iteration again."""
-        self._ports.logs.nobody_reports()
+        self._ports.logs.checkpoints.nobody_reports()
         if self._background is not None and self.failure is None:
             self._background = None
             try:

@@ -45,6 +45,10 @@ _TAIL_KEPT = 2048
 _HEADER_READ_BYTES = 16_384
 _READ_THROUGH_BYTES = 1 << 20
 _UNREADABLE_KEPT = 100
+_REBUILT_INTERVAL_BYTES = 4096
+"""Kafka's default of ``index.interval.bytes``."""
+MAX_OFFSET = 2**63 - 1
+"""No offset of a log reaches this: as the low end of the tail it means that no position is cached."""
 
 
 class Located(NamedTuple):
@@ -202,12 +206,12 @@ class Segment:
     def _first_has_timestamp(self) -> bool:
         return any(header.max_timestamp >= 0 for _, header in self.scan(0, 1))
 
-    def _index_headers(self, interval_bytes: int = 4096) -> tuple[OffsetIndex, TimeIndex]:
+    def _index_headers(self) -> tuple[OffsetIndex, TimeIndex]:
         transactions, written = self._transaction_index, self._written[2]
         indexes = self.start_indexes()
         self._transaction_index, self._written[2] = transactions, written
         for position, header in self.scan(0):
-            self.index_batch(position, header, interval_bytes)
+            self.index_batch(position, header, _REBUILT_INTERVAL_BYTES)
         return indexes
 
     def index_batch(self, position: int, header: BatchHeader, interval_bytes: int) -> None:
@@ -563,7 +567,7 @@ class Segment:
         """Allow reads again of what the disk failed to read."""
         self._unreadable.clear()
 
-    def cut(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
+    def end_of_limited_read(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
         """Where a read of whole batches in ``[start, end)`` with at most ``limit`` bytes ends, and the end of its first
         batch. ``header`` is that of the batch at ``start``, if known.
         """
@@ -604,7 +608,7 @@ class Segment:
             offset = header.next_offset
         return offset
 
-    # --- cutting, ending
+    # --- truncating, ending
 
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""
@@ -651,7 +655,3 @@ class Segment:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-MAX_OFFSET = 2**63 - 1
-"""No offset of a log reaches this: as the low end of the tail it means that no position is cached."""

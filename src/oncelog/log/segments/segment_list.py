@@ -134,7 +134,7 @@ class SegmentList:
             limit = min(limit, segment.end_of_read(start, upper))
         if limit <= start:
             return LogRead((), 0, offset, offset)
-        end, first_end = segment.cut(start, limit, max_bytes, located.header)
+        end, first_end = segment.end_of_limited_read(start, limit, max_bytes, located.header)
         if first_end - start > max_bytes:
             if not at_least_one_batch:
                 return LogRead((), 0, offset, offset)

@@ -14,7 +14,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.storage.log_manager import FlushJob
+from oncelog.broker.storage.flush_job import FlushJob
 from oncelog.errors import StorageError
 from oncelog.server.process.workers import Worker
 from oncelog.types import TopicPartition

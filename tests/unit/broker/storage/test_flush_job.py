@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.storage.log_manager import SMALL_FLUSH_BYTES, SMALL_FLUSH_PARTITIONS, FlushJob
+from oncelog.broker.storage.flush_job import SMALL_FLUSH_BYTES, SMALL_FLUSH_PARTITIONS, FlushJob
 from oncelog.config import TopicConfig
 from oncelog.log.partition_log import PartitionLog
 from oncelog.log.results import FlushTicket

@@ -125,7 +125,7 @@ def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_
         checkpoints.write_offset_checkpoint(disk, name, {T0: 1})
     logs._cleaner.load()
     logs.delete(log, 0)
-    finished(logs.forgetting("t"))
+    finished(logs.checkpoints.forgetting("t"))
     assert append(logs, NEW_ID) == 0
     assert logs._cleaner._first_dirty == {}
     assert checkpoints.read_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT) == {}
@@ -151,7 +151,7 @@ def test_checkpoints_that_a_kill_kept_from_forgetting_a_topic_say_nothing_of_the
         logs.started(0)
     else:
         logs.started(0)
-        finished(logs.forgetting("t"))
+        finished(logs.checkpoints.forgetting("t"))
         assert append(logs, NEW_ID) == 0
     killed, _, store = manager(disk)
     killed.start(store)

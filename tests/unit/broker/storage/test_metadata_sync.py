@@ -43,7 +43,7 @@ class Slow:
         self.worker = Later()
         self.syncs = 0
         self.fails = False
-        self.broker.logs.background = self.worker
+        self.broker.logs.checkpoints.background = self.worker
         self.broker.metadata_sync.begin(self.worker, self._sync)
         if drained:
             self.drain()
@@ -290,7 +290,7 @@ def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow:
 def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_made(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
-    slow.broker.logs._write_checkpoints()
+    slow.broker.logs.checkpoints.write_now()
     slow.delete("a")
     slow.worker.do_next()
     slow.broker.tasks.finish()
@@ -331,7 +331,7 @@ def test_a_checkpoint_is_written_by_the_interval_elsewhere_and_a_stop_takes_no_m
     slow.worker.do_next()
     slow.broker.advance(NOW_MS + 60_000)
     slow.broker.tasks.finish()
-    assert slow.broker.logs.is_writing and not slow.disk.exists("recovery-point-offset-checkpoint")
+    assert slow.broker.logs.checkpoints.is_writing and not slow.disk.exists("recovery-point-offset-checkpoint")
     slow.broker.stop(NOW_MS + 60_000)
     assert not slow.disk.exists(".kafka_cleanshutdown")
 
@@ -384,7 +384,7 @@ def test_a_stop_does_not_wait_for_a_coordinator_whose_topic_waits_for_a_disk_tha
     sent = encode_request(ask.API_KEY, 4, 7, "test", ask.encode(4))
     asked = RecordingChannel()
     slow.broker.receive(asked, 0, memoryview(sent)[4:], NOW_MS)
-    while not slow.broker.logs.is_writing:
+    while not slow.broker.logs.checkpoints.is_writing:
         slow.broker.tasks.step()
     slow.broker.stop(NOW_MS)
     (found,) = response_type(ask.API_KEY).decode(asked.answers[0], 4, 9).coordinators  # type: ignore[attr-defined]
@@ -397,7 +397,7 @@ def test_a_stop_writes_checkpoints_for_a_new_topic_in_its_turn(slow: Slow) -> No
     slow.drain()
     slow.delete("a")
     slow.drain()
-    slow.broker.logs.nobody_reports()
+    slow.broker.logs.checkpoints.nobody_reports()
     made = slow.create("a")
     slow.broker.stop(NOW_MS)
     assert made.answers and slow.synced_topics() == ["a"] and slow.disk.exists(".kafka_cleanshutdown")

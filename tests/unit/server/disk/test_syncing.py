@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from oncelog.broker.storage.log_manager import FlushJob
+from oncelog.broker.storage.flush_job import FlushJob
 from oncelog.broker.storage.partition import Partition
 from oncelog.errors import Error, StorageError
 from oncelog.metrics.shell import ShellCounts

@@ -24,6 +24,8 @@ SPARKS_OWN = {
     "Python worker failed to connect back",
     "Multiple streaming queries are concurrently using ...",
     "CONCURRENT_STREAM_LOG_UPDATE",
+    "Incomplete log file in the offset commit log",
+    "Checksum error: file:...",
 }
 """Errors of Spark's JVM that have names; those of PySpark are in a file of its own."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"

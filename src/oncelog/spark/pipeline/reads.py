@@ -92,6 +92,7 @@ class CheckpointReads:
 
 def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
     """None if no batch was planned yet. Raises CheckpointError."""
+    checkpoint.check_id()
     numbers = checkpoint.batches("offsets")
     last = checkpoint.planned(numbers[-1]) if numbers else None
     if last is None:

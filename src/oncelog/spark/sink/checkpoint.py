@@ -69,10 +69,15 @@ class Checkpoint:
         except _STRANGE:
             raise self._strange("metadata") from None
 
+    def check_id(self) -> None:
+        """Raises CheckpointError if there is a file with the query's id that Spark could not read, either."""
+        if self._read("metadata") is not None:
+            self.query_id()
+
     def planned(self, batch_id: int) -> PlannedBatch | None:
         """The plan of a batch; None if its file does not exist."""
         name = f"offsets/{batch_id}"
-        data = self._read(name)
+        data = self._read_of_batch("offsets", batch_id)
         if data is None:
             return None
         try:
@@ -84,7 +89,7 @@ class Checkpoint:
 
     def ended(self, batch_id: int) -> bool:
         """Whether Spark's commit log says that the batch was completed."""
-        return self._read(f"commits/{batch_id}") is not None
+        return self._read_of_batch("commits", batch_id) is not None
 
     def batches(self, log: str) -> list[int]:
         """The numbers of the files in ``offsets`` or ``commits``, ascending."""
@@ -163,6 +168,17 @@ class Checkpoint:
             return None
         except OSError as error:
             raise self._unreadable(name, error) from error
+
+    def _read_of_batch(self, log: str, batch_id: int) -> bytes | None:
+        """Spark does not sync what it writes: a power failure may leave the newest files without their contents."""
+        data = self._read(f"{log}/{batch_id}")
+        if data is not None and not data.strip(b"\0"):
+            raise CheckpointError(
+                f"Checkpoint {self.location} holds an empty file {log}/{batch_id}, as a power failure leaves it: "
+                f"remove it, and on a disk the file {log}/.{batch_id}.crc, and start again. The sink writes no batch "
+                "twice: one that it has written is skipped, or refused if Spark plans it differently"
+            )
+        return data
 
     def _names(self, folder: str, kind: FileType | None = None) -> list[str]:
         """:param kind: files unless given."""

@@ -103,6 +103,13 @@ def wrote(folder: Path, batch: int, **ends: str) -> None:
     (folder / "offsets" / str(batch)).write_text("\n".join(lines))
 
 
+@pytest.mark.parametrize("left", [b"", bytes(45)])
+def test_an_id_of_the_query_that_a_power_failure_took_is_refused_before_a_start(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "metadata").write_bytes(left)
+    with pytest.raises(CheckpointError, match="holds a file metadata that is not what Spark writes: restore it"):
+        known_reads(Checkpoint.open(str(tmp_path)))
+
+
 def test_reads_of_a_batch_that_has_not_ended_begin_where_it_does(tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     assert known_reads(checkpoint) is None

@@ -194,6 +194,19 @@ def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: st
         plan_of(Checkpoint.open(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
 
 
+@pytest.mark.parametrize("left", [b"", bytes(40)])
+def test_what_a_power_failure_left_of_a_batch_is_refused_with_what_to_remove(tmp_path: Path, left: bytes) -> None:
+    checkpoint = Checkpoint.open(str(tmp_path))
+    spark_writes(tmp_path, 0)
+    (tmp_path / "commits" / "0").parent.mkdir(exist_ok=True)
+    (tmp_path / "commits" / "0").write_bytes(left)
+    with pytest.raises(CheckpointError, match=r"an empty file commits/0, .* the file commits/\.0\.crc"):
+        checkpoint.ended(0)
+    (tmp_path / "offsets" / "0").write_bytes(left)
+    with pytest.raises(CheckpointError, match=r"an empty file offsets/0, .* the file offsets/\.0\.crc"):
+        checkpoint.planned(0)
+
+
 @pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
 def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
     spark_writes(tmp_path, 0)

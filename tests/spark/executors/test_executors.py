@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -89,6 +90,26 @@ def test_rows_of_one_task_stay_in_order_in_their_partition(
         numbers = [int(record.key or b"") for record in found if record.partition == partition]
         assert numbers == sorted(numbers)
         assert len(numbers) > 500
+
+
+def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([str(batch.num_rows)])], names=["value"])
+
+
+@KAFKA_IN_SOAK
+@pytest.mark.parametrize("adaptive", ["true", pytest.param("false", marks=pytest.mark.soak)])
+def test_rows_are_computed_under_the_settings_of_their_session(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, adaptive: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 1)
+    session = spark.newSession()
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "3")
+    session.conf.set("spark.sql.adaptive.enabled", adaptive)
+    before = spark.sparkContext.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch")
+    write_to(session.range(0, 7, 1, 1).mapInArrow(_sizes, "value string"), broker, unique_name, writers="1")
+    assert Counter(record.value for record in committed(broker.bootstrap_servers, unique_name)) == {b"3": 2, b"1": 1}
+    assert spark.sparkContext.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch") == before
 
 
 @KAFKA_IN_SOAK

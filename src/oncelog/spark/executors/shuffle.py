@@ -88,14 +88,33 @@ def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame
     Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does: encoding
     must be complete under the settings of the user's session, and before the transaction begins.
     """
-    internal_rows = planned._jdf.queryExecution().toRdd()
-    if not volume.taken()[0]:
-        internal_rows.isEmpty()
+    with _settings_in_tasks(spark):
+        internal_rows = planned._jdf.queryExecution().toRdd()
+        if not volume.taken()[0]:
+            internal_rows.isEmpty()
     session = this_process().part(PlainSessions).of(spark)
     java_session: Any = session._jsparkSession
     java_encoded = java_session.internalCreateDataFrame(internal_rows, planned._jdf.schema(), False)
     encoded: DataFrame = type(planned)(java_encoded, session)
     return encoded
+
+
+@contextmanager
+def _settings_in_tasks(spark: SparkSession) -> Iterator[None]:
+    """Give the tasks of this block's jobs the session's settings, which a plan that becomes an RDD does not.
+
+    Spark does so for what it executes itself (``SQLExecution.withSQLConfPropagated``).
+    """
+    context: Any = spark.sparkContext._jsc
+    session: Any = spark._jsparkSession
+    before = context.sc().getLocalProperties()
+    properties = before.clone()
+    properties.putAll(session.sessionState().conf().settings())
+    context.sc().setLocalProperties(properties)
+    try:
+        yield
+    finally:
+        context.sc().setLocalProperties(before)
 
 
 class PlainSessions:

@@ -126,7 +126,7 @@ CONSUMER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
 
 PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     "acks": _only("all", "exactly-once writing needs all", "-1"),
-    "batch.size": _honoured("Bytes of one record batch before packing (262144)."),
+    "batch.size": _honoured("Bytes of one record batch before packing (524288)."),
     "compression.gzip.level": _honoured("Level for gzip."),
     "compression.lz4.level": _honoured("Level for lz4."),
     "compression.type": _honoured("Codec of the batches (`lz4`)."),

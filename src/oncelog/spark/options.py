@@ -401,7 +401,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         max_batch_bytes=given.positive("maxBatchBytes") or 256 << 20,
         compression=compression,
         compression_level=_compression_level(client, compression),
-        batch_size_bytes=min(_client_number(client, "batch.size", 1 << 18, 1, 1 << 24), max_request),
+        batch_size_bytes=min(_client_number(client, "batch.size", 1 << 19, 1, 1 << 24), max_request),
         transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, MAX_INT),
         writers=given.parsed("writers", _writers, "auto or a whole number of at least 0", None),
         cluster=ClusterOptions(

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from oncelog.config import BrokerConfig
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, CorruptLogError
 from oncelog.log.checkpoints import read_meta_properties
 from oncelog.metadata.metadata_errors import MetadataError
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
@@ -96,7 +96,13 @@ def _adopt(store: MetadataStore, disk: Disk, now_ms: int) -> None:
     from oncelog.metadata.adoption import read_cluster_metadata, topics_in
 
     known = read_cluster_metadata(disk)
-    topics = topics_in(disk, store.node_id, known)
+    try:
+        topics = topics_in(disk, store.node_id, known)
+    except CorruptLogError as error:
+        raise MetadataError(
+            f"{error}. The data folder has no topics in {FILE_NAME}, so they are read from their folders: restore that "
+            "file, or move the damaged folder away, with its records"
+        ) from error
     store.adopt(topics, known.next_producer_id if known is not None else 0, now_ms)
 
 

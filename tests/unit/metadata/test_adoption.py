@@ -120,6 +120,14 @@ def test_partitions_of_two_topics_of_one_name_are_refused(disk: MemoryDisk) -> N
         topics_in(disk, 1, None)
 
 
+@pytest.mark.parametrize("name", ["partition.metadata", "leader-epoch-checkpoint"])
+def test_a_folder_that_a_power_failure_damaged_is_refused_with_what_to_do(disk: MemoryDisk, name: str) -> None:
+    partition(disk, "t-0", epochs="0\n1\n3 0\n")
+    disk.write_atomic(f"t-0/{name}", bytes(9))
+    with pytest.raises(MetadataError, match=rf"t-0/{name} .*: restore that file, or move the damaged folder away"):
+        open_metadata(":memory:", disk, BrokerConfig(), FixedRandom(), 9)
+
+
 def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk) -> None:
     log = (
         batch(0, topic_record("t"), config_record(2, "t", "retention.ms", "5"), config_record(4, "1", "x", "y"))

@@ -207,7 +207,7 @@ class Broker:
             self._coordinators.stop()
             for partition in self._partitions.values():
                 partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
-            self.logs.stop(now_ms)
+            self.logs.stop()
         finally:  # on a full disk, say: otherwise this process could not start on the folder again
             self.metadata.close()
 

@@ -7,7 +7,7 @@ the brokers it encrypts and logs in itself, as ``upstream`` says. A :class:`Prox
 ``oncelog lab`` draws them.
 
 Invariants
-- If it logs in itself, it listens on this machine only and its clients log in to it (``faults.entrance``).
+- If it logs in itself, it listens on this machine only and its clients log in to it (``faults.proxy_login``).
 - The client gets its answers in the order of its requests, in whatever order the broker got them.
 - A lost answer closes the connection: clients regard an out-of-order answer as a broken peer.
 """
@@ -46,7 +46,7 @@ EVERY_ADDRESS: Final = ("0.0.0.0", "::")
 REORDER_TIMEOUT_S: Final = 0.5
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 _SIZE: Final = Struct(">i")
-_TELLS_OF_BROKERS: Final = {
+_WITH_ADDRESSES: Final = {
     ApiKey.METADATA: 0,
     ApiKey.FIND_COORDINATOR: 0,
     ApiKey.DESCRIBE_CLUSTER: 0,
@@ -91,6 +91,14 @@ class _Exchange:
         self.throttle_ms = 0
         self.error: Fault | None = None
 
+    def take(self, struck: Mapping[Action, Fault]) -> None:
+        """Apply the faults that concern the broker's answer."""
+        self.cut = Action.LOSE_ANSWER in struck
+        if (delay := struck.get(Action.DELAY_ANSWER)) is not None:
+            self.delay_ms = delay.delay_ms
+        if (throttle := struck.get(Action.THROTTLE)) is not None:
+            self.throttle_ms = throttle.delay_ms
+
     def resolve(self, frame: bytes | None) -> None:
         if not self.answer.done():
             self.answer.set_result(frame)
@@ -112,9 +120,9 @@ class _Connection:
         """Exchanges in the order of the client's requests."""
         self._sent: deque[_Exchange] = deque()
         """Exchanges in the order in which the broker got them."""
-        self._held: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
+        self._reordered: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
         self._undelivered: dict[int, _Exchange] = {}
-        self._visitor = proxy.entrance.visitor() if proxy.entrance is not None else None
+        self._session = proxy.login.session() if proxy.login is not None else None
 
     async def run(self) -> None:
         """Run until either side, or a fault, ends the connection."""
@@ -127,35 +135,35 @@ class _Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
             for writer in (self._to_client, self._to_broker):
                 writer.close()
-            if self._held is not None:
-                self._held[2].cancel()
+            if self._reordered is not None:
+                self._reordered[2].cancel()
             for exchange in list(self._undelivered.values()):
-                self._tell_delivery(exchange, False)
+                self._report_delivery(exchange, False)
 
-    def _tell_delivery(self, exchange: _Exchange, arrives: bool) -> None:
+    def _report_delivery(self, exchange: _Exchange, arrived: bool) -> None:
         self._undelivered.pop(exchange.number, None)
-        if self._proxy.passage is not None and exchange.header is not None:
-            self._proxy.passage.delivered(exchange.number, arrives)
+        if self._proxy.observer is not None and exchange.header is not None:
+            self._proxy.observer.delivered(exchange.number, arrived)
 
     # --- from the client
 
     async def _requests(self) -> None:
-        visitor = self._visitor
+        session = self._session
         while True:
-            largest = LARGEST_FRAME if visitor is None or visitor.is_in else LARGEST_TOKEN
+            largest = LARGEST_FRAME if session is None or session.is_in else LARGEST_TOKEN
             frame = await _read_frame(self._from_client, largest)
             if frame is None:
                 return
-            if visitor is not None and (answer := visitor.takes(frame)) is not None:
-                self._answer_visitor(visitor, answer)
-            elif (visitor is not None and visitor.refused) or not await self._request(frame):
+            if session is not None and (answer := session.answer_to(frame)) is not None:
+                self._answer_login(session, answer)
+            elif (session is not None and session.refused) or not await self._request(frame):
                 return
-            if visitor is not None and visitor.refused:
+            if session is not None and session.refused:
                 await asyncio.Event().wait()  # until its last answer is written, which closes the connection
 
-    def _answer_visitor(self, visitor: ProxySession, answer: bytes) -> None:
+    def _answer_login(self, session: ProxySession, answer: bytes) -> None:
         exchange = _Exchange(None)
-        exchange.is_last = visitor.refused
+        exchange.is_last = session.refused
         exchange.resolve(answer)
         self._asked.put_nowait(exchange)
 
@@ -168,13 +176,13 @@ class _Connection:
             return True
         candidates = self._proxy.faults.candidates(header.api_key, header.api_version, header.client_id)
         request = decoded(frame, header, body) if candidates or header.api_key == ApiKey.PRODUCE else None
-        subject: RequestTarget | None = None
+        target: RequestTarget | None = None
         if request is not None and any(fault.match.needs_body for fault in candidates):
-            subject = target_of(header.api_key, request, self._proxy.topic_name)
-        struck = {fault.action: fault for fault in self._proxy.faults.strike(candidates, subject)}
+            target = target_of(header.api_key, request, self._proxy.topic_name)
+        struck = {fault.action: fault for fault in self._proxy.faults.strike(candidates, target)}
         exchange = _Exchange(header, self._proxy.next_number())
-        if self._proxy.passage is not None:
-            self._proxy.passage.asked(exchange.number, header, frame, list(struck.values()))
+        if self._proxy.observer is not None:
+            self._proxy.observer.asked(exchange.number, header, frame, list(struck.values()))
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
@@ -182,20 +190,14 @@ class _Connection:
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)
-        if (fault := struck.get(Action.ANSWER_ERROR)) is not None:
-            if header.api_key == ApiKey.METADATA:
-                exchange.error = fault
-            elif request is not None:
-                answer = refusal(header.api_key, header.api_version, request, fault.error)
-                self._proxy.tell_answer(exchange, refused := _answer_frame(header, answer))
-                exchange.resolve(refused)
-                self._expect(exchange)
-                return True
-        exchange.cut = Action.LOSE_ANSWER in struck
-        if (fault := struck.get(Action.DELAY_ANSWER)) is not None:
-            exchange.delay_ms = fault.delay_ms
-        if (fault := struck.get(Action.THROTTLE)) is not None:
-            exchange.throttle_ms = fault.delay_ms
+        fault = struck.get(Action.ANSWER_ERROR)
+        if fault is not None and header.api_key != ApiKey.METADATA and request is not None:
+            answer = _answer_frame(header, refusal(header.api_key, header.api_version, request, fault.error))
+            self._proxy.report_answer(exchange, answer)
+            self._expect(exchange).resolve(answer)
+            return True
+        exchange.take(struck)
+        exchange.error = fault if header.api_key == ApiKey.METADATA else None
         unanswered = header.api_key == ApiKey.PRODUCE and request is not None and getattr(request, "acks", 1) == 0
         if not unanswered:
             self._expect(exchange)
@@ -209,9 +211,9 @@ class _Connection:
         return exchange
 
     def _send(self, frame: bytes, exchange: _Exchange, struck: dict[Action, Fault], unanswered: bool) -> None:
-        if Action.REORDER in struck and self._held is None:
+        if Action.REORDER in struck and self._reordered is None:
             loop = asyncio.get_running_loop()
-            self._held = (frame, exchange, loop.call_later(REORDER_TIMEOUT_S, self._release))
+            self._reordered = (frame, exchange, loop.call_later(REORDER_TIMEOUT_S, self._release))
             return
         self._forward(frame, None if unanswered else exchange)
         if Action.DUPLICATE in struck:
@@ -220,9 +222,9 @@ class _Connection:
 
     def _release(self) -> None:
         """Send the request that waited for the next one to the broker."""
-        if self._held is not None:
-            frame, exchange, timer = self._held
-            self._held = None
+        if self._reordered is not None:
+            frame, exchange, timer = self._reordered
+            self._reordered = None
             timer.cancel()
             self._forward(frame, exchange)
 
@@ -240,7 +242,7 @@ class _Connection:
                 return
             exchange = self._sent.popleft()
             if not exchange.swallow:
-                self._proxy.tell_answer(exchange, frame)
+                self._proxy.report_answer(exchange, frame)
                 exchange.resolve(await self._proxy.edited(exchange, frame))
 
     async def _client_answers(self) -> None:
@@ -250,7 +252,7 @@ class _Connection:
             if exchange.delay_ms:
                 await asyncio.sleep(exchange.delay_ms / 1000)
             arrives = not exchange.cut and frame is not None
-            self._tell_delivery(exchange, arrives)
+            self._report_delivery(exchange, arrives)
             if exchange.cut or frame is None:
                 return
             self._to_client.write(_SIZE.pack(len(frame)) + frame)
@@ -263,11 +265,11 @@ class _Proxy:
     """The listeners, one for each known broker; lives on one event loop."""
 
     def __init__(
-        self, faults: Faults, host: str, upstream: Upstream, passage: ProxyObserver | None, entrance: ProxyLogin | None
+        self, faults: Faults, host: str, upstream: Upstream, observer: ProxyObserver | None, login: ProxyLogin | None
     ) -> None:
         self.faults = faults
-        self.passage = passage
-        self.entrance = entrance
+        self.observer = observer
+        self.login = login
         self._host = host
         self._upstream = upstream
         self._number = 0
@@ -319,9 +321,9 @@ class _Proxy:
         self._number += 1
         return self._number
 
-    def tell_answer(self, exchange: _Exchange, frame: bytes) -> None:
-        if self.passage is not None and exchange.header is not None:
-            self.passage.answered(exchange.number, frame)
+    def report_answer(self, exchange: _Exchange, frame: bytes) -> None:
+        if self.observer is not None and exchange.header is not None:
+            self.observer.answered(exchange.number, frame)
 
     def topic_name(self, topic_id: bytes) -> str:
         return self._topics.get(topic_id, "")
@@ -331,7 +333,7 @@ class _Proxy:
         header = exchange.header
         if header is None or not header.is_known:
             return frame
-        first = _TELLS_OF_BROKERS.get(ApiKey(header.api_key))
+        first = _WITH_ADDRESSES.get(ApiKey(header.api_key))
         has_addresses = first is not None and header.api_version >= first
         if not has_addresses and not exchange.throttle_ms:
             return frame
@@ -392,7 +394,7 @@ class FaultProxy:
     :param upstream: how to encrypt and log in at the brokers, as a client's settings or properties; without it plain
         text. Without a login there, clients log in through the proxy themselves.
     :param open_to_all: let everyone on this machine act with the login of ``upstream``, without logging in.
-    :param passage: observes every request and answer.
+    :param observer: observes every request and answer.
     :raises ProxyError: clients could not find it, or other machines could act with its login.
 
     Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` says what goes wrong.
@@ -405,13 +407,13 @@ class FaultProxy:
         listen: str = "127.0.0.1:0",
         upstream: ClientConfig | Mapping[str, str] | None = None,
         open_to_all: bool = False,
-        passage: ProxyObserver | None = None,
+        observer: ProxyObserver | None = None,
     ) -> None:
         self.faults = Faults()
         if isinstance(upstream, Mapping):
             upstream = ClientConfig.from_properties({"bootstrap.servers": bootstrap_servers, **upstream})
         self._upstream = Upstream(upstream)
-        self._passage = passage
+        self._observer = observer
         self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
         self._listen = Address.parse(listen)
         if self._listen.host in EVERY_ADDRESS:
@@ -420,7 +422,7 @@ class FaultProxy:
             raise ProxyError(
                 f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
             )
-        self._entrance = ProxyLogin() if self._upstream.identifies and not open_to_all else None
+        self._login = ProxyLogin() if self._upstream.identifies and not open_to_all else None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._proxy: _Proxy | None = None
@@ -436,7 +438,7 @@ class FaultProxy:
     @property
     def client_properties(self) -> dict[str, str]:
         """What clients need besides ``bootstrap.servers``: the proxy's own login; empty if it requires none."""
-        return self._entrance.client_properties if self._entrance is not None else {}
+        return self._login.client_properties if self._login is not None else {}
 
     @property
     def why_closed(self) -> str:
@@ -451,7 +453,7 @@ class FaultProxy:
         thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
         thread.start()
         self._loop, self._thread = loop, thread
-        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._passage, self._entrance)
+        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._observer, self._login)
         listening = proxy.listen_for(self._broker.host, self._broker.port, self._listen.port)
         opening = asyncio.run_coroutine_threadsafe(listening, loop)
         try:

@@ -44,7 +44,7 @@ class ProxyLogin:
             "sasl.password": self._password,
         }
 
-    def visitor(self) -> ProxySession:
+    def session(self) -> ProxySession:
         """A new connection."""
         return ProxySession(PlainLogin({USER: self._password}))
 
@@ -61,7 +61,7 @@ class ProxySession:
         self.is_in = False
         self.refused = False
 
-    def takes(self, frame: bytes) -> bytes | None:
+    def answer_to(self, frame: bytes) -> bytes | None:
         """The answer to a frame of the login; None if the frame is for the broker, or the login ends unanswered."""
         try:
             header, body = decode_request_header(frame)

@@ -313,7 +313,7 @@ def set_up(
             inside = broker.faults
             cluster = AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers})
         address, world = closing.enter_context(single_node(cluster))
-        proxy = closing.enter_context(FaultProxy(address, upstream=world.login or None, passage=recorder))
+        proxy = closing.enter_context(FaultProxy(address, upstream=world.login or None, observer=recorder))
         context = FlowContext(proxy, address, world, recorder, inside)
         closing.callback(context.close)
         context.open()

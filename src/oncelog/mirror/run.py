@@ -1,10 +1,10 @@
-"""Runs a mirror in rounds, each of which takes B from one consistent cut of A to a later one in one transaction.
+"""Runs a mirror in rounds, each of which moves the target from one consistent cut of the source to a later one.
 
 Called by ``oncelog.cli.programs.mirror``. A round reads the ends of all partitions twice
 (:class:`~oncelog.mirror.cut.CutSample`), looks for new topics and partitions, reads records that it has not seen yet,
-chooses a cut, and writes to B in one transaction: the committed records up to the cut, the translated offsets of
-groups, how far A is mirrored, and the new runs of the offset map. B has the only valid state: after an error it is read
-from there again.
+chooses a cut, and writes to the target in one transaction: the committed records up to the cut, the translated offsets
+of groups, how far the source is mirrored, and the new runs of the offset map. Only the state on the target is valid:
+after an error it is read from there again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oncelog.client.aio.admin.log_reader import fetch_stored
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
 from oncelog.mirror.mirror_errors import FENCED, PASSING, MirrorFenced, MirrorIncomplete, MirrorRefused, RangeGone
@@ -43,11 +43,11 @@ from oncelog.mirror.target import Target
 from oncelog.mirror.waiting import OpenTransactions
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
-_AT_ONCE = 16
+_CONCURRENT_PARTITIONS = 16
 _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
-"""How long the positions on B may be out of date if there was nothing to copy."""
+"""How long the positions on the target may be out of date if there was nothing to copy."""
 _ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
 
@@ -93,9 +93,10 @@ class Mirror:
     async def open(self) -> None:
         """Fence other mirrors of the same name, and begin where the last committed round ended.
 
-        :raises MirrorRefused: the name mirrors another cluster, or topics of B have records that are not from A.
+        :raises MirrorRefused: the name mirrors another cluster, or topics of the target have records that are not from
+            the source.
         """
-        await self._started_again(self._open)
+        await self._with_retries(self._open)
 
     async def _open(self) -> None:
         source = (await self._source.describe_cluster()).cluster_id or ""
@@ -120,23 +121,23 @@ class Mirror:
         await self._ask_late()
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
-        """The last stable offsets of A now."""
+        """The current last stable offsets of the source."""
         found = await self._source.list_offsets(dict.fromkeys(self._views, LATEST), read_committed=True)
         return {name: item.offset for name, item in found.items()}
 
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
-        """Whether B has everything before ``ends``, in partitions that are still mirrored."""
+        """Whether the target has everything before ``ends``, in partitions that are still mirrored."""
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def held_back_by(self, now_s: float) -> str | None:
-        """What keeps B from having everything, once that has lasted; each reason is given once.
+        """What keeps the target from having everything, once that has lasted; each reason is given once.
 
         :param now_s: a monotonic time.
         """
         return self._open_transactions.describe(self._views.values(), now_s)
 
     def check_complete(self) -> None:
-        """Must be called before waiting for B to be complete, and before reporting that it is.
+        """Must be called before waiting for the target to be complete, and before reporting that it is.
 
         :raises MirrorRefused: topics that should be mirrored are not.
         """
@@ -164,7 +165,7 @@ class Mirror:
             self._largest = await largest_batches(self._target.admin, sorted(chosen))
             await self._adopt(chosen, first=first)
             self._alike_at = now
-        await self._take_up_group_offsets()
+        await self._view_group_offsets()
 
     def _is_the_same(self, name: str, topic: TopicDescription) -> bool:
         """Whether a topic is the one mirrored before under its name; if not, mirroring it stops."""
@@ -189,7 +190,7 @@ class Mirror:
         self.say_once(why)
 
     async def _adopt(self, chosen: Mapping[str, TopicDescription], *, first: bool) -> None:
-        """Open a view of every partition; new ones get their position on B before anything is copied."""
+        """Open a view of every partition; new ones get their position on the target before anything is copied."""
         new = await self._compare_ids(chosen)
         if not self._settings.into_existing:
             self._leave_out(await holding_others(self._target.admin, new), first=first)
@@ -207,7 +208,7 @@ class Mirror:
     async def _compare_ids(self, chosen: Mapping[str, TopicDescription]) -> dict[TopicPartition, MirroredPosition]:
         """Positions for partitions that have none yet.
 
-        :raises MirrorRefused: a topic of B is not the one that was written before.
+        :raises MirrorRefused: a topic of the target is not the one that was written before.
         """
         there = (
             {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
@@ -265,7 +266,7 @@ class Mirror:
         self._leave_out(clashes, first=first)
         await self._begin_at({name: at for name, at in new.items() if name.topic not in clashes}, first=first)
 
-    async def _take_up_group_offsets(self) -> None:
+    async def _view_group_offsets(self) -> None:
         """Add the partitions of ``__consumer_offsets`` once they exist, if they may be read."""
         if not self._reads_offsets or any(name.topic == CONSUMER_OFFSETS_TOPIC for name in self._views):
             return
@@ -301,14 +302,14 @@ class Mirror:
     # --- a round
 
     async def round(self) -> MirrorProgress:
-        """Copy up to the furthest known consistent cut of A, or part of the way.
+        """Copy up to the latest known consistent cut of the source, or part of the way.
 
         :raises MirrorRefused: continuing would lose records, or another mirror of the name has taken over.
         """
-        return await self._started_again(self._round)
+        return await self._with_retries(self._round)
 
-    async def _started_again(self, work: Callable[[], Awaitable[T]]) -> T:
-        """A round, repeated after errors that may not recur once the state has been read from B again."""
+    async def _with_retries(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do ``work``, repeated after errors that may not recur once the state has been read from the target again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 if attempt > 1:
@@ -323,7 +324,7 @@ class Mirror:
                 if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
                 self._say(f"a round begins again: {error}")
-        raise AssertionError("a round neither ended nor failed")
+        raise InvariantError("a round neither ended nor failed")
 
     async def _round(self) -> MirrorProgress:
         if time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
@@ -341,7 +342,7 @@ class Mirror:
         if not await self._scan():
             return self._progress(0, 0, 0, caught_up=False)
         cut = self._choose(before)
-        records, size_bytes, groups = await self._carry(cut, asked)
+        records, size_bytes, groups = await self._copy_to_cut(cut, asked)
         return self._progress(
             records, size_bytes, groups, caught_up=caught_up and self._views.keys() <= sample.after.keys()
         )
@@ -361,7 +362,7 @@ class Mirror:
 
     async def _scan(self) -> bool:
         """Read up to the ends; returns whether no partition had to be stopped or moved."""
-        places = asyncio.Semaphore(_AT_ONCE)
+        places = asyncio.Semaphore(_CONCURRENT_PARTITIONS)
 
         async def one(view: PartitionView) -> None:
             async with places:
@@ -388,8 +389,8 @@ class Mirror:
                 return cut
             share = max(1, share * 2)
 
-    async def _carry(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
-        """Copy up to ``cut`` in one transaction on B; returns the records, bytes and groups in it."""
+    async def _copy_to_cut(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
+        """Copy up to ``cut`` in one transaction on the target; returns the records, bytes and groups in it."""
         ahead = {name: offset for name, offset in cut.items() if offset > self._views[name].position}
         copied = await self._copy({name: end for name, end in ahead.items() if name.topic != CONSUMER_OFFSETS_TOPIC})
         brought: GroupPositions = {}
@@ -405,12 +406,12 @@ class Mirror:
         return *copied, groups
 
     async def close(self) -> None:
-        """Store the mirror's position on B for the next start."""
+        """Store the mirror's position on the target for the next start."""
         if any(view.position > self._state.positions[name].offset for name, view in self._views.items()):
             await self._write_positions({name: view.position for name, view in self._views.items()})
 
     async def give_up(self) -> None:
-        """Abort the open transaction on B, so that its readers need not wait for the timeout."""
+        """Abort the open transaction on the target, so that its readers need not wait for the timeout."""
         with suppress(KafkaError):  # the reason for giving up is reported, and the timeout has the same effect
             await self._target.transactions.end(commit=False)
 
@@ -425,13 +426,13 @@ class Mirror:
         for name, runs in sorted(self._state.maps.items()):
             records += [runs_record(name, number, runs.chapters[number]) for number in sorted(runs.changed)]
             runs.changed.clear()
-        records += await self._given_up()
+        records += await self._outdated_chapters()
         await self._target.write_map(records)
         await self._target.transactions.end(commit=True)
         self._written_at = time.monotonic()
 
-    async def _given_up(self) -> list[tuple[bytes, bytes | None]]:
-        """Now and then, the chapters of the map whose records A no longer has, which are to be deleted."""
+    async def _outdated_chapters(self) -> list[tuple[bytes, bytes | None]]:
+        """Now and then, the chapters of the map to be deleted, because the source no longer has their records."""
         now = time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []
@@ -451,7 +452,7 @@ class Mirror:
         waiting = sorted(cut)
         reading: dict[TopicPartition, AsyncIterator[CombinedBatch]] = {}
         while waiting or reading:
-            while waiting and len(reading) < _AT_ONCE:
+            while waiting and len(reading) < _CONCURRENT_PARTITIONS:
                 name = waiting.pop(0)
                 begin = self._views[name].position
                 largest = min(PACK_BYTES, self._largest[name.topic] * 3 // 4)
@@ -481,13 +482,13 @@ class Mirror:
     # --- groups
 
     async def _ask_late(self) -> None:
-        """At a start and once a day, ask for all positions: B deletes offsets of groups without members after a
+        """At a start and once a day, ask for all positions: the target deletes those of groups without members after a
         week."""
         self._asked_at = time.monotonic()
         self._late = LateOffsets(await self._asked_offsets(), await self._ends_of(list(self._views)))
 
     async def _asked_offsets(self) -> GroupPositions:
-        """The current positions of A's groups."""
+        """The current positions of the source's groups."""
         found, denied = await asked_offsets(self._source, self._views)
         if denied:
             self.say_once(
@@ -505,7 +506,7 @@ class Mirror:
         """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
-            if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:  # B's log of positions is another one
+            if name not in cut or name.topic == CONSUMER_OFFSETS_TOPIC:  # the target has a log of positions of its own
                 continue
             if position.offset > cut[name]:
                 if self._reads_offsets:

@@ -56,7 +56,7 @@ __all__ = [
     "record_area",
     "set_base_offset_and_epoch",
     "set_producer",
-    "stamp_timestamps",
+    "set_timestamps",
     "verify_crc",
 ]
 
@@ -369,18 +369,13 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
     """The header of a batch with record area ``area``; length, magic and CRC are computed, not taken from
     ``header``.
     """
-    return _head(_COVERED.pack(*header[5:]), area, header.base_offset, header.partition_leader_epoch)
-
-
-def _head(covered: bytes, area: Buffer, base_offset: int, leader_epoch: int) -> bytearray:
-    """A header that has ``covered`` as its fields from the attributes on."""
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > MAX_BATCH_BYTES:
         raise ValueError(too_large(size_bytes))
+    covered = _COVERED.pack(*header[5:])
     crc = compiled_crc32c(area, compiled_crc32c(covered))
-    head = bytearray(_NOT_COVERED.pack(base_offset, size_bytes - LOG_OVERHEAD_BYTES, leader_epoch, MAGIC, crc))
-    head += covered
-    return head
+    length, leader_epoch = size_bytes - LOG_OVERHEAD_BYTES, header.partition_leader_epoch
+    return bytearray(_NOT_COVERED.pack(header.base_offset, length, leader_epoch, MAGIC, crc) + covered)
 
 
 def attributes_of(
@@ -572,7 +567,7 @@ def set_base_offset_and_epoch(buf: bytearray | memoryview, position: int, base_o
     _INT32.pack_into(buf, position + _EPOCH_AT, leader_epoch)
 
 
-def stamp_timestamps(
+def set_timestamps(
     buf: bytearray | memoryview, position: int, timestamp_type: TimestampType, max_timestamp: int
 ) -> None:
     """Write timestamp type and largest timestamp (ms) into the batch at ``position``, with a new CRC."""

@@ -25,7 +25,7 @@ from oncelog.records.batch import (
     header_bytes,
     read_header,
     record_area,
-    stamp_timestamps,
+    set_timestamps,
 )
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress
 from oncelog.records.crc import Buffer, crc32c
@@ -134,7 +134,7 @@ def validate_append(
         return _too_large(len(rewritten), max_message_bytes)
     if header.max_timestamp != largest or header.timestamp_type is not timestamp_type or not create_time:
         rewritten = bytearray(batch) if rewritten is None else rewritten
-        stamp_timestamps(rewritten, 0, timestamp_type, largest)
+        set_timestamps(rewritten, 0, timestamp_type, largest)
     if rewritten is not None:
         header = read_header(rewritten)
     return ValidatedBatch(header, batch if rewritten is None else rewritten)

@@ -33,7 +33,7 @@ from oncelog.records.batch import (
     encode_empty_batch,
     header_bytes,
     read_header,
-    stamp_timestamps,
+    set_timestamps,
     verify_crc,
 )
 from oncelog.records.control import encode_end_txn_marker
@@ -138,7 +138,7 @@ def test_left_out_and_control_and_emptied_batches_give_no_rows() -> None:
 
 def test_timestamp_type_is_that_of_each_batch() -> None:
     dated = bytearray(encode_batch(some_records(2)))
-    stamp_timestamps(dated, 0, TimestampType.LOG_APPEND_TIME, T + 77)
+    set_timestamps(dated, 0, TimestampType.LOG_APPEND_TIME, T + 77)
     table = decode_to_arrow(stored_batches(bytes(dated) + encode_batch(some_records(1, 2), base_offset=2)))
     assert table.column("timestampType").to_pylist() == [1, 1, 0]
     assert [row[1] for row in rows_of(table)][:2] == [T + 77] * 2

@@ -40,7 +40,7 @@ from oncelog.records.batch import (
     read_header,
     set_base_offset_and_epoch,
     set_producer,
-    stamp_timestamps,
+    set_timestamps,
     verify_crc,
 )
 
@@ -279,7 +279,7 @@ def test_sequences_wrap_from_the_largest_to_zero() -> None:
 
 def test_log_append_time_dates_every_record() -> None:
     batch = build()
-    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, T + 999)
+    set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, T + 999)
     assert {record.timestamp for record in decode_records(batch)} == {T + 999}
 
 
@@ -311,7 +311,7 @@ def test_what_is_set_reaches_one_batch_among_several() -> None:
     data = build() + build() + build()
     size = len(data) // 3
     set_base_offset_and_epoch(data, size, 4, 1)
-    stamp_timestamps(data, size, TimestampType.LOG_APPEND_TIME, T + 9)
+    set_timestamps(data, size, TimestampType.LOG_APPEND_TIME, T + 9)
     assert [verify_crc(data, position) for position in (0, size, 2 * size)] == [True] * 3
     stamped = [(header.base_offset, header.max_timestamp) for _, header in iter_headers(data)]
     assert stamped == [(0, T + 5), (4, T + 9), (0, T + 5)]

@@ -20,7 +20,7 @@ from oncelog.records.batch import (
     header_bytes,
     read_header,
     set_base_offset_and_epoch,
-    stamp_timestamps,
+    set_timestamps,
     verify_crc,
 )
 from oncelog.records.compression import compress
@@ -101,7 +101,7 @@ def test_log_append_time_dates_the_batch(codec: Compression) -> None:
 
 def test_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -> None:
     batch = batch_of(NOW, NOW)
-    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW)
+    set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW)
     verdict = refused(batch, timestamp_type=TimestampType.LOG_APPEND_TIME)
     assert verdict.error_code is Error.INVALID_TIMESTAMP
     assert [index for index, _ in verdict.record_errors] == [0, 1]
@@ -109,7 +109,7 @@ def test_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -
 
 def test_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topic() -> None:
     batch = batch_of(NOW, NOW)
-    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 5)
+    set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 5)
     verdict = accepted(batch)
     assert verdict.header.timestamp_type is TimestampType.CREATE_TIME
     assert verdict.header.max_timestamp == NOW + 5
@@ -117,7 +117,7 @@ def test_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topi
 
 def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
     batch = batch_of(NOW, NOW)
-    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 10**9)
+    set_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 10**9)
     verdict = refused(batch)
     assert verdict.error_code is Error.INVALID_TIMESTAMP
     assert [index for index, _ in verdict.record_errors] == [0, 1]

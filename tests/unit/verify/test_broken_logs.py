@@ -10,7 +10,7 @@ from oncelog.records.batch import (
     TimestampType,
     encode_pairs,
     read_header,
-    stamp_timestamps,
+    set_timestamps,
 )
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from oncelog.verify.decisions import TransactionOutcome
@@ -34,7 +34,7 @@ def test_wrong_timestamp_is_found() -> None:
     batch = bytearray(data(0, append_time=True))
     assert judge([bytes(batch)]).found == []
     changed = bytearray(data(0))
-    stamp_timestamps(changed, 0, TimestampType.CREATE_TIME, T0 + 5)
+    set_timestamps(changed, 0, TimestampType.CREATE_TIME, T0 + 5)
     assert judge([bytes(changed)]).found == ["timestamp-mismatch"]
 
 

@@ -143,7 +143,7 @@ class LogManager:
             end = max(end, producer_id + 1)
         return end
 
-    def stop(self, now_ms: int) -> None:
+    def stop(self) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
         self._cleaner.stop()

@@ -160,7 +160,7 @@ class GroupCoordinator:
             return refused(Error.UNKNOWN_MEMBER_ID)
         if isinstance(group, ConsumerGroup):
             return shard.classic_members.sync(group, request, now_ms)
-        return shard.classic.sync(group, request, caller, now_ms)
+        return shard.classic.sync(group, request, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int, node_id: int | None) -> Deferred[HeartbeatResponse]:
         return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms, node_id)))

@@ -67,6 +67,7 @@ ADD_PARTITION_FROM = 5
 """Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
 
 NO_OFFSET = -1
+LAST_TIMESTAMP_MS = 2**63 - 1
 PARTITIONS_IN_A_CHUNK = 200
 
 
@@ -76,9 +77,6 @@ def _supported_operation(version: int) -> TransactionSupportedOperation:
     if version >= GENERIC_ERROR_FROM:
         return TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
     return TransactionSupportedOperation.DEFAULT_ERROR
-
-
-LAST_TIMESTAMP_MS = 2**63 - 1
 
 
 class _Commits(NamedTuple):
@@ -154,16 +152,16 @@ class OffsetRequests:
         # No pauses from here on.
         checked = self._checked(request, caller, None) if decided.paused else checked
         if isinstance(checked, Error):
-            return Deferred.of(_all_refused(answer, checked))
+            return Deferred.of(_with_error(answer, checked))
         shard, check = checked
         refused = self._refused(decided, topics, check)
         if refused is not NONE:
-            return Deferred.of(_all_refused(answer, refused))
+            return Deferred.of(_with_error(answer, refused))
         apply = None
         if retention_ms == -1:  # otherwise the record has an older version, which cannot hold the whole value
             apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)
-        return written.map(lambda error: _all_refused(answer, client_error(error)))
+        return written.map(lambda error: _with_error(answer, client_error(error)))
 
     def _checked(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
@@ -242,15 +240,15 @@ class OffsetRequests:
             shard = self._runtime.shard(partition.partition)
             if error is not NONE or shard is None:
                 refusal = Error.NOT_COORDINATOR if shard is None else client_error(error)
-                return Deferred.of(_all_refused(answer, refusal))
+                return Deferred.of(_with_error(answer, refusal))
             check = self._may_commit_in_transaction(shard, request)
             refused = check if isinstance(check, Error) else self._refused(decided, topics, check)
             if refused is not NONE:
                 refusal = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
-                return Deferred.of(_all_refused(answer, refusal))
+                return Deferred.of(_with_error(answer, refusal))
             apply = partial(shard.offsets_committed, decided.committed, producer.producer_id)
             written = shard.write(decided.written, now_ms, producer, guard, apply=apply)
-            return written.map(lambda error: _all_refused(answer, client_error(error)))
+            return written.map(lambda error: _with_error(answer, client_error(error)))
 
         return self._host.verify_transaction(
             request.transactional_id, producer, partition, _supported_operation(caller.api_version), now_ms
@@ -263,11 +261,7 @@ class OffsetRequests:
 
         :param now_ms: None after a pause, in which the clock may have been set; its session has been restarted before.
         """
-        member_id, instance_id, epoch = (
-            request.member_id,
-            request.group_instance_id,
-            request.generation_id_or_member_epoch,
-        )
+        member_id, epoch = request.member_id, request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
         if group is None:
             if epoch < 0:
@@ -275,7 +269,7 @@ class OffsetRequests:
             newer = caller.api_version >= GROUP_ID_NOT_FOUND_FROM
             return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
         if isinstance(group, ClassicGroup):
-            verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, instance_id, epoch))
+            verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, request.group_instance_id, epoch))
             if verdict.step is classic_rules.JoinStep.REFUSE:
                 return verdict.error
             if verdict.step is classic_rules.JoinStep.ALIVE and now_ms is not None:
@@ -473,8 +467,8 @@ def _add_outcomes(
 Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
 
 
-def _all_refused(answer: Answer, error: Error) -> Answer:
-    """The answer if nothing was written."""
+def _with_error(answer: Answer, error: Error) -> Answer:
+    """``answer``, with ``error`` for every partition if nothing was written."""
     if error is not NONE:
         for topic in answer.topics:
             for partition in topic.partitions:

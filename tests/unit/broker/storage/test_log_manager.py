@@ -96,7 +96,7 @@ def test_clean_end_leaves_the_marker_and_the_next_start_removes_it() -> None:
     logs, _, store = manager(disk)
     logs.start(store)
     append(logs, OLD_ID)
-    logs.stop(0)
+    logs.stop()
     assert checkpoints.read_clean_shutdown(disk)
     again, _, _ = manager(disk, cluster_id=store.cluster_id)
     again.start(store)
@@ -108,7 +108,7 @@ def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
     logs, _, store = manager(disk)
     logs.start(store)
     append(logs, OLD_ID)
-    logs.stop(0)
+    logs.stop()
     disk.write_atomic(checkpoints.RECOVERY_POINT_CHECKPOINT, b"nonsense")
     again, _, _ = manager(disk, cluster_id=store.cluster_id)
     again.start(store)
@@ -219,7 +219,7 @@ def test_what_is_written_behind_a_cut_is_never_taken_for_clean() -> None:
     log = logs.open(T0, OLD_ID, compacted, 0)
     records = [Record(offset=number, timestamp=0, key=b"k%d" % number, value=b"v") for number in range(3)]
     assert log.writer().append_client(encode_batch(records), leader_epoch=0, now_ms=0).last_offset == 2
-    logs.stop(0)
+    logs.stop()
     checkpoints.write_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, {T0: 3})
     again, _, _ = manager(disk)
     again.start(store)

@@ -43,7 +43,7 @@ from oncelog.timers import Timer
 
 PROTOCOL_TYPE = "consumer"
 JOIN_LAPSE_MS = 5000
-"""Time beyond the rebalance timeout after which an unanswered JoinGroup counts as lost."""
+"""Time beyond the rebalance timeout after which an unanswered JoinGroup or SyncGroup counts as lost."""
 NO_GENERATION = -1
 
 
@@ -177,11 +177,19 @@ class GroupMember(Membership):
 
         self._metadata.refresh().then(refreshed)
 
-    def _join(self) -> None:
-        node = self.finder.node
-        if node is None:
+    def _node_or_begin_again(self) -> int | None:
+        """The coordinator; None if it was lost meanwhile, which ends the attempt to join."""
+        if self.finder.node is None:
             self.phase = Phase.OUT
             self.finder.look_up()
+        return self.finder.node
+
+    def _rebalance_request_timeout_ms(self) -> int:
+        return max(self._config.effective_rebalance_timeout_ms + JOIN_LAPSE_MS, self._config.request_timeout_ms)
+
+    def _join(self) -> None:
+        node = self._node_or_begin_again()
+        if node is None:
             return
         self.phase = Phase.JOINING
         self._attempt += 1
@@ -207,7 +215,7 @@ class GroupMember(Membership):
             if attempt == self._attempt and self.phase is Phase.JOINING:
                 self._joined(answer, now_ms)
 
-        timeout_ms = max(config.effective_rebalance_timeout_ms + JOIN_LAPSE_MS, config.request_timeout_ms)
+        timeout_ms = self._rebalance_request_timeout_ms()
         self._wire.send(node, JOIN_GROUP, build, answered, timeout_ms=timeout_ms, channel=1)
 
     def _metadata_for(self, assignor: str) -> bytes:
@@ -276,10 +284,8 @@ class GroupMember(Membership):
         return 0 if picture is None else picture.partition_count
 
     def _sync(self, assignment: Mapping[str, list[TopicPartition]]) -> None:
-        node = self.finder.node
+        node = self._node_or_begin_again()
         if node is None:
-            self.phase = Phase.OUT
-            self.finder.look_up()
             return
         attempt, generation = self._attempt, self._generation
 
@@ -301,7 +307,7 @@ class GroupMember(Membership):
             if attempt == self._attempt and self.phase is Phase.SYNCING:
                 self._synced(answer, now_ms)
 
-        timeout_ms = max(self._config.effective_rebalance_timeout_ms + JOIN_LAPSE_MS, self._config.request_timeout_ms)
+        timeout_ms = self._rebalance_request_timeout_ms()
         self._wire.send(node, SYNC_GROUP, build, answered, timeout_ms=timeout_ms, channel=1)
 
     def _synced(self, answer: Answer, now_ms: int) -> None:
@@ -369,7 +375,7 @@ class GroupMember(Membership):
         if self.phase is Phase.JOINING:
             return
         if not self._program_fetches(now_ms) and self.phase is Phase.STABLE:
-            self._stop_reading(now_ms)
+            self._stop_reading()
             return
         node = self.finder.node
         if node is not None and now_ms - self._last_answer_ms > self._config.session_timeout_ms:
@@ -411,7 +417,7 @@ class GroupMember(Membership):
             else:
                 self._failed(error, answer, now_ms, "Heartbeat")
 
-    def _stop_reading(self, now_ms: int) -> None:
+    def _stop_reading(self) -> None:
         """The program is stuck: leave, so that others can read (KIP-62). Its next fetch joins again."""
         node, member_id = self.finder.node, self._member_id
         if node is not None and member_id and self._config.group_instance_id is None:

@@ -177,7 +177,7 @@ class Sender:
         while (busy := self._in_flight.get(node, 0)) < limit:
             if busy >= PIPELINED:
                 queues = [item for item in queues if self._full(item[1])]
-            batches = self._drain(queues, now_ms)
+            batches = self._drain(queues)
             if not batches:
                 return
             self._send(node, batches, now_ms)
@@ -193,9 +193,7 @@ class Sender:
     def _lingers(self, queue: deque[ProducerBatch], now_ms: int) -> bool:
         return self._due(queue[0], len(queue)) > now_ms
 
-    def _drain(
-        self, queues: list[tuple[TopicPartition, deque[ProducerBatch]]], now_ms: int
-    ) -> dict[TopicPartition, ProducerBatch]:
+    def _drain(self, queues: list[tuple[TopicPartition, deque[ProducerBatch]]]) -> dict[TopicPartition, ProducerBatch]:
         """At most one batch of each partition, within ``max.request.size``."""
         batches: dict[TopicPartition, ProducerBatch] = {}
         size = 0
@@ -364,13 +362,13 @@ class Sender:
             batch = next(iter(self._accumulator.incomplete))
             if batch.created_ms > oldest:
                 return
-            error = KafkaTimeoutError(self._why_expired(batch, now_ms))
+            error = KafkaTimeoutError(self._why_expired(batch))
             if self._transactions is not None:
                 self._transactions.expired(batch, error)
             self._muted.discard(batch.partition)
             self._accumulator.complete(batch, error=error)
 
-    def _why_expired(self, batch: ProducerBatch, now_ms: int) -> str:
+    def _why_expired(self, batch: ProducerBatch) -> str:
         text = (
             f"{batch.count} record(s) for {batch.partition} were not acknowledged within "
             f"delivery.timeout.ms={self._config.delivery_timeout_ms}"

@@ -132,9 +132,7 @@ class ClassicProtocol:
                     return Deferred.of(join_error(verdict.error, ""))
                 return Deferred.of(join_error(verdict.error, request.member_id))
 
-    def sync(
-        self, group: ClassicGroup, request: SyncGroupRequest, caller: Caller, now_ms: int
-    ) -> Deferred[SyncGroupResponse]:
+    def sync(self, group: ClassicGroup, request: SyncGroupRequest, now_ms: int) -> Deferred[SyncGroupResponse]:
         member_id = request.member_id
         event = classic_rules.Sync(
             member_id,

@@ -381,16 +381,16 @@ def load(
     damaged = {segment.base_offset for segment in loader.list_segments(names)}
     loader.snapshots = SnapshotFiles.listed(disk, folder, names)
     loader.load_epochs(names)
-    made_again: list[int] = []
+    rebuilt: list[int] = []
     for segment, end in loader.with_ends():
         if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
             logger.warning("the indexes of %s are missing or damaged and are rebuilt", segment)
             loader.recover(segment, end)
-            made_again.append(segment.base_offset)
+            rebuilt.append(segment.base_offset)
     if not clean_shutdown:
         loader.recover_past(recovery_point)
     loaded = _settle(loader, clean_shutdown, recovery_point)
-    return loaded._replace(recovery_point=min([loaded.recovery_point, *made_again]))
+    return loaded._replace(recovery_point=min([loaded.recovery_point, *rebuilt]))
 
 
 def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> LoadedLog:

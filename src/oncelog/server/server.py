@@ -81,7 +81,7 @@ class Server:
         """How much time tests have let pass only here (:meth:`pass_time`)."""
         self._clock = clock
         clock.was_set.append(self._clock_was_set)
-        self._slicing = False
+        self._tasks_scheduled = False
         broker.tasks.wanted = self._run_tasks_soon
         broker.tasks.worked_at_once = partial(self.loop.call_soon, broker.tasks.new_round)
         self._syncing = Syncing(self, flushers)
@@ -222,7 +222,7 @@ class Server:
             connection.cut_off("the broker crashes")
         while self._connections:
             await asyncio.sleep(0.001)
-        self._let_go()
+        self._release()
         self.broker.abandon()
         for close in self.at_end:
             close()
@@ -237,11 +237,11 @@ class Server:
             await asyncio.sleep(0.001)
         for connection in list(self._connections):
             connection.cut_off("it does not read its answers, and the broker stops")
-        self._let_go()
+        self._release()
         for close in self.at_end:
             close()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         for acceptor in self._acceptors:
             acceptor.close()
         self._syncing.stop()
@@ -296,7 +296,7 @@ class Server:
         self._writable[connection] = None
 
     def _watch(self) -> None:
-        """Once per second: close connections that are idle (checking some of very many) or that hog memory."""
+        """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
         if self.is_stopping:
             return
         self.loop.call_later(WATCH_S, self._watch)  # first: even if the rest of this call fails
@@ -309,12 +309,12 @@ class Server:
             if connection in self._connections and 0 <= idle_ms < 1000 * (now - connection.active_at):
                 connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
         if self.memory.missing_bytes > 0:
-            self._take_back(now - STALLED_S)
+            self._cut_slow_readers(now - STALLED_S)
         if self.memory.is_short:
-            self._make_room(now - STALLED_S)
+            self._cut_stalled_requests(now - STALLED_S)
         self.iteration_ends()
 
-    def _make_room(self, since: float) -> None:
+    def _cut_stalled_requests(self, since: float) -> None:
         """Release memory that others wait for: close connections whose request has made no progress since ``since``,
         the oldest first.
 
@@ -333,7 +333,7 @@ class Server:
             missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
             connection.cut_off("its request makes no progress while others wait for memory")
 
-    def _take_back(self, since: float) -> None:
+    def _cut_slow_readers(self, since: float) -> None:
         """Memory is short: close connections that have not read a long answer since ``since``, the longest waiting
         first."""
         keeping = [connection for connection in self._connections if connection.kept_bytes]
@@ -382,13 +382,13 @@ class Server:
             self._timer = self.loop.call_later(max(0, wakeup - now_ms) / 1000, self._wake)
 
     def _run_tasks_soon(self) -> None:
-        if not self._slicing:
-            self._slicing = True
+        if not self._tasks_scheduled:
+            self._tasks_scheduled = True
             self.loop.call_soon(self._run_tasks)
 
     def _run_tasks(self) -> None:
         """Continue long requests for a moment; whatever else has arrived is handled before the next such moment."""
-        self._slicing = False
+        self._tasks_scheduled = False
         if self._over:
             return
         self.broker.now_ms = self.now_ms()

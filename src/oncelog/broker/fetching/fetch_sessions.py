@@ -116,7 +116,7 @@ class FetchSessionCache:
     ) -> FetchSession | None:
         """A new session, or None if the cache is full of sessions in use."""
         weight = sum(map(_weight, partitions))
-        if weight > MAX_PARTITIONS or not self._make_room(self._slots - 1, MAX_PARTITIONS - weight, now_ms):
+        if weight > MAX_PARTITIONS or not self._evict(self._slots - 1, MAX_PARTITIONS - weight, now_ms):
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -131,12 +131,12 @@ class FetchSessionCache:
         """Apply an incremental request's changes; False if that exceeds the limits, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
-        if session.weight > before and not self._make_room(self._slots, MAX_PARTITIONS, session.last_used_ms):
+        if session.weight > before and not self._evict(self._slots, MAX_PARTITIONS, session.last_used_ms):
             self.close(session.session_id)
             return False
         return True
 
-    def _make_room(self, slots: int, weight: int, now_ms: int) -> bool:
+    def _evict(self, slots: int, weight: int, now_ms: int) -> bool:
         """Close unused sessions until the others are within the limits; returns whether they are."""
         used = sum(session.weight for session in self._sessions.values())
         while len(self._sessions) > slots or used > weight:

@@ -336,9 +336,10 @@ def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[i
 
 
 _MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
-_TOLD_BY_CONSUME = frozenset(
+_ONLY_OF_CONSUME = frozenset(
     {"topic", "offset", "timestamp_type", "key_schema", "value_schema", "key_problem", "value_problem"}
 )
+"""Members that ``oncelog consume --json`` writes and that are ignored here."""
 
 
 def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> ProducedLine:
@@ -352,7 +353,7 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
         raise InputError(f"line {number} of the input is not JSON: {error}") from None
     if not isinstance(fields, dict) or "value" not in fields:
         raise InputError(f'line {number} of the input is not a JSON object with a "value"')
-    unknown = sorted(fields.keys() - _MEMBERS - _TOLD_BY_CONSUME)
+    unknown = sorted(fields.keys() - _MEMBERS - _ONLY_OF_CONSUME)
     if unknown:
         raise InputError(
             f"line {number} of the input has the member {unknown[0]!r}; known are {', '.join(sorted(_MEMBERS))}"

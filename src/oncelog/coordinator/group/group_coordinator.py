@@ -118,7 +118,7 @@ class GroupCoordinator:
             return refused(shard)
         if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
             request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
-        if not self._has_room(request, caller, now_ms):
+        if not self._has_capacity(request, caller, now_ms):
             return refused(Error.COORDINATOR_NOT_AVAILABLE)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -129,7 +129,7 @@ class GroupCoordinator:
                 return forgotten.flat_map(lambda error: refused(client_error(error)))
         return shard.classic.join(request, caller, now_ms)
 
-    def _has_room(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> bool:
+    def _has_capacity(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> bool:
         """Whether there is memory for a member; the existing ones are counted again only if the limit may be
         reached."""
         more = MEMBER_BYTES + 2 * len(caller.client_id)

@@ -45,7 +45,7 @@ PARTS_OF_A_REQUEST = 64
 """A request of which less than one part has arrived for a while is considered stalled."""
 ITERATION_BUDGET = 256 * 1024
 """The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
-REQUEST_PRICE = 1024
+REQUEST_COST = 1024
 NS_OF_A_BYTE = 2
 """Requests that take long cost more: half a millisecond is a whole budget, because a pipeline of them would delay all
 other connections."""
@@ -75,9 +75,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     __slots__ = (
         "_frame",
+        "_frame_capacity",
         "_frame_filled",
         "_frame_mark",
-        "_frame_room",
         "_frame_size",
         "_frame_wanted",
         "_held_bytes",
@@ -106,7 +106,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._frame: bytearray | None = None
         self._frame_size = 0
         self._frame_filled = 0
-        self._frame_room = 0
+        self._frame_capacity = 0
         self._frame_wanted = 0
         self._frame_mark = 0
         self.begun = self.last_active
@@ -199,10 +199,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
-            if len(self._frame) < self._frame_room:
-                begun, self._frame = self._frame, self._server.spare_buffers.take(self._frame_room)
+            if len(self._frame) < self._frame_capacity:
+                begun, self._frame = self._frame, self._server.spare_buffers.take(self._frame_capacity)
                 self._frame[: self._frame_filled] = memoryview(begun)[: self._frame_filled]
-            return memoryview(self._frame)[self._frame_filled : self._frame_room]
+            return memoryview(self._frame)[self._frame_filled : self._frame_capacity]
         rest, server = self._rest, self._server
         view = server.read_view if not server.memory.is_short else server.read_view[:READ_IF_SHORT_BYTES]
         if not rest:
@@ -228,12 +228,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame, self._frame = self._frame, None
                 self._largest = max(self._largest, self._frame_size)
                 self._take_own(frame, self._frame_size)
-                self._release(self._frame_room)
+                self._release(self._frame_capacity)
             else:
                 if self._frame_filled >= self._frame_mark:
                     self._note_progress()
-                if self._frame_filled == self._frame_room:
-                    self._want_room(min(self._frame_size, 2 * self._frame_room))
+                if self._frame_filled == self._frame_capacity:
+                    self._want_capacity(min(self._frame_size, 2 * self._frame_capacity))
         if self._iteration_used >= ITERATION_BUDGET:
             self._yield()
 
@@ -271,15 +271,15 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def _begin_frame(self, begun: memoryview, size: int) -> None:
         """Begin a request of ``size`` bytes with ``begun``; a connection that sent one this large before is trusted."""
         self.request_begun = self.last_active
-        self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
+        self._frame_size, self._frame_filled, self._frame_capacity = size, len(begun), len(begun)
         self._note_progress()
         self._hold(len(begun))
         if not self._closing:
-            self._want_room(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
+            self._want_capacity(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
         if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is reserved when more arrives
             self._frame = bytearray(begun)
         else:
-            self._frame = self._server.spare_buffers.take(self._frame_room)
+            self._frame = self._server.spare_buffers.take(self._frame_capacity)
             self._frame[: len(begun)] = begun
 
     def _note_progress(self) -> None:
@@ -289,19 +289,19 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     # --- memory
 
-    def _want_room(self, room: int) -> None:
-        """Let the frame grow to ``room``, now or when there is memory for it; until then reading stops."""
-        more = room - self._frame_room
-        self._frame_wanted = room
+    def _want_capacity(self, capacity: int) -> None:
+        """Let the frame grow to ``capacity``, now or when there is memory for it; until then reading stops."""
+        more = capacity - self._frame_capacity
+        self._frame_wanted = capacity
         if self._server.memory.reserve(self, more):
             self._held_bytes += more
-            self._frame_room = room
+            self._frame_capacity = capacity
         elif self._transport is not None:
             self._transport.pause_reading()
 
     def memory_granted(self) -> None:
-        self._held_bytes += self._frame_wanted - self._frame_room
-        self._frame_room = self._frame_wanted
+        self._held_bytes += self._frame_wanted - self._frame_capacity
+        self._frame_capacity = self._frame_wanted
         self._note_progress()
         if self._may_read():
             self._read_on()
@@ -343,11 +343,11 @@ class Connection(Sending, asyncio.BufferedProtocol):
             slot, self._next_slot = self._next_slot, self._next_slot + 1
             run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
             if run_end > position:
-                self._iteration_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about that many
+                self._iteration_used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
                 position = run_end
-                begun_ns = self._pay_for_time(begun_ns)
+                begun_ns = self._count_time(begun_ns)
                 continue
-            self._iteration_used += REQUEST_PRICE
+            self._iteration_used += REQUEST_COST
             self._only_produce = self._only_produce and _is_produce(buffer, position)
             if not position and after == end and buffer is not self._server.read_buffer:
                 frame = memoryview(buffer)[4:after]  # the buffer is its own
@@ -356,10 +356,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
             position = after
             broker.receive(self, slot, frame, now_ms)
-            begun_ns = self._pay_for_time(begun_ns)
+            begun_ns = self._count_time(begun_ns)
         return position
 
-    def _pay_for_time(self, since_ns: int) -> int:
+    def _count_time(self, since_ns: int) -> int:
         """Count the time that a request took towards the iteration; returns the time now."""
         now_ns = time.perf_counter_ns()
         self._iteration_used += (now_ns - since_ns) // NS_OF_A_BYTE
@@ -455,7 +455,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""
         if self._waiting is not None or self._yielded or self._closing or self.silent or self._server.is_stopping:
             return False
-        return self._frame is None or self._frame_filled < self._frame_room
+        return self._frame is None or self._frame_filled < self._frame_capacity
 
 
 def _is_produce(buffer: bytearray, position: int) -> bool:

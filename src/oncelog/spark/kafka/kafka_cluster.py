@@ -386,7 +386,7 @@ class KafkaFetcher:
             self.replica = None
             raise error_for(Error.OFFSET_NOT_AVAILABLE, f"replica {node} of {self._partition} has not caught up yet")
         if error is Error.OFFSET_OUT_OF_RANGE:
-            return await self._behind_the_start(position)
+            return await self._out_of_range(position)
         if error is not Error.NONE:
             raise error_for(error, f"{self._partition} cannot be read at offset {position}")
         return self._visible(position, data)
@@ -418,7 +418,7 @@ class KafkaFetcher:
         self.replica = None
         return next(iter(await self._aio.leaders([self._partition], may_come=True)))
 
-    def _visible(self, position: int, data: Any) -> FetchedBatches:
+    def _visible(self, position: int, data: PartitionData) -> FetchedBatches:
         records = data.records or b""
         headers = list(iter_headers(records))
         aborted = None
@@ -433,7 +433,7 @@ class KafkaFetcher:
             )
         return FetchedBatches(kept, headers[-1][1].next_offset, data.log_start_offset)
 
-    async def _behind_the_start(self, position: int) -> FetchedBatches:
+    async def _out_of_range(self, position: int) -> FetchedBatches:
         """Handle a position before the log's start, or past its end: records were deleted, or the log got shorter."""
         found = await list_offsets(self._aio, {self._partition: EARLIEST}, read_committed=False)
         first = found[self._partition].offset

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -49,6 +50,8 @@ from oncelog.spark.source.reader import (
 )
 from oncelog.spark.versions import VersionChecked
 from oncelog.types import IsolationLevel, TopicPartition
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -175,15 +178,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
         """Headers of the batches with these offsets; without partitions that are gone."""
-        if not offsets:
-            return {}
-        try:
-            return self._connect(self._options).batch_headers(offsets)
-        except KafkaError:
-            there = self._existing(offsets)
-            if len(there) == len(offsets):
-                raise
-            return self._batch_headers({partition: offsets[partition] for partition in there})
+        return self._ask_existing(offsets, self._connect(self._options).batch_headers, {})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
@@ -270,15 +265,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Where logs diverge from these epochs; without those that are gone or whose broker does not know."""
-        if not epochs:
-            return {}
-        try:
-            return self._connect(self._options).epoch_ends(epochs)
-        except KafkaError:
-            there = self._existing(epochs)
-            if len(there) == len(epochs):
-                raise
-            return self._epoch_ends({partition: epochs[partition] for partition in there})
+        return self._ask_existing(epochs, self._connect(self._options).epoch_ends, {})
 
     def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
         """What new partitions of known topics have already lost; a partition just added by the user may be an old
@@ -361,13 +348,26 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
         """Current beginning and end of each, including what an open transaction holds back; without missing ones."""
         cluster = self._connect(self._options)
-        try:
-            return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
-        except KafkaError:
-            there = self._existing(partitions)
-            if len(there) == len(partitions):
-                raise
-            return self._bounds(there) if there else ({}, {})
+        nothing: tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]] = ({}, {})
+        return self._ask_existing(
+            dict.fromkeys(partitions, 0),
+            lambda asked: earliest_and_latest(cluster, list(asked), IsolationLevel.READ_UNCOMMITTED),
+            nothing,
+        )
+
+    def _ask_existing(
+        self, questions: Mapping[TopicPartition, int], ask: Callable[[Mapping[TopicPartition, int]], T], nothing: T
+    ) -> T:
+        """The answer about the partitions that exist; ``nothing`` if none does."""
+        while questions:
+            try:
+                return ask(questions)
+            except KafkaError:
+                there = self._existing(questions)
+                if len(there) == len(questions):
+                    raise
+                questions = {partition: questions[partition] for partition in there}
+        return nothing
 
     def _existing(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
         """The partitions that exist now."""

@@ -80,8 +80,8 @@ class Fetcher:
         self._not_before: dict[int, int] = {}
         self._ready: deque[CompletedFetch] = deque()
         self._buffered: dict[TopicPartition, int] = {}
-        self._to_drain: set[TopicPartition] = set()
-        """Partitions fetched again only once everything fetched of them has been handed out."""
+        self._drain_first: set[TopicPartition] = set()
+        """Partitions that are fetched again only after everything fetched of them has been handed out."""
         self._error: KafkaError | None = None
         self._timer: Timer | None = None
         self._closed = False
@@ -98,7 +98,7 @@ class Fetcher:
         unsure: dict[int, dict[TopicPartition, PartitionState]] = {}
         for name, state in self._subscription.assigned.items():
             ahead = self._buffered.get(name, 0)
-            if not state.fetchable or ahead >= AHEAD or (ahead and name in self._to_drain):
+            if not state.fetchable or ahead >= AHEAD or (ahead and name in self._drain_first):
                 continue
             leader = self._metadata.leader(name)
             if leader == NO_NODE:
@@ -116,9 +116,9 @@ class Fetcher:
         for node, partitions in wanted.items():
             if node in self._busy:
                 continue
-            wait = self._not_before.get(node, 0)
-            if wait > now_ms:
-                self._wake(wait)
+            not_before_ms = self._not_before.get(node, 0)
+            if not_before_ms > now_ms:
+                self._wake(not_before_ms)
             elif self._wire.ready(node) or self._preferred.asked_at(node, partitions):
                 self._fetch(node, partitions)
 
@@ -216,7 +216,7 @@ class Fetcher:
         if error is not Error.NONE:
             self._refused(node, name, state, error, data, now_ms)
             return
-        self._to_drain.discard(name)
+        self._drain_first.discard(name)
         self._preferred.named(name, data.preferred_read_replica, now_ms)
         state.fetched_at_ms = now_ms
         if data.high_watermark >= 0:
@@ -261,7 +261,7 @@ class Fetcher:
     ) -> None:
         from_follower = self._preferred.forget(name)
         if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
-            self._to_drain.add(name)  # hand out earlier records first; a new request will get the same answer
+            self._drain_first.add(name)  # hand out earlier records first; a new request will get the same answer
             return
         if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
             reset = self._subscription.default_reset
@@ -272,7 +272,7 @@ class Fetcher:
                 )
                 self._stop(name, state, OffsetOutOfRangeError(error, text))
             else:
-                self._to_drain.discard(name)
+                self._drain_first.discard(name)
                 self.drop({name})
                 state.need_reset(reset)
                 self._on_reset()
@@ -297,7 +297,7 @@ class Fetcher:
     def _unreadable(self, name: TopicPartition, state: PartitionState, error: Error, why: str) -> None:
         """The batch at the fetch position cannot be read."""
         if self._buffered.get(name):
-            self._to_drain.add(name)  # a seek past the batch must not skip records fetched before it
+            self._drain_first.add(name)  # a seek past the batch must not skip records fetched before it
             return
         self._stop(name, state, error_for(error, f"{name} cannot be read from offset {state.fetch_position} on: {why}"))
 
@@ -337,10 +337,7 @@ class Fetcher:
 
         :raises KafkaError: reading cannot continue without the program; raised once.
         """
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        self._subscription.raise_unreported(only)
+        self._raise_unreported(only)
         result: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
         skipped: list[CompletedFetch] = []
         try:
@@ -377,6 +374,13 @@ class Fetcher:
         self.poll(now_ms)
         return result
 
+    def _raise_unreported(self, only: Collection[TopicPartition]) -> None:
+        """Raise what ends reading, if the program has not got it yet."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._subscription.raise_unreported(only)
+
     def _release(self, name: TopicPartition) -> None:
         left = self._buffered.get(name, 0) - 1
         if left > 0:
@@ -397,10 +401,7 @@ class Fetcher:
 
         :raises KafkaError: reading cannot continue without the program; raised once.
         """
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        self._subscription.raise_unreported(only)
+        self._raise_unreported(only)
         result: dict[TopicPartition, list[Chunk]] = {}
         kept: deque[CompletedFetch] = deque()
         for item in self._ready:

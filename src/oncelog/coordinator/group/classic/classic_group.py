@@ -226,7 +226,7 @@ class ClassicGroup:
         expected = sum(map(len, self.pending_joins))
         return self.metadata_bytes + ids + expected + MEMBER_BYTES * (len(self.members) + len(self.pending_joins))
 
-    def has_room(self, member_id: str, protocols: Protocols) -> bool:
+    def has_capacity(self, member_id: str, protocols: Protocols) -> bool:
         """Whether these protocols, new or instead of the member's current ones, keep the group within its limit."""
         known = self.members.get(member_id)
         more = size_of(protocols) - (0 if known is None else size_of(known.protocols))

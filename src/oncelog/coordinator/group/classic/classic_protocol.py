@@ -105,7 +105,7 @@ class ClassicProtocol:
             event = JoinNew(instance_id, request.protocol_type, protocols, needs_id, max_size)
             member_id = f"{caller.client_id if instance_id is None else instance_id}-{self._env.random_uuid()}"
         verdict = classic_rules.decide(group, event)
-        if verdict.step in (JoinStep.ADD, JoinStep.REPLACE, JoinStep.REJOIN) and not group.has_room(
+        if verdict.step in (JoinStep.ADD, JoinStep.REPLACE, JoinStep.REJOIN) and not group.has_capacity(
             member_id, protocols
         ):
             verdict = classic_rules.refused(Error.GROUP_MAX_SIZE_REACHED)

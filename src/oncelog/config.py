@@ -226,7 +226,11 @@ class BrokerConfig(Settings):
         "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets.", low=1, high=MAX_INT
     )
     offsets_topic_replication_factor: int = setting(
-        "offsets.topic.replication.factor", 1, "Replicas of __consumer_offsets.", low=1, high=32767
+        "offsets.topic.replication.factor",
+        1,
+        "Replicas of __consumer_offsets; with several nodes, up to 3 unless it is given.",
+        low=1,
+        high=32767,
     )
     offsets_topic_segment_bytes: int = setting(
         "offsets.topic.segment.bytes", 104_857_600, "Segment size of __consumer_offsets.", low=1, high=MAX_INT
@@ -286,7 +290,11 @@ class BrokerConfig(Settings):
         "transaction.state.log.num.partitions", 50, "Partitions of __transaction_state.", low=1, high=MAX_INT
     )
     transaction_state_log_replication_factor: int = setting(
-        "transaction.state.log.replication.factor", 1, "Replicas of __transaction_state.", low=1, high=32767
+        "transaction.state.log.replication.factor",
+        1,
+        "Replicas of __transaction_state; with several nodes, up to 3 unless it is given.",
+        low=1,
+        high=32767,
     )
     transaction_state_log_min_isr: int = setting(
         "transaction.state.log.min.isr", 1, "min.insync.replicas of __transaction_state.", low=1, high=MAX_INT

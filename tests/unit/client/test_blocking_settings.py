@@ -1,10 +1,11 @@
-"""Features that the blocking consumer lacks are refused when requested, not silently missing."""
+"""Features that the consumers lack are refused when requested, not silently missing."""
 
 from __future__ import annotations
 
 import pytest
 
 import oncelog
+from oncelog.client import aio
 from oncelog.errors import ConfigError
 
 
@@ -12,3 +13,5 @@ def test_a_time_that_would_end_the_iteration_is_refused() -> None:
     """kafka-python's setting; a loop that relies on it would never end."""
     with pytest.raises(ConfigError, match=r"consumer_timeout_ms is not supported.* getone\(timeout_ms=\.\.\.\)"):
         oncelog.Consumer("t", bootstrap_servers="127.0.0.1:1", consumer_timeout_ms=1000)
+    with pytest.raises(ConfigError, match=r"consumer_timeout_ms is not supported.* getmany\(timeout_ms=\.\.\.\)"):
+        aio.Consumer("t", bootstrap_servers="127.0.0.1:1", consumer_timeout_ms=1000)

@@ -28,7 +28,6 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
@@ -78,11 +77,6 @@ class Consumer(Generic[K, V]):
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ConsumerKeywords],
     ) -> None:
-        if settings.get("consumer_timeout_ms") is not None:
-            raise ConfigError(
-                "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits forever; "
-                "getone(timeout_ms=...) returns None at the timeout"
-            )
         self._consumer = AsyncConsumer(
             *topics,
             config=config,

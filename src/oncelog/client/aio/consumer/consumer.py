@@ -27,7 +27,7 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.aio.polling import Polling, unclosed, weakly
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
-from oncelog.client.core.client_errors import ConsumerStoppedError, IllegalStateError
+from oncelog.client.core.client_errors import ConfigError, ConsumerStoppedError, IllegalStateError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer.completed_fetch import Deserializer
 from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
@@ -74,7 +74,11 @@ class Consumer(Generic[K, V]):
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ConsumerKeywords],
     ) -> None:
-        settings.pop("consumer_timeout_ms", None)
+        if settings.pop("consumer_timeout_ms", None) is not None:
+            raise ConfigError(
+                "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits forever; "
+                "getmany(timeout_ms=...), or the blocking getone(timeout_ms=...), returns at the timeout"
+            )
         misplaced = [topic for topic in topics if isinstance(topic, Mapping)]
         config = self.config = config_of("Consumer", ConsumerConfig, misplaced, config, settings)
         self._cluster = ClusterAccess(

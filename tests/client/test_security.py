@@ -199,7 +199,7 @@ def test_apache_kafka_closes_when_a_producer_without_acknowledgements_has_stoppe
     monkeypatch: pytest.MonkeyPatch, secure_kafka: ApacheKafka, stores: Stores, encrypted: bool
 ) -> None:
     """It ignores the end of TLS alone, so stop() used to wait for as long as it may."""
-    monkeypatch.setattr(connection, "_GOODBYE_SECONDS", 3600)
+    monkeypatch.setattr(connection, "_READ_OUT_SECONDS", 3600)
     monkeypatch.setattr("asyncio.constants.SSL_SHUTDOWN_TIMEOUT", 3600)
     tls = {
         "bootstrap.servers": secure_kafka.address("TLS"),

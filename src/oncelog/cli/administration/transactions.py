@@ -296,12 +296,12 @@ def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[Transac
 def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> None:
     """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
-        Use it if the program will not start again; otherwise it ends what it has prepared when it starts. The producer
-    is fenced.
+    Use it if the program will not start again; otherwise it ends what it has prepared when it starts. The producer is
+    fenced.
 
-        \b
-        Example:
-          oncelog transactions complete orders-1 --token 42:7
+    \b
+    Example:
+      oncelog transactions complete orders-1 --token 42:7
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig

@@ -179,7 +179,7 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
     checkpoint = Checkpoint.open(_checkpoint(one, settings))
     known = known_reads(checkpoint)
-    starts = _starts(one, known, settings)
+    starts = _first_offsets(one, known, settings)
     if starts is not None and known is not None:
         keep_reads(checkpoint, one, known)
     try:
@@ -243,7 +243,7 @@ def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[N
         spark.conf.unset(CHECKPOINT_FILES)
 
 
-def _starts(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
+def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
     """Where reads start that the checkpoint does not know; None if reads have no names here."""
     if known is not None and known.have_names and not HAS_SOURCE_NAMES:
         raise PipelineError(
@@ -286,7 +286,7 @@ def _writer(
             write = several_sinks(one, options, note, observe or ignore)
         else:
             write = for_each_batch(options, name=TOPICS, on_written=note, observe=observe or ignore)
-        writer = writer.foreachBatch(_begun(schemas, write))
+        writer = writer.foreachBatch(_forgetting_verdicts(schemas, write))
     else:
         writer = writer.format(settings.sink_format).options(**options, sinkName=TOPICS)
     trigger = settings.trigger or one.trigger
@@ -310,17 +310,17 @@ def _both(first: Observer, second: Observer, step: BatchStep, batch_id: int | No
     second(step, batch_id)
 
 
-def _begun(schemas: Schemas, write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+def _forgetting_verdicts(schemas: Schemas, write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
     """A function that writes a batch, after forgetting the answers about schema ids from the batch before."""
     verdicts = schemas.verdicts
     if verdicts is None:
         return write
 
-    def begun(rows: DataFrame, batch_id: int) -> None:
+    def write_anew(rows: DataFrame, batch_id: int) -> None:
         verdicts.begin()
         write(rows, batch_id)
 
-    return begun
+    return write_anew
 
 
 def _checkpoint(one: Pipeline, settings: RunSettings) -> str:

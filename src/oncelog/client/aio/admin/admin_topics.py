@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import UnknownPartition, check
@@ -54,6 +55,7 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
+from oncelog.protocol.wire import Message
 from oncelog.types import by_topic
 
 FEATURES = Api(ApiKey.API_VERSIONS, 3, 4)
@@ -260,11 +262,7 @@ class TopicsAdmin(AdminConnection):
                         for item in items
                     ]
                 )
-                answer = await (
-                    self.cluster.ask_any(DESCRIBE_CONFIGS, request)
-                    if node is None
-                    else self.cluster.ask(node, DESCRIBE_CONFIGS, request)
-                )
+                answer = await self._ask(node, DESCRIBE_CONFIGS, request)
                 for result in answer.results:
                     _check_topic(result.error_code, result.resource_name, result.error_message)
                     key = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
@@ -305,11 +303,7 @@ class TopicsAdmin(AdminConnection):
                     ],
                     validate_only=validate_only,
                 )
-                answer = await (
-                    self.cluster.ask_any(INCREMENTAL_ALTER_CONFIGS, request)
-                    if node is None
-                    else self.cluster.ask(node, INCREMENTAL_ALTER_CONFIGS, request)
-                )
+                answer = await self._ask(node, INCREMENTAL_ALTER_CONFIGS, request)
                 for result in answer.responses:
                     _check_topic(result.error_code, result.resource_name, result.error_message)
 
@@ -320,7 +314,10 @@ class TopicsAdmin(AdminConnection):
 
         :raises IllegalStateError: the broker does not exist.
         """
-        by_node = _by_node(resources)
+        by_node: dict[int | None, list[ConfigResource]] = {}
+        for resource in resources:
+            own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name
+            by_node.setdefault(int(resource.name) if own else None, []).append(resource)
         named = by_node.keys() - {None}
         if named - self.cluster.metadata.nodes.keys():
             await self.cluster.refresh()
@@ -328,6 +325,10 @@ class TopicsAdmin(AdminConnection):
             there = ", ".join(map(str, sorted(self.cluster.metadata.nodes)))
             raise IllegalStateError(f"the cluster has no broker {node} now; its brokers are {there}")
         return by_node
+
+    async def _ask(self, node: int | None, api: Api, request: Message) -> Any:
+        """Ask a node, or any node for None."""
+        return await (self.cluster.ask_any(api, request) if node is None else self.cluster.ask(node, api, request))
 
     # --- records
 
@@ -395,15 +396,6 @@ def _offset_to_delete_before(name: TopicPartition, value: object) -> int:
             f"{name} it got {value!r}"
         )
     return arguments.whole(offset, f"the offset of {name}")
-
-
-def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
-    """Group resources by the broker that must answer for them; None means any node."""
-    by_node: dict[int | None, list[ConfigResource]] = {}
-    for resource in resources:
-        own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name
-        by_node.setdefault(int(resource.name) if own else None, []).append(resource)
-    return by_node
 
 
 def _check_topic(code: int, name: str, message: str | None) -> None:

@@ -38,8 +38,8 @@ _UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LOOK_SECONDS = 0.02
 """How often to check whether the system has taken all encrypted data, which no callback reports."""
-_GOODBYE_SECONDS = 5.0
-_LARGEST_GREETING = 1 << 20
+_READ_OUT_SECONDS = 5.0
+_LARGEST_HANDSHAKE_ANSWER = 1 << 20
 """Limit on answers during the opening handshake: a peer that announces more is not a broker."""
 
 
@@ -292,10 +292,10 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self.ready = False
         self._flush()
         self._over = asyncio.get_running_loop().create_future()
-        self._say_goodbye()
-        await asyncio.wait([self._over], timeout=_GOODBYE_SECONDS)
+        self._close_our_side()
+        await asyncio.wait([self._over], timeout=_READ_OUT_SECONDS)
 
-    def _say_goodbye(self) -> None:
+    def _close_our_side(self) -> None:
         """Close our side if the broker has answered everything."""
         transport = self._transport
         if transport is None or self._in_flight or transport.is_closing():
@@ -460,7 +460,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         scratch, have, at = self._scratch, self._have, 0
         while have - at >= 4:
             (size,) = _INT32.unpack_from(scratch, at)
-            if size < 4 or (size > _LARGEST_GREETING and not self._ranges):
+            if size < 4 or (size > _LARGEST_HANDSHAKE_ANSWER and not self._ranges):
                 self.give_up(Error.NETWORK_EXCEPTION, self._no_frame(size))
                 return
             if have - at - 4 < size:
@@ -511,7 +511,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         self._metrics.answered(self._traffic, api.key, len(frame) + 4, now_ms - sent_ms)
         request.on_answer(answer, version, now_ms)
         if self._over is not None:
-            self._say_goodbye()
+            self._close_our_side()
 
 
 __all__ = ["BrokerConnection", "ConnectionOwner", "Request"]

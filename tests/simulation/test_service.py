@@ -33,9 +33,12 @@ def _broken(service: str) -> str:
     return f"{before}{textwrap.indent(BUG, 16 * ' ')}{service[ends:]}"
 
 
-def test_the_service_bills_each_order_once(tmp_path: Path) -> None:
-    shutil.copytree(SERVICE, tmp_path, dirs_exist_ok=True)
-    ended = _pytest(tmp_path, "--oncelog-seeds", "20")
+def test_the_service_bills_each_order_once_with_the_pages_command() -> None:
+    """In the checkout, whose own settings of pytest do not put the service's folder in the path."""
+    assert "    cd examples/billing\n    pytest test_billing.py\n" in PAGE
+    command = [str(Path(sys.executable).with_name("pytest")), "test_billing.py"]
+    options = ["-q", "-p", "no:cacheprovider", "--oncelog-seeds", "20"]
+    ended = subprocess.run([*command, *options], cwd=SERVICE, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
 
 

@@ -20,7 +20,6 @@ from oncelog.settings import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,
-    SparkProperty,
     check_client_properties,
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
@@ -309,7 +308,8 @@ class _Given:
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
     """Options of a batch or streaming read. Raises ConfigError naming the option."""
     given = _Given(options, SOURCE_OPTIONS, REFUSED_OPTIONS)
-    client = _client_properties(given.client, CONSUMER_PROPERTIES)
+    check_client_properties(given.client, CONSUMER_PROPERTIES)
+    client = given.client
     bootstrap_servers = _bootstrap_servers(client)
     stream_only = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
     batch_only = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
@@ -359,7 +359,8 @@ def includes_headers(options: Mapping[str, str]) -> bool:
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     """Options of a batch or streaming write. Raises ConfigError naming the option."""
     given = _Given(options, SINK_OPTIONS, REFUSED_SINK_OPTIONS)
-    client = _client_properties(given.client, PRODUCER_PROPERTIES)
+    check_client_properties(given.client, PRODUCER_PROPERTIES)
+    client = given.client
     bootstrap_servers = _bootstrap_servers(client)
     prefix = given.text("transactionalIdPrefix")
     if streaming and "batchId" in given:
@@ -374,14 +375,8 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
             "does not reach the sink), because the sink reads there what Spark has planned"
         )
-    for name in () if of_a_query else ("offsetsRetentionMinutes", "sinkName", "onFullRefresh"):
-        if name in given:
-            raise ConfigError(f"Option {name} has no meaning in a batch write: it is for streaming queries")
-    if "onMissingMarker" in given and not (of_a_query or "batchId" in given):
-        raise ConfigError(
-            "Option onMissingMarker has no meaning in a batch write without batchId, which leaves no marker: it is for "
-            "those with one, and for streaming queries"
-        )
+    if not of_a_query:
+        _refuse_options_of_queries(given)
     retention = given.positive("offsetsRetentionMinutes")
     topic = given.text("topic")
     topics = tuple(dict.fromkeys(name.strip() for name in given.text("topics").split(",") if name.strip()))
@@ -428,6 +423,17 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
     )
 
 
+def _refuse_options_of_queries(given: _Given) -> None:
+    for name in ("offsetsRetentionMinutes", "sinkName", "onFullRefresh"):
+        if name in given:
+            raise ConfigError(f"Option {name} has no meaning in a batch write: it is for streaming queries")
+    if "onMissingMarker" in given and "batchId" not in given:
+        raise ConfigError(
+            "Option onMissingMarker has no meaning in a batch write without batchId, which leaves no marker: it is for "
+            "those with one, and for streaming queries"
+        )
+
+
 def _two_phase_commit(client: Mapping[str, str]) -> bool:
     text = client.get("transaction.two.phase.commit.enable", "false").strip().lower()
     if text not in ("true", "false"):
@@ -448,7 +454,7 @@ def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
         timeout_ms=_client_number(client, "default.api.timeout.ms", 60_000, 0, MAX_INT),
         poll_ms=given.positive("kafkaConsumer.pollTimeoutMs") or 120_000,
         offset_attempts=given.positive("fetchOffset.numRetries"),
-        offset_interval_ms=given.parsed("fetchOffset.retryIntervalMs", _whole, at_least_0, 1000),
+        offset_interval_ms=given.parsed("fetchOffset.retryIntervalMs", _natural, at_least_0, 1000),
         fetch_bytes=min(_client_number(client, "max.partition.fetch.bytes", 4 << 20, 1, MAX_INT), most),
         fetch_min_bytes=_client_number(client, "fetch.min.bytes", 1, 0, MAX_INT),
         fetch_max_wait_ms=_client_number(client, "fetch.max.wait.ms", 500, 0, MAX_INT),
@@ -466,29 +472,20 @@ def parse_duration_ms(text: str) -> int:
     return int(match.group(1)) // 1000 if unit == "us" else int(match.group(1)) * factors[unit]
 
 
-def _positive(text: str) -> int | None:
+def _positive(text: str) -> int:
     if int(text) <= 0:
         raise ValueError(text)
     return int(text)
 
 
-def _whole(text: str) -> int:
+def _natural(text: str) -> int:
     if int(text) < 0:
         raise ValueError(text)
     return int(text)
 
 
-def _natural(text: str) -> int | None:
-    return _whole(text)
-
-
 def _writers(text: str) -> int | None:
     return None if text.lower() == "auto" else _natural(text)
-
-
-def _client_properties(given: Mapping[str, str], table: Mapping[str, SparkProperty]) -> dict[str, str]:
-    check_client_properties(given, table)
-    return dict(given)
 
 
 def _compression_level(client: Mapping[str, str], compression: str) -> int | None:

@@ -110,8 +110,8 @@ class Producer(Generic[SentK, SentV]):
         """Total size of the large records in the queue."""
         self._large_lock = threading.Lock()
         self._pumping = False
-        self._room = threading.Event()
-        self._room.set()
+        self._space = threading.Event()
+        self._space.set()
         self._idle: asyncio.Event | None = None
         self._start_lock = threading.Lock()
         self._is_parents = False
@@ -280,10 +280,10 @@ class Producer(Generic[SentK, SentV]):
 
     def _wait_for_space(self) -> None:
         limit_ms = self._producer.config.max_block_ms
-        self._room.clear()
+        self._space.clear()
         if not self._full():
-            self._room.set()  # other threads may have just begun to wait; nothing else would wake them
-        elif not self._room.wait(limit_ms / 1000) and self._full():
+            self._space.set()  # other threads may have just begun to wait; nothing else would wake them
+        elif not self._space.wait(limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
                 f"no memory for a record within max.block.ms={limit_ms}: "
                 f"buffer.memory={self._producer.config.buffer_memory} is full of records not acknowledged"
@@ -316,8 +316,8 @@ class Producer(Generic[SentK, SentV]):
                         if not delivery.done():
                             # the frame would keep the delivery alive
                             delivery.set_exception(error.with_traceback(None))
-                    if not self._room.is_set() and self._half_empty():
-                        self._room.set()
+                    if not self._space.is_set() and self._half_empty():
+                        self._space.set()
                     if intake.filled and intake.time_to_yield():
                         await asyncio.sleep(0)
                 self._pumping = False
@@ -325,7 +325,7 @@ class Producer(Generic[SentK, SentV]):
                     return
                 self._pumping = True
         finally:
-            self._room.set()
+            self._space.set()
             if self._idle is not None:
                 self._idle.set()
 

@@ -20,9 +20,9 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 
 MIN_RETENTION_MS = 60_000
-"""The least ``offsets.retention.minutes`` that Kafka allows: assumed if the broker's value may not be read."""
+"""The minimum of ``offsets.retention.minutes``: assumed if the broker's value may not be read."""
 OFFSETS_IN_MARKER = 3000
-"""Most bytes of offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
+"""Limit on offsets, as JSON, in a marker. A broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``);
 if it takes less, the marker goes without offsets: they are only shown to users, the fingerprint decides."""
 
 
@@ -264,12 +264,11 @@ def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | 
     """
     if isinstance(found, Overwritten):
         return _decide_overwritten(plan, found.found)
-    marker = found
     if isinstance(plan, NamedWrite):
-        return _decide_named(plan, marker, rows)
-    if marker is None:
+        return _decide_named(plan, found, rows)
+    if found is None:
         return _without_marker(plan, now_ms)
-    number = plan.batch.batch_id
+    marker, number = found, plan.batch.batch_id
     if marker.query_id != plan.query_id:
         return Refuse(_foreign(plan, marker))
     if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:

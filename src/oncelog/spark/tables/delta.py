@@ -68,7 +68,7 @@ class DeltaTableStore:
 
     def look(self, group: str, plans: Sequence[str]) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _sighting(table, group, plans)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans)
 
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, TableFormat.DELTA)
@@ -266,7 +266,7 @@ def _same(table: DeltaTable, commit: Commit) -> bool:
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
 
-def _sighting(table: DeltaTable, group: str, plans: Sequence[str]) -> TableLook:
+def _look_at(table: DeltaTable, group: str, plans: Sequence[str]) -> TableLook:
     retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
     number = table.transaction_version(group)
     if number is None:

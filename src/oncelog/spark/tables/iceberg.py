@@ -99,7 +99,7 @@ class IcebergTable:
 
     def look(self, group: str, plans: Sequence[str]) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _sighting(table, group)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group)
 
     def prepare(self, schema: StructType) -> str:
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -210,9 +210,9 @@ class IcebergTable:
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
-        if table is None or not _same(_sighting(table, commit.group), commit.seen):
+        if table is None or not _same(_look_at(table, commit.group), commit.seen):
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
-        if self._shape is not None and not self._shape.still_of(table):
+        if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
                 f"{self._options} got other columns or partitions while a batch was written, and the batch's files do "
                 "not fit: nothing was committed, and a new start computes the batch again"
@@ -293,7 +293,7 @@ class TableShape(NamedTuple):
     columns: Sequence[NestedField]
     spec_id: int
 
-    def still_of(self, table: Table) -> bool:
+    def fits(self, table: Table) -> bool:
         """Whether the table has the columns, and maybe more."""
         now = table.schema().fields
         return table.metadata.default_spec_id == self.spec_id and all(column in now for column in self.columns)
@@ -363,7 +363,7 @@ def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches).cast(file_schema(batches[0].schema, ()))
 
 
-def _sighting(table: Table, group: str) -> TableLook:
+def _look_at(table: Table, group: str) -> TableLook:
     marker = None
     for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
         summary = snapshot.summary

@@ -50,13 +50,13 @@ def test_who_is_told_that_there_was_no_room_has_not_sent_the_record(full: Any) -
 
 
 def test_a_record_goes_behind_the_others_when_there_is_room(full: Any) -> None:
-    full._room = Meanwhile(full._queue.popleft)  # and in time, though less than half of the queue is free
+    full._space = Meanwhile(full._queue.popleft)  # and in time, though less than half of the queue is free
     assert not full.send("t", b"last").done()
     assert _values(full) == [*(b"%d" % number for number in range(1, HANDED_OVER)), b"last"]
 
 
 def test_room_that_other_threads_have_taken_again_is_no_timeout(full: Any) -> None:
-    full._room = Meanwhile(lambda: full._room.set())
+    full._space = Meanwhile(lambda: full._space.set())
     full.send("t", b"last")
     assert _values(full)[-1] == b"last"
 
@@ -64,7 +64,7 @@ def test_room_that_other_threads_have_taken_again_is_no_timeout(full: Any) -> No
 def test_who_finds_room_after_all_leaves_nobody_waiting(full: Any) -> None:
     full._queue.popleft()
     full._wait_for_space()
-    assert full._room.is_set()
+    assert full._space.is_set()
 
 
 def test_a_producer_that_is_stopped_while_a_record_waits_for_room_takes_it_no_more(full: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_producer_that_is_stopped_while_a_record_waits_for_room_takes_it_no_mo
         full._queue.clear()
         full._closed = True
 
-    full._room = Meanwhile(stop)
+    full._space = Meanwhile(stop)
     with pytest.raises(ProducerClosed):
         full.send("t", b"late")
     assert not full._queue
@@ -85,7 +85,7 @@ def test_a_loop_that_rests_is_woken_for_the_record_that_waited(full: Any) -> Non
         full._queue.clear()
         full._pumping = False
 
-    full._room, full._wake = Meanwhile(empty), lambda: woken.append(len(full._queue))
+    full._space, full._wake = Meanwhile(empty), lambda: woken.append(len(full._queue))
     full.send("t", b"next")
     assert woken == [1]
     assert full._pumping
@@ -119,9 +119,9 @@ def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> No
         with pytest.raises(KafkaTimeoutError, match="no memory for a record"):
             producer.send("t", **refused)
     producer._producer._intake = TakesAll()
-    producer._room.clear()
+    producer._space.clear()
     asyncio.run(producer._pump())
-    assert producer._room.is_set()
+    assert producer._space.is_set()
     producer._pumping = True
     producer.send("t", b"small")
     producer.send("t", **record)

@@ -21,6 +21,11 @@ def show_bytes(data: bytes | None) -> str:
         text = bytes(data).decode()
     except UnicodeDecodeError:
         return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
+    return show_text(text)
+
+
+def show_text(text: str) -> str:
+    """Text as one line: control characters escaped, which would steer the terminal or begin another line."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

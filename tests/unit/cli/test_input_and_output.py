@@ -99,6 +99,17 @@ def test_a_table_aligns_numbers_to_the_right(capsys: pytest.CaptureFixture[str])
     ]
 
 
+def test_a_name_that_a_client_chose_neither_steers_the_terminal_nor_makes_rows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_table(["GROUP", "MEMBERS"], [["a\nfree", 1], ["\x1b[2J\u202e\x9b", 2]])
+    assert capsys.readouterr().out.splitlines() == [
+        "GROUP              MEMBERS",
+        r"a\nfree                  1",
+        r"\x1b[2J\u202e\x9b        2",
+    ]
+
+
 def test_assignments_win_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "x.properties"
     file.write_text("acks = all\n# comment\nlinger.ms:5\n")

@@ -13,6 +13,7 @@ from oncelog.cli.shared.options import ConnectionOptions, cluster_options, parti
 from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
+from oncelog.shown import show_text
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _show_group(group: Row) -> None:
         raise TypeError("a described group has members and offsets")
     assignor = f", assignor {group['assignor']}" if group["assignor"] else ""
     click.echo(
-        f"{group['group']}  {group['state']}, {group['type']}{assignor}, "
+        f"{show_text(str(group['group']))}  {group['state']}, {group['type']}{assignor}, "
         f"coordinator {group['coordinator']}, {counted(len(members), 'member')}"
     )
     if members:

@@ -13,7 +13,7 @@ from oncelog.cli.shared.completers import complete_topics, complete_transactiona
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
-from oncelog.shown import show_time
+from oncelog.shown import show_text, show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ def history(cluster: ConnectionOptions, transactional_ids: tuple[str, ...]) -> N
         partitions = row.get("partitions")
         if isinstance(partitions, list) and partitions:
             fields.append(f"partitions={','.join(partitions)}")
-        click.echo("  ".join([str(row["timestamp"]), *fields]))
+        click.echo("  ".join([str(row["timestamp"]), *map(show_text, fields)]))
     if not rows:
         remark("no history")
 

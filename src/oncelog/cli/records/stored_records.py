@@ -17,7 +17,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.shown import json_bytes
+from oncelog.shown import json_bytes, show_text
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
 def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None) -> bytes:
     header, record, outcome = stored
     producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
-    fields = [f"{name}:{record.offset}", outcome.value, producer, transactional_id or "-"]
+    fields = [f"{name}:{record.offset}", outcome.value, producer, show_text(transactional_id or "-")]
     if not header.is_control:
         fields += decoding.texts(fields[0], record) if decoding else shown(name.topic, record)
     return ("\t".join(fields) + "\n").encode()

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from oncelog.errors import ConfigError
+from oncelog.shown import show_text
 
 Advance = Callable[[int, str], None]
 
@@ -63,8 +64,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table with columns as wide as needed; numbers are aligned right."""
-    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    """A table with columns as wide as needed; numbers are aligned right. What clients named is shown as one line."""
+    cells = [["-" if cell is None else show_text(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[column]) for line in [headings, *cells]) for column in range(len(headings))]
     numeric = [all(isinstance(row[column], int | None) for row in rows) for column in range(len(headings))]
     for line in [headings, *cells]:

@@ -11,8 +11,17 @@ from pyspark.sql import DataFrame, SparkSession
 from oncelog.records.batch import decode_records
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
-from oncelog.spark.executors.collected import BatchSize, CollectedBatch, Share, collect_rows
+from oncelog.spark.executors.collected import (
+    BatchSize,
+    Bound,
+    Bounds,
+    CollectedBatch,
+    Share,
+    _Known,
+    collect_rows,
+)
 from oncelog.spark.kafka.interface import PartitionBatch
+from oncelog.spark.process import this_process
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.rows import BadRow, Encoding, SinkColumns, positions_of
 from oncelog.spark.versions import to_arrow
@@ -38,7 +47,7 @@ def collected(rows: DataFrame, share: Share = LARGE, partitions: int = 3) -> Col
     schema = rows.select([f"`{rows.columns[number]}`" for number in positions.values()]).toDF(*positions).schema
     columns = SinkColumns.of(schema, "t")
     encoding = Encoding(columns, "t", {"t": partitions}, "none", 16384)
-    return collect_rows(rows, positions, lambda: encoding, share, 5)
+    return collect_rows(rows, positions, lambda: encoding, share, 5, "sink")
 
 
 def records_of(found: CollectedBatch | None) -> list[tuple[int, bytes | None, bytes | None]]:
@@ -115,6 +124,28 @@ def test_a_bad_row_is_told_before_anything_is_written(spark: SparkSession) -> No
     rows = spark.range(0, 3, 1, 1).selectExpr("'v' as value", "cast(7 as int) as partition")
     with pytest.raises(BadRow, match="partition 7 of topic t, which has partitions 0 to 2"):
         collected(rows)
+
+
+def test_what_was_resolved_for_one_batch_bounds_the_next_with_the_same_columns(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_process().part(Bounds).close()
+    analyse, analysed = _Known.analysed, list[Bound]()
+
+    def watched(known: _Known, rows: Any) -> Any:
+        analysed.append(known.bound)
+        return analyse(known, rows)
+
+    monkeypatch.setattr(_Known, "analysed", watched)
+    rows = spark.range(0, 6, 1, 2).selectExpr("cast(id as string) as key", "concat('v', id) as value")
+    counts = [len(records_of(collected(rows.filter(f"key >= {least}")))) for least in range(5)]
+    assert counts == [6, 5, 4, 3, 2]
+    assert len(analysed) == 2, "the columns of the first are compared with nothing"
+    assert [collected(rows, Share(2, 1024)) for _ in range(3)] == [None] * 3
+    assert len(analysed) == 4, "another share is another bound"
+    others = spark.range(0, 2, 1, 2).selectExpr("cast(id as string) as key", "'other' as value")
+    assert [value for _, _, value in records_of(collected(others, Share(2, 1024)))] == [b"other", b"other"]
+    assert len(analysed) == 5, "the columns have the same names and other ids"
 
 
 @KAFKA_IN_SOAK

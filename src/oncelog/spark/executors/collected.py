@@ -110,6 +110,7 @@ def collect_rows(
     encoding: Callable[[], Encoding],
     share: Share,
     batch_id: int | None,
+    sink: str,
 ) -> CollectedBatch | None:
     """Run the job that returns ``rows``; None if a task has more than its share.
 
@@ -117,10 +118,11 @@ def collect_rows(
 
     :param positions: of the columns to write, whose names are all different.
     :param encoding: called when the rows are there.
+    :param sink: the transactional id; batches of one sink are similar.
     """
     context = rows.sparkSession.sparkContext
     with tagged(context) as tag:
-        table = to_arrow(_bounded(rows, positions, share))
+        table = to_arrow(_bounded(rows, positions, share, sink))
         if any_stage_repeated(context, tag):
             raise Repeated
     numbers = np.asarray(table.column("row"))
@@ -133,10 +135,10 @@ def collect_rows(
     return CollectedBatch(DriverCarrier(batches, encoder.rows, len(batches)), size)
 
 
-def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> DataFrame:
+def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: str) -> DataFrame:
     """At most one row more than each task's share, and of a key or value one byte or character more than is allowed.
 
-    As few expressions as possible: Spark analyses, plans and compiles them for each batch again.
+    As few expressions as possible: Spark plans and compiles them for each batch again.
     """
     columns = []
     for name, number in positions.items():
@@ -144,35 +146,91 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share) -> Dat
         expression = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
         columns.append(f"{expression} as {name}")
     columns.append("monotonically_increasing_id() as row")
-    numbered: Any = rows._jdf.selectExpr(this_process().part(JavaLists).of(rows, tuple(columns)))
-    bounded: DataFrame = type(rows)(numbered.filter(f"(row & {_ROW_MASK}) <= {share.rows}"), rows.sparkSession)
+    bound = Bound(tuple(columns), f"(row & {_ROW_MASK}) <= {share.rows}")
+    bounded: DataFrame = type(rows)(this_process().part(Bounds).put_around(rows, bound, sink), rows.sparkSession)
     return bounded
 
 
-class JavaLists:
-    """The JVM's lists of the last expressions, the same for each batch of a sink; kept by the process.
+class Bound(NamedTuple):
+    """A selection and a condition on what it selects, as texts of SQL."""
 
-    To make one takes a question to the JVM, which is another process, for each text in it.
+    columns: tuple[str, ...]
+    condition: str
+
+
+class _Known(NamedTuple):
+    """What the JVM has of a bound.
+
+    :param texts: its columns, as a list.
+    :param output: the columns of the rows that it was last put around, with their ids.
+    :param resolved: its condition and columns in terms of ``output``; None until two batches had the same.
     """
 
-    MAX_LISTS = 100
+    bound: Bound
+    texts: Any
+    output: Any = None
+    resolved: tuple[Any, Any] | None = None
+
+    def analysed(self, rows: Any) -> Any:
+        """The JVM's DataFrame of ``rows`` within the bound, for which Spark parses and analyses the texts."""
+        return rows._jdf.selectExpr(self.texts).filter(self.bound.condition)
+
+
+class Bounds:
+    """The last bound of each sink; kept by the process.
+
+    The rows of a query's batches have the same columns, with the same ids. What Spark has resolved for one batch
+    therefore holds for the next, whose plan is made of it without being analysed. Rows that a function has changed have
+    other ids in each batch.
+    """
+
+    MAX_SINKS = 100
 
     def __init__(self) -> None:
         self._gateway: Any = None
-        self._lists: dict[tuple[str, ...], Any] = {}
+        self._filter: Any = None
+        self._project: Any = None
+        self._known: dict[str, _Known] = {}
 
-    def of(self, rows: Any, texts: tuple[str, ...]) -> Any:
-        """The list in the JVM of ``rows``, a DataFrame."""
-        gateway = rows.sparkSession.sparkContext._gateway
-        if gateway is not self._gateway or len(self._lists) > self.MAX_LISTS:
-            self._gateway, self._lists = gateway, {}
-        found = self._lists.get(texts)
-        if found is None:
-            found = self._lists[texts] = rows._jseq(texts)
-        return found
+    def put_around(self, rows: Any, bound: Bound, sink: str) -> Any:
+        """The JVM's DataFrame of ``rows`` within ``bound``."""
+        self._begin(rows)
+        plan = rows._jdf.queryExecution().analyzed()
+        output = plan.output()
+        known = self._known.pop(sink, None)
+        if known is None or known.bound != bound:
+            known = _Known(bound, rows._jseq(bound.columns))
+        if not output.equals(known.output):
+            self._keep(sink, known._replace(output=output, resolved=None))
+            return known.analysed(rows)
+        resolved = known.resolved or _resolved(known.analysed(rows))
+        self._keep(sink, known._replace(resolved=resolved))
+        bounded = self._filter(resolved[0], self._project(resolved[1], plan))
+        bounded.setAnalyzed()
+        return rows._jdf.ofRows(rows.sparkSession._jsparkSession, bounded)
+
+    def _begin(self, rows: Any) -> None:
+        """Forget what another JVM has."""
+        context = rows.sparkSession.sparkContext
+        if context._gateway is not self._gateway:
+            self.close()
+            plans = context._jvm.org.apache.spark.sql.catalyst.plans.logical
+            self._gateway, self._filter, self._project = context._gateway, plans.Filter, plans.Project
+
+    def _keep(self, sink: str, known: _Known) -> None:
+        self._known[sink] = known
+        if len(self._known) > self.MAX_SINKS:
+            del self._known[next(iter(self._known))]
 
     def close(self) -> None:
-        self._gateway, self._lists = None, {}
+        self._gateway = self._filter = self._project = None
+        self._known.clear()
+
+
+def _resolved(bounded: Any) -> tuple[Any, Any]:
+    """Condition and columns of a bound that was analysed."""
+    condition = bounded.queryExecution().analyzed()
+    return condition.condition(), condition.child().projectList()
 
 
 def _largest(table: pa.Table) -> int:

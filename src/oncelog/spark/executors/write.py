@@ -144,8 +144,10 @@ def _write_small(
 
     with ThreadPoolExecutor(2, thread_name_prefix="oncelog-begin") as pool:
         begun, encoding = pool.submit(planned_and_begun), pool.submit(encoding_for, schema, options)
+        pool.shutdown(wait=False)  # its threads end with their work
         try:
-            collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch)
+            sink = group_of(options)
+            collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch, sink)
         except Repeated:
             return begun.result()[0], None
     planned, engine = begun.result()

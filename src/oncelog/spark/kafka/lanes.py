@@ -21,6 +21,8 @@ WINDOW = 64
 """Batches held at a time, to fill one request with a batch for each of several partitions."""
 WINDOW_BYTES = 32 << 20
 """Bytes that may be taken after the oldest batch that is held: each batch keeps alive the chunk that it came in."""
+SMALL_BYTES = 1 << 20
+"""Batches of at most this size together go in one lane: a transaction takes new partitions of one request at a time."""
 
 Submit: TypeAlias = Callable[[int, Mapping[TopicPartition, ReadyBatch]], Future[object]]
 """Begins to append one batch for each of several partitions, in the lane of this number."""
@@ -41,6 +43,7 @@ class _Window:
         self._lanes: list[dict[TopicPartition, deque[_Held]]] = [{} for _ in range(LANES)]
         self._chosen: dict[TopicPartition, int] = {}
         self._count = self._taken_bytes = 0
+        self._has_sent = False
 
     def fill(self) -> None:
         """Take as many batches as the limits allow; at least one if none is held."""
@@ -49,6 +52,8 @@ class _Window:
         while self._count < WINDOW and self._taken_bytes < until:
             found = next(self._source, None)
             if found is None:
+                if not self._has_sent and self._taken_bytes <= SMALL_BYTES:
+                    self._use_one_lane()
                 return
             name = TopicPartition(found.topic, found.partition)
             number = self._chosen.setdefault(name, len(self._chosen) % LANES)
@@ -57,10 +62,17 @@ class _Window:
             self._count += 1
             self._taken_bytes += len(found.data)
 
+    def _use_one_lane(self) -> None:
+        first, *others = self._lanes
+        for lane in others:
+            first.update(lane)
+            lane.clear()
+
     def next_of(self, lane: int) -> dict[TopicPartition, ReadyBatch]:
         """The oldest batch of each of the lane's partitions, no longer held."""
         queues = self._lanes[lane]
         found = {partition: queue.popleft().batch for partition, queue in queues.items() if queue}
+        self._has_sent = self._has_sent or bool(found)
         self._count -= len(found)
         return found
 

@@ -17,7 +17,7 @@ from oncelog.client.aio.transactions.batch_transaction import ReadyBatch
 from oncelog.client.background import background
 from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch
-from oncelog.spark.kafka.lanes import LANES, WINDOW, WINDOW_BYTES, send_in_lanes
+from oncelog.spark.kafka.lanes import LANES, SMALL_BYTES, WINDOW, WINDOW_BYTES, send_in_lanes
 from oncelog.types import TopicPartition
 
 Request = tuple[int, Mapping[TopicPartition, ReadyBatch]]
@@ -25,6 +25,11 @@ Request = tuple[int, Mapping[TopicPartition, ReadyBatch]]
 
 def batch(partition: int, number: int) -> PartitionBatch:
     return PartitionBatch("t", partition, 1, b"%d" % number)
+
+
+def large_batches() -> list[PartitionBatch]:
+    """One for each lane, together more than what goes in one."""
+    return [PartitionBatch("t", number, 1, bytes(SMALL_BYTES)) for number in range(LANES)]
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
@@ -66,7 +71,23 @@ def test_each_partition_keeps_its_order_with_one_batch_under_way_at_a_time(parti
 def test_lanes_are_under_way_at_the_same_time() -> None:
     both = threading.Barrier(LANES)
     with ThreadPoolExecutor(LANES) as broker:
-        send_in_lanes([batch(n, n) for n in range(LANES)], lambda lane, batches: broker.submit(both.wait, 60))
+        send_in_lanes(large_batches(), lambda lane, batches: broker.submit(both.wait, 60))
+
+
+@pytest.mark.parametrize(("size_bytes", "requests"), [(SMALL_BYTES // 7, 1), (SMALL_BYTES // 7 + 1, LANES)])
+def test_a_few_bytes_are_one_request(size_bytes: int, requests: int) -> None:
+    """Apache Kafka adds new partitions to a transaction for one request at a time."""
+    sent: list[list[int]] = []
+
+    def submit(lane: int, batches: Mapping[TopicPartition, ReadyBatch]) -> Future[object]:
+        sent.append([partition.partition for partition in batches])
+        done = Future[object]()
+        done.set_result(None)
+        return done
+
+    send_in_lanes([PartitionBatch("t", number, 1, bytes(size_bytes)) for number in range(7)], submit)
+    assert len(sent) == requests
+    assert sorted(partition for request in sent for partition in request) == list(range(7))
 
 
 @pytest.mark.parametrize("by_source", [False, True])
@@ -123,7 +144,7 @@ def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lan
         return refused
 
     with pytest.raises(KafkaError) as raised:
-        send_in_lanes([batch(n, n) for n in range(LANES)], submit)
+        send_in_lanes(large_batches(), submit)
     assert raised.value.error is Error.PRODUCER_FENCED
 
 
@@ -173,5 +194,5 @@ def test_interrupt_does_not_wait_for_a_broker_that_is_away(how: type[BaseExcepti
         return under_way[0]
 
     with pytest.raises(how):
-        send_in_lanes([batch(0, 0), batch(1, 0)], submit)
+        send_in_lanes(large_batches(), submit)
     assert under_way[0].cancelled()

@@ -38,12 +38,16 @@ WARM_UPS = 1
 
 RATE = "Spark's rate source"
 FORMAT, EACH, OWN = "`format` sink", "`for_each_batch`", "Spark's own sink"
+WRITE = ("kafka", "kafka-each", "format", "each")
+"""The sinks that write to a topic."""
 PLAIN = "checkpoint as in pipelines"
 """Of a query whose name of a sink ends so: the session has the setting that pipelines have for local checkpoints."""
 CHAINS: dict[tuple[str, str], str] = {
     ("rate", "noop"): f"{RATE} to `noop`",
     ("rate", "nothing"): f"{RATE} to a Python sink that does nothing",
     ("rate", "nothing-each"): f"{RATE} to a `foreachBatch` that does nothing",
+    ("rate", "arrow-each"): f"{RATE} to a `foreachBatch` that calls `toArrow`",
+    ("rate", "kafka-each"): f"{RATE} to a `foreachBatch` that writes with Spark's own connector",
     ("rate", "kafka"): f"{RATE} to {OWN}",
     ("rate", "format"): f"{RATE} to our {FORMAT}",
     ("rate", "each"): f"{RATE} to {EACH}",
@@ -62,8 +66,12 @@ BESIDE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
     (("rate", "format"), ("rate", "kafka")),
     (("rate", "format"), ("rate", "nothing")),
     (("rate", "each"), ("rate", "kafka")),
+    (("rate", "each"), ("rate", "kafka-each")),
+    (("rate", "each"), ("rate", "arrow-each")),
     (("rate", "each"), ("rate", "nothing-each")),
     (("rate", "nothing"), ("rate", "kafka")),
+    (("rate", "kafka-each"), ("rate", "kafka")),
+    (("rate", "arrow-each"), ("rate", "kafka")),
     (("rate", "nothing-each"), ("rate", "kafka")),
     (("oncelog", "noop"), ("kafka", "noop")),
     (("oncelog", "noop"), ("ready", "noop")),
@@ -147,7 +155,7 @@ def _times(chain: tuple[str, str], beside: tuple[str, str]) -> str:
 
 def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
     source, sink = chain
-    to = new_topic(server, PARTITIONS) if sink.removesuffix("-plain") in ("kafka", "format", "each") else ""
+    to = new_topic(server, PARTITIONS) if sink.removesuffix("-plain") in WRITE else ""
     return {"source": source, "sink": sink, "rows": rows, "servers": server.bootstrap_servers, "to": to}
 
 

@@ -1,7 +1,8 @@
 """Spark's side of the benchmark of micro-batches: a query for each step, and what Spark and the sink say of it.
 
 Called by :mod:`benchmarks.spark_job` for :mod:`benchmarks.micro_batches`. Here are also the floors: a Python source
-whose plan is empty or whose rows are there already, a Python sink and a function of ``foreachBatch`` that do nothing.
+whose plan is empty or whose rows are there already, a Python sink that does nothing, and functions of ``foreachBatch``
+that do nothing, collect the rows, or write them with Spark's own connector.
 """
 
 from __future__ import annotations
@@ -134,6 +135,15 @@ def _source(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
     return reader.option("maxOffsetsPerTrigger", step["rows"]).load().select("key", "value")
 
 
+def _by_hand(options: dict[str, str]) -> Callable[[DataFrame, int], None]:
+    """What is written without us: the rows of a batch with Spark's own connector, again if it is repeated."""
+
+    def write(rows: DataFrame, batch_id: int) -> None:
+        rows.write.format("kafka").options(**options).mode("append").save()
+
+    return write
+
+
 def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
     """The running query."""
     writer = _source(spark, step).writeStream.option("checkpointLocation", f"{folder}/checkpoint")
@@ -143,6 +153,8 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
         "noop": lambda: writer.format("noop"),
         "nothing": lambda: writer.format(_NOTHING),
         "nothing-each": lambda: writer.foreachBatch(lambda rows, batch_id: None),
+        "arrow-each": lambda: writer.foreachBatch(lambda rows, batch_id: rows.toArrow() and None),
+        "kafka-each": lambda: writer.foreachBatch(_by_hand(options)),
         "kafka": lambda: writer.format("kafka").options(**options),
         "format": lambda: writer.format(_TIMED).options(**options, benchmarkSteps=steps),
         "each": lambda: writer.foreachBatch(for_each_batch(options, observe=Steps(steps))),

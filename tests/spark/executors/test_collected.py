@@ -14,8 +14,8 @@ from oncelog.spark.executors import Written
 from oncelog.spark.executors.collected import (
     BatchSize,
     Bound,
-    Bounds,
     CollectedBatch,
+    ResolvedBounds,
     Share,
     _Known,
     collect_rows,
@@ -129,7 +129,7 @@ def test_a_bad_row_is_told_before_anything_is_written(spark: SparkSession) -> No
 def test_what_was_resolved_for_one_batch_bounds_the_next_with_the_same_columns(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    this_process().part(Bounds).close()
+    this_process().part(ResolvedBounds).close()
     analyse, analysed = _Known.analysed, list[Bound]()
 
     def watched(known: _Known, rows: Any) -> Any:

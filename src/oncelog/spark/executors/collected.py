@@ -147,7 +147,9 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: 
         columns.append(f"{expression} as {name}")
     columns.append("monotonically_increasing_id() as row")
     bound = Bound(tuple(columns), f"(row & {_ROW_MASK}) <= {share.rows}")
-    bounded: DataFrame = type(rows)(this_process().part(Bounds).put_around(rows, bound, sink), rows.sparkSession)
+    bounded: DataFrame = type(rows)(
+        this_process().part(ResolvedBounds).put_around(rows, bound, sink), rows.sparkSession
+    )
     return bounded
 
 
@@ -176,7 +178,7 @@ class _Known(NamedTuple):
         return rows._jdf.selectExpr(self.texts).filter(self.bound.condition)
 
 
-class Bounds:
+class ResolvedBounds:
     """The last bound of each sink; kept by the process.
 
     The rows of a query's batches have the same columns, with the same ids. What Spark has resolved for one batch

@@ -21,6 +21,7 @@ from oncelog.aiokafka import (
 )
 from oncelog.aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from oncelog.aiokafka.errors import (
+    IncompatibleBrokerVersion,
     KafkaTimeoutError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
@@ -69,6 +70,8 @@ async def test_a_text_is_no_list_of_topics(servers: str) -> None:
                 await call(wrong)
     with pytest.raises(TypeError):
         await admin.create_topics(["ab"])
+    with pytest.raises(IncompatibleBrokerVersion, match="leave it out"):
+        await admin.describe_consumer_groups(["g"], include_authorized_operations=True)
     assert {"a", "b"} <= set(await admin.list_topics())
     await admin.close()
 

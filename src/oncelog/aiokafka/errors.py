@@ -80,7 +80,7 @@ class UnrecognizedBrokerVersion(KafkaError):
 
 
 class IncompatibleBrokerVersion(KafkaError):
-    """Never raised: see UnsupportedVersionError, which names the request."""
+    """What was asked for is not in any version that is used; see UnsupportedVersionError, too."""
 
 
 class AuthenticationMethodNotSupported(KafkaError):

@@ -25,6 +25,7 @@ from oncelog.aiokafka.admin.responses import (
     TopicsResponse,
 )
 from oncelog.aiokafka.client import check_security, warn_of_no_effect
+from oncelog.aiokafka.errors import IncompatibleBrokerVersion
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments, admin_types
@@ -40,7 +41,8 @@ _SOURCE_CODES = {name: code for code, name in CONFIG_SOURCES.items()}
 
 
 class AIOKafkaAdminClient:
-    """aiokafka's admin client. The methods' ``timeout_ms`` has no effect: ``request_timeout_ms`` applies."""
+    """aiokafka's admin client. The methods' ``timeout_ms`` has no effect: ``request_timeout_ms`` applies. Nor has
+    ``group_coordinator_id``: each group's coordinator is looked up."""
 
     def __init__(
         self,
@@ -242,7 +244,15 @@ class AIOKafkaAdminClient:
         group_coordinator_id: int | None = None,
         include_authorized_operations: bool = False,
     ) -> list[DescribeGroupsResponse]:
-        """State and members of groups."""
+        """State and members of groups.
+
+        :raises IncompatibleBrokerVersion: ``include_authorized_operations``, as with aiokafka and an older broker.
+        """
+        if include_authorized_operations:
+            raise IncompatibleBrokerVersion(
+                "include_authorized_operations=True is not supported: leave it out; "
+                "oncelog acls list shows what a user may do"
+            )
         found = await self._admin.describe_consumer_groups(group_ids)
         return [
             DescribeGroupsResponse(

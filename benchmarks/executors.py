@@ -2,7 +2,7 @@
 
     python -m benchmarks --only executors                          all of it: some minutes
     python -m benchmarks.executors --executors 1 2 4 --rounds 2    the table, some twelve minutes
-    python -m benchmarks.executors --executors 2 [--broker kafka]  so many executors alone, on one broker alone
+    python -m benchmarks.executors --executors 2 [--broker kafka] [--rows COUNT]    one count, one broker, other rows
     python -m benchmarks.executors --large GIGABYTES [--broker kafka]
 
 The last shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of
@@ -30,6 +30,7 @@ from tests.support.spark_cluster import SparkCluster
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 8
+ROWS = 3_000_000
 WARM_UPS = 2
 """Rounds that are not counted: Java's compiler is at work in the whole of the first, and in ours in the second too."""
 BROKERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka}
@@ -55,9 +56,10 @@ def speeds(
     quick: bool,
     counts: Sequence[int] = (1, 2, 4),
     brokers: Sequence[str] = ("oncelog", "kafka"),
+    rows: int = ROWS,
 ) -> None:
     """For each count of executors; every contender writes the same rows in each round, the first ones to warm up."""
-    rows = 200_000 if quick else 3_000_000
+    rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:
             for name in brokers:  # one after the other: a broker that rests takes CPU too
@@ -197,6 +199,7 @@ def main() -> None:
     )
     what.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"rows whose speed is measured, default {ROWS:,}")
     parser.add_argument(
         "--broker", choices=[*BROKERS], help="only this one; the large batch goes to oncelog by default"
     )
@@ -209,7 +212,7 @@ def main() -> None:
                 results.setdefault(name, {}).setdefault(figure, []).append(value)
 
         brokers = [options.broker] if options.broker else [*BROKERS]
-        speeds(options.rounds, add, quick=False, counts=options.executors, brokers=brokers)
+        speeds(options.rounds, add, quick=False, counts=options.executors, brokers=brokers, rows=options.rows)
         report.show(results, Console(width=160))
         return
     began = time.monotonic()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-_ARROW_BYTES = 8 << 20
+_ARROW_BYTES = 1 << 20
 
 
 class Repeated(Exception):

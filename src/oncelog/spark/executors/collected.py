@@ -8,12 +8,14 @@ a run is shuffled.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
@@ -23,6 +25,8 @@ from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.sink.rows import Encoding, TaskEncoder, quoted_name
 from oncelog.spark.sink.topic_transaction import DriverCarrier
 from oncelog.spark.versions import to_arrow
+
+logger = logging.getLogger(__name__)
 
 EXPECTED_BYTES = 4 << 20
 """A batch is expected to be small if the last one of its sink had at most this many encoded bytes."""
@@ -207,9 +211,13 @@ class ResolvedBounds:
             return known.analysed(rows)
         resolved = known.resolved or _resolved(known.analysed(rows))
         self._keep(sink, known._replace(resolved=resolved))
-        bounded = self._filter(resolved[0], self._project(resolved[1], plan))
-        bounded.setAnalyzed()
-        return rows._jdf.ofRows(rows.sparkSession._jsparkSession, bounded)
+        try:
+            bounded = self._filter(resolved[0], self._project(resolved[1], plan))
+            bounded.setAnalyzed()
+            return rows._jdf.ofRows(rows.sparkSession._jsparkSession, bounded)
+        except Py4JError as error:  # these are no public methods: a platform's own Spark may lack them
+            logger.debug("this Spark makes no plan of what is resolved, so each bound is analysed: %s", error)
+            return known.analysed(rows)
 
     def _begin(self, rows: Any) -> None:
         """Forget what another JVM has."""

@@ -114,9 +114,18 @@ class SystemRandom:
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> None:
-    """Create the data folder; raises a clear error if that is not possible."""
+    """Create the data folder, so that a power failure leaves it where it is; an error says why that is not possible."""
+    from oncelog.server.disk.os_disk import sync_names
+
+    made: list[str] = []
+    outermost = os.path.abspath(path)
+    while not os.path.lexists(outermost):
+        made.append(outermost)
+        outermost = os.path.dirname(outermost)
     try:
         os.makedirs(path, exist_ok=True)
+        for folder in made:
+            sync_names(os.path.dirname(folder))
     except (FileExistsError, NotADirectoryError):
         raise ConfigError(f"the data folder {path} cannot be used: a file is in the way") from None
     except OSError as error:

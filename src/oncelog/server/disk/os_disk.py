@@ -69,6 +69,18 @@ def force(descriptor: int) -> None:
         os.fsync(descriptor)
 
 
+def sync_names(folder: str) -> None:
+    """Return when the names in a folder are on stable storage.
+
+    :raises OSError: it cannot be done.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _refuse(what: str, path: str, error: OSError, *, writes: bool = False) -> NoReturn:
     """:param writes: the operation needs disk space, and changes nothing if there is none."""
     kind = OutOfDescriptors if error.errno in _NO_DESCRIPTORS else StorageError
@@ -371,7 +383,7 @@ class OsDisk:
                     force(file.fileno())
             os.replace(temporary, full)
             if sync:
-                self._sync_folder(os.path.dirname(full))
+                sync_names(os.path.dirname(full))
         except OSError as error:
             with suppress(OSError):  # on a full disk each attempt would leave less space
                 os.unlink(temporary)
@@ -407,7 +419,7 @@ class OsDisk:
 
     def sync_folder(self, path: str) -> None:
         try:
-            self._sync_folder(self._full(path))
+            sync_names(self._full(path))
         except OSError as error:
             _refuse("sync the folder", path or self.root, error)
 
@@ -417,14 +429,6 @@ class OsDisk:
         except OSError:
             return None
         return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
-
-    @staticmethod
-    def _sync_folder(full: str) -> None:
-        fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         with ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="oncelog-sync") as threads:

@@ -121,7 +121,7 @@ def _show_group(group: Row) -> None:
     members, offsets = group["members"], group["offsets"]
     if not isinstance(members, list) or not isinstance(offsets, list):
         raise TypeError("a described group has members and offsets")
-    assignor = f", assignor {group['assignor']}" if group["assignor"] else ""
+    assignor = f", assignor {show_text(str(group['assignor']))}" if group["assignor"] else ""
     click.echo(
         f"{show_text(str(group['group']))}  {group['state']}, {group['type']}{assignor}, "
         f"coordinator {group['coordinator']}, {counted(len(members), 'member')}"

@@ -64,15 +64,19 @@ class Checkpoint:
                 f"Checkpoint {self.location} holds no file metadata that this driver's Python can see: name the folder "
                 "of the query itself, with its scheme (file:, hdfs:, s3a:) if it is not on this machine"
             )
+        return self._id_in(text)
+
+    def check_id(self) -> None:
+        """Raises CheckpointError if there is a file with the query's id that Spark could not read, either."""
+        text = self._read("metadata")
+        if text is not None:
+            self._id_in(text)
+
+    def _id_in(self, text: bytes) -> str:
         try:
             return str(json.loads(text)["id"])
         except _STRANGE:
             raise self._strange("metadata") from None
-
-    def check_id(self) -> None:
-        """Raises CheckpointError if there is a file with the query's id that Spark could not read, either."""
-        if self._read("metadata") is not None:
-            self.query_id()
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
         """The plan of a batch; None if its file does not exist."""

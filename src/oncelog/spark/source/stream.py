@@ -178,7 +178,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def _batch_headers(self, offsets: Offsets) -> Mapping[TopicPartition, BatchHeader]:
         """Headers of the batches with these offsets; without partitions that are gone."""
-        return self._ask_existing(offsets, self._connect(self._options).batch_headers, {})
+        return self._ask_existing(offsets, lambda cluster, asked: cluster.batch_headers(asked), {})
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end if the query is past it: records of an open transaction lie between.
@@ -265,7 +265,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Where logs diverge from these epochs; without those that are gone or whose broker does not know."""
-        return self._ask_existing(epochs, self._connect(self._options).epoch_ends, {})
+        return self._ask_existing(epochs, lambda cluster, asked: cluster.epoch_ends(asked), {})
 
     def _lost_before_first_read(self, first: Offsets, known: Set[str]) -> list[str]:
         """What new partitions of known topics have already lost; a partition just added by the user may be an old
@@ -347,21 +347,23 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self, partitions: Sequence[TopicPartition]
     ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
         """Current beginning and end of each, including what an open transaction holds back; without missing ones."""
-        cluster = self._connect(self._options)
         nothing: tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]] = ({}, {})
         return self._ask_existing(
             dict.fromkeys(partitions, 0),
-            lambda asked: earliest_and_latest(cluster, list(asked), IsolationLevel.READ_UNCOMMITTED),
+            lambda cluster, asked: earliest_and_latest(cluster, list(asked), IsolationLevel.READ_UNCOMMITTED),
             nothing,
         )
 
     def _ask_existing(
-        self, questions: Mapping[TopicPartition, int], ask: Callable[[Mapping[TopicPartition, int]], T], nothing: T
+        self,
+        questions: Mapping[TopicPartition, int],
+        ask: Callable[[KafkaAccess, Mapping[TopicPartition, int]], T],
+        nothing: T,
     ) -> T:
         """The answer about the partitions that exist; ``nothing`` if none does."""
         while questions:
             try:
-                return ask(questions)
+                return ask(self._connect(self._options), questions)
             except KafkaError:
                 there = self._existing(questions)
                 if len(there) == len(questions):

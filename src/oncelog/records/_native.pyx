@@ -318,6 +318,66 @@ def walk(area, int64_t count, int64_t base_timestamp, bint require_keys, int64_t
     return walked.largest, bool(walked.sequential), refused
 
 
+cdef int seek_on(
+    const uint8_t** cursor,
+    const uint8_t* end,
+    int64_t count,
+    int64_t base_timestamp,
+    int64_t timestamp,
+    int64_t first_delta,
+    Walked* walked,
+) noexcept nogil:
+    """Go on to the record that is sought, whose delta is in ``walked.largest`` then, or to the end.
+
+    Answers -1 if it is found, why a record is malformed (above 0), or 0 at the end.
+    """
+    cdef Parsed record
+    cdef const uint8_t* rest
+    cdef int32_t length
+    cdef int reason
+    while walked.index < count:
+        reason = read_varint(cursor, end, &length)
+        if reason:
+            return reason
+        if length < 0 or length > end - cursor[0]:
+            return PAST_END
+        if length == 0:
+            return TRUNCATED
+        rest = cursor[0] + 1
+        cursor[0] += length
+        reason = read_varlong(&rest, cursor[0], &record.timestamp_delta)
+        if not reason:
+            reason = read_varint(&rest, cursor[0], &record.offset_delta)
+        if reason:
+            return reason
+        walked.timestamp = add(base_timestamp, record.timestamp_delta)
+        walked.largest = record.offset_delta
+        if walked.timestamp >= timestamp and record.offset_delta >= first_delta:
+            return -1
+        walked.index += 1
+    return 0
+
+
+def seek(area, int64_t count, int64_t base_timestamp, int64_t timestamp, int64_t first_delta):
+    """See ``_pure.seek``."""
+    cdef Py_buffer view
+    cdef const uint8_t* cursor
+    cdef const uint8_t* end
+    cdef Walked walked
+    cdef int reason
+    walked.index = 0
+    PyObject_GetBuffer(area, &view, PyBUF_SIMPLE)
+    try:
+        cursor = <const uint8_t*> view.buf
+        end = cursor + view.len
+        reason = seek_on(&cursor, end, count, base_timestamp, timestamp, first_delta, &walked)
+    finally:
+        PyBuffer_Release(&view)
+    if reason > 0:
+        raise malformed(walked.index, reason)
+    return (walked.largest, walked.timestamp) if reason else None
+
+
 cdef object as_bytes(const uint8_t* start, int32_t length):
     if length < 0:
         return None

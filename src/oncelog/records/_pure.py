@@ -177,6 +177,25 @@ def walk(
     return largest, sequential, refused
 
 
+def seek(area: Buffer, count: int, base_timestamp: int, timestamp: int, first_delta: int) -> tuple[int, int] | None:
+    """Offset delta and timestamp of the first record at or after both ``timestamp`` and ``first_delta``; None if there
+    is none. No record is built, and what follows that one is not examined.
+
+    :raises CorruptBatch: a record up to there is malformed.
+    """
+    data = bytes(area)
+    position = 0
+    for index in range(count):
+        try:
+            timestamp_delta, offset_delta, _, position = _start(data, position)
+        except _Malformed as error:
+            raise CorruptBatch(f"record {index} of the batch is malformed: {error}") from None
+        found = _to_int64(base_timestamp + timestamp_delta)
+        if found >= timestamp and offset_delta >= first_delta:
+            return offset_delta, found
+    return None
+
+
 def decode(
     area: Buffer,
     count: int,

@@ -90,6 +90,7 @@ _TIMESTAMP = Struct(">q")
 _LENGTH_AT, _EPOCH_AT, _CRC_AT, ATTRIBUTES_AT = 8, 12, 17, 21
 _MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
 _CODECS = tuple(Compression)
+_MIN_LONG = -(2**63)
 
 
 T = TypeVar("T", bound=tuple[object, ...])
@@ -340,6 +341,28 @@ def record_columns(
         _append_time(header),
         first_offset,
     )
+
+
+def seek_record(
+    buf: Buffer, position: int, header: BatchHeader, timestamp: int, first_offset: int
+) -> tuple[int, int] | None:
+    """Offset and timestamp of the batch's first record at or after both; None if there is none. Its records, which may
+    be millions, are not built.
+
+    :raises CorruptBatch: as :func:`record_area`, or a record up to there is malformed.
+    """
+    area = record_area(buf, position, header)
+    append_time = _append_time(header)
+    if append_time is not None and append_time < timestamp:
+        return None
+    wanted = timestamp if append_time is None else _MIN_LONG
+    found = native.seek(
+        area, header.records_count, header.base_timestamp, wanted, max(0, first_offset - header.base_offset)
+    )
+    if found is None:
+        return None
+    delta, sent = found
+    return header.base_offset + delta, sent if append_time is None else append_time
 
 
 def crc_is_right(buf: Buffer, position: int, header: BatchHeader) -> bool:

@@ -35,17 +35,19 @@ if TYPE_CHECKING or compiled is None:
     decode = _pure.decode
     encode_pairs = _pure.encode_pairs
     murmur2 = _pure.murmur2
+    seek = _pure.seek
     walk = _pure.walk
 else:
     BatchScanner = compiled.BatchScanner
     RecordArea = compiled.RecordArea
-    # A module that was compiled before this function was added lacks it.
+    # A module that was compiled before this function, or ``seek``, was added lacks it.
     assign_offsets = getattr(compiled, "assign_offsets", _pure.assign_offsets)
     columns = compiled.columns
     consumer_records = compiled.consumer_records
     decode = compiled.decode
     encode_pairs = compiled.encode_pairs
     murmur2 = compiled.murmur2
+    seek = getattr(compiled, "seek", _pure.seek)
     walk = compiled.walk
 
 Scanned = _pure_scan.Scanned
@@ -61,6 +63,7 @@ __all__ = [
     "decode",
     "encode_pairs",
     "murmur2",
+    "seek",
     "walk",
     "why_pure",
 ]

@@ -100,6 +100,19 @@ def test_both_judge_the_same(area: tuple[bytes, int], base: int, keys: bool, low
 
 
 @settings(max_examples=600)
+@given(areas(), INT64, INT64, INT32)
+def test_both_find_the_same_record(area: tuple[bytes, int], base: int, timestamp: int, first_delta: int) -> None:
+    data, count = area
+    arguments = (data, count, base, timestamp, first_delta)
+    found = outcome(native.seek, *arguments)
+    assert found == outcome(_pure.seek, *arguments)
+    decoded = outcome(_pure.decode, data, count, 0, None, base, -1, None)
+    if not isinstance(decoded, str):
+        both = [(record.offset, record.timestamp) for record in decoded]
+        assert found == next((at for at in both if at[0] >= first_delta and at[1] >= timestamp), None)
+
+
+@settings(max_examples=600)
 @given(areas(), INT64, st.none() | INT32, INT64, st.integers(-1, 2**31 - 1), st.none() | INT64)
 def test_both_read_the_same(
     area: tuple[bytes, int], base_offset: int, last: int | None, base: int, sequence: int, date: int | None

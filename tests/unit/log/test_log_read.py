@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -131,6 +132,20 @@ def test_the_largest_timestamp_is_found_where_it_first_was(disk: FaultyDisk) -> 
     append(log, batch(3, timestamp=500))
     append(log, batch(1, timestamp=200))
     assert log.offset_of_max_timestamp() == (502, 5, 0)
+
+
+def test_a_search_by_timestamp_builds_no_records(log: PartitionLog) -> None:
+    """A batch of a megabyte may hold 1.2 million: building them kept all clients waiting for 0.7 s."""
+    count = 20_000
+    append(log, batch(count, timestamp=NOW_MS))
+    tracemalloc.start()
+    try:
+        found = [log.offset_for_timestamp(NOW_MS + count - 1), log.offset_of_max_timestamp()]
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == [(NOW_MS + count - 1, count - 1, 0)] * 2
+    assert most_bytes < 4 * log.size_bytes
 
 
 def test_an_empty_log_has_no_largest_timestamp(log: PartitionLog) -> None:

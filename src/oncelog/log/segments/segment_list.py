@@ -7,14 +7,14 @@ segment, the only one appended to; it always exists. Source: Kafka's ``LogSegmen
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from oncelog.errors import CorruptLogError
 from oncelog.log.results import FileSlice, LogRead, TimestampOffset
 from oncelog.log.segments.batch_reader import read_batches
 from oncelog.log.segments.segment import MAX_OFFSET, Segment
 from oncelog.log.segments.transaction_index import AbortedTxn
-from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records
+from oncelog.records.batch import BatchHeader, CorruptBatch, seek_record
 from oncelog.types import NO_TIMESTAMP, new_tuple
 
 
@@ -158,7 +158,7 @@ class SegmentList:
             if segment.latest_ms() >= timestamp:
                 from_offset = max(segment.time_index.offset_for(timestamp), start_offset)
                 position = segment.offset_index.position_for(from_offset)
-                return _search(segment, position, start_offset, lambda found: found >= timestamp)
+                return _search(segment, position, start_offset, timestamp)
         return None
 
     def offset_of_max_timestamp(self, start_offset: int) -> TimestampOffset | None:
@@ -168,7 +168,7 @@ class SegmentList:
         if largest == NO_TIMESTAMP:
             return None
         position = segment.offset_index.position_for(segment.offset_of_max_timestamp)
-        return _search(segment, position, start_offset, lambda found: found == largest)
+        return _search(segment, position, start_offset, largest)
 
     def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Header and bytes of every batch that ends at or after ``start``.
@@ -185,18 +185,15 @@ class SegmentList:
                 raise CorruptLogError(f"{error}; {advice}") from error
 
 
-def _search(
-    segment: Segment, position: int, start_offset: int, matches: Callable[[int], bool]
-) -> TimestampOffset | None:
-    """The first record from ``position`` and ``start_offset`` on whose timestamp matches."""
+def _search(segment: Segment, position: int, start_offset: int, timestamp: int) -> TimestampOffset | None:
+    """The first record from ``position`` and ``start_offset`` on with a timestamp of at least ``timestamp``."""
     for at, header in segment.scan_all(position):
-        if not matches(header.max_timestamp):
+        if header.max_timestamp < timestamp:
             continue
         try:
-            records = decode_records(segment.file.read_at(at, header.size_bytes), check_crc=False)
+            found = seek_record(segment.file.read_at(at, header.size_bytes), 0, header, timestamp, start_offset)
         except CorruptBatch as error:
             raise CorruptLogError(f"{segment}, offset {header.base_offset}: {error}") from error
-        for record in records:
-            if record.offset >= start_offset and matches(record.timestamp):
-                return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+        if found is not None:
+            return TimestampOffset(found[1], found[0], header.partition_leader_epoch)
     return None

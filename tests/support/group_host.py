@@ -151,7 +151,7 @@ class MemoryGroupHost:
     def delete_topic(self, name: str) -> None:
         del self._topics[name]
         self._incarnations[name] = self._incarnations.get(name, 0) + 1
-        self.coordinator.on_topic_deleted(name, self.now_ms)
+        finished(self.coordinator.on_topic_deleted(name, self.now_ms))
         self.coordinator.on_metadata_change()
 
     def topic_partitions(self, topic: str) -> int | None:

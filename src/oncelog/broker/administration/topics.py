@@ -211,11 +211,12 @@ class Topics:
                 gone.append(partition)
                 self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
         ports.forget_patterns()
-        self._coordinators.topic_deleted(name, now_ms)
+        self._coordinators.topic_deleted(name)
         closing = self._being_closed[name] = self._close_all(name, gone, now_ms)
         yield from closing
 
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
+        yield from self._coordinators.forgetting_offsets(name, now_ms)
         try:
             yield from self._ports.metadata_sync.settling()
         except StorageError as error:  # their files stay: it is unknown whether the next start will have the topic

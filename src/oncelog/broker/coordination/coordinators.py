@@ -270,15 +270,18 @@ class Coordinators:
         if self._has_groups:
             self.groups.on_metadata_change()
 
-    def topic_deleted(self, name: str, now_ms: int) -> None:
-        """A deleted topic's committed offsets are deleted; a deleted internal topic ends its coordinator."""
+    def topic_deleted(self, name: str) -> None:
+        """A deleted internal topic ends its coordinator."""
         for runtime in self._made:
             if runtime.topic == name:
                 for index in range(runtime.partitions):
                     runtime.unload(index)
+        self.metadata_changed()
+
+    def forgetting_offsets(self, name: str, now_ms: int) -> Work[None]:
+        """A deleted topic's committed offsets are deleted, in chunks."""
         if self._has_groups:
-            self.groups.on_topic_deleted(name, now_ms)
-            self.groups.on_metadata_change()
+            yield from self.groups.on_topic_deleted(name, now_ms)
 
     # --- CoordinatorHost
 

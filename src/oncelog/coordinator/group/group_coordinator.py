@@ -90,10 +90,10 @@ class GroupCoordinator:
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
 
-    def on_topic_deleted(self, topic: str, now_ms: int) -> None:
-        """Remove committed offsets of the topic."""
-        for shard in self.runtime.shards():
-            shard.topic_deleted(topic, now_ms)
+    def on_topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
+        """Remove committed offsets of the topic. With pauses."""
+        for shard in list(self.runtime.shards()):
+            yield from shard.topic_deleted(topic, now_ms)
 
     def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
         """End sessions at once, for tests; returns the members' ids."""

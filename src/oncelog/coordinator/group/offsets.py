@@ -55,6 +55,8 @@ class OffsetStore:
         self._pending: dict[int, dict[Place, CommittedOffset]] = {}
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         """By group and partition, the producers whose transactions hold a pending offset."""
+        self._groups: dict[str, dict[str, int]] = {}
+        """By topic, the groups with offsets in it, and how many: a deleted topic does not look at all groups."""
 
     # --- changes, from records alone
 
@@ -91,22 +93,39 @@ class OffsetStore:
     def commit(self, place: Place, committed: CommittedOffset) -> None:
         """A record outside a transaction, or the end of its transaction, is in the log."""
         group_id, topic, partition = place
-        self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+        partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
+        if partition not in partitions:
+            self._count(place, 1)
+        partitions[partition] = committed
 
     def hold(self, place: Place, committed: CommittedOffset, producer_id: int) -> None:
         """A record inside a transaction is in the log."""
         group_id, topic, partition = place
-        self._pending.setdefault(producer_id, {})[place] = committed
+        pending = self._pending.setdefault(producer_id, {})
+        if place not in pending:
+            self._count(place, 1)
+        pending[place] = committed
         self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
+
+    def _count(self, place: Place, change: int) -> None:
+        group_id, topic, _ = place
+        groups = self._groups.setdefault(topic, {})
+        groups[group_id] = groups.get(group_id, 0) + change
+        if not groups[group_id]:
+            del groups[group_id]
+            if not groups:
+                del self._groups[topic]
 
     def _forget(self, place: Place) -> None:
         group_id, topic, partition = place
         topics = self._committed.get(group_id, {})
         partitions = topics.get(topic, {})
-        if partitions.pop(partition, None) is not None and not partitions:
-            del topics[topic]
-            if not topics:
-                del self._committed[group_id]
+        if partitions.pop(partition, None) is not None:
+            self._count(place, -1)
+            if not partitions:
+                del topics[topic]
+                if not topics:
+                    del self._committed[group_id]
         for producer_id in sorted(self._open.get(group_id, {}).get((topic, partition), ())):
             pending = self._pending[producer_id]
             del pending[place]
@@ -115,6 +134,7 @@ class OffsetStore:
             self._close(place, producer_id)
 
     def _close(self, place: Place, producer_id: int) -> None:
+        self._count(place, -1)
         group_id, topic, partition = place
         partitions = self._open[group_id]
         producers = partitions[topic, partition]
@@ -165,17 +185,15 @@ class OffsetStore:
             return []
         return [records.offset_tombstone(group_id, topic, partition)]
 
-    def delete_topics(self, deleted: Collection[str]) -> list[CoordinatorRecord]:
-        """Tombstones for every offset in topics that were just deleted."""
-        places = {
-            (group_id, topic, partition)
-            for group_id, topics in self._committed.items()
-            for topic in topics.keys() & set(deleted)
-            for partition in topics[topic]
-        }
-        for pending in self._pending.values():
-            places |= {place for place in pending if place[1] in deleted}
-        return [records.offset_tombstone(*place) for place in sorted(places)]
+    def groups_of(self, topic: str) -> list[str]:
+        """The groups with offsets in a topic, pending ones included, sorted."""
+        return sorted(self._groups.get(topic, ()))
+
+    def delete_topic(self, group_id: str, topic: str) -> list[CoordinatorRecord]:
+        """Tombstones for every offset of a group in a topic, pending ones included."""
+        indexes = set(self._committed.get(group_id, {}).get(topic, ()))
+        indexes |= {index for name, index in self._open.get(group_id, ()) if name == topic}
+        return [records.offset_tombstone(group_id, topic, index) for index in sorted(indexes)]
 
     def expired(self, group: Group, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
         """Tombstones for expired offsets, and whether nothing is left then that keeps the group alive."""

@@ -9,7 +9,7 @@ live and at load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -33,6 +33,8 @@ from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
+GROUPS_IN_A_CHUNK: Final = 50
+"""How many groups are looked at, or lose offsets, in one chunk."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Bytes of keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
 
@@ -117,23 +119,27 @@ class GroupShard:
 
     def _schedule_expiry(self, now_ms: int) -> None:
         def expired(now_ms: int) -> None:
-            self.expire(now_ms)
             self._schedule_expiry(now_ms)
+            self.env.host.in_chunks(self.expire(now_ms))
 
         due_ms = now_ms + self.env.config.offsets_retention_check_interval_ms
         self.env.timers.schedule(("expiry", "", ""), due_ms, expired)
 
-    def expire(self, now_ms: int) -> None:
-        """Remove expired offsets, and groups that have neither offsets nor members."""
+    def expire(self, now_ms: int) -> Generator[None, None, None]:
+        """Remove expired offsets, and groups that have neither offsets nor members. With pauses."""
         retention_ms = self.env.config.offsets_retention_minutes * 60_000
-        written: list[CoordinatorRecord] = []
-        for group_id in list(self.groups):
-            group = self.groups[group_id]
-            tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
-            written += tombstones
-            if nothing_left and group.empty:
-                written += self.group_tombstones(group)
-        self._remove(written, now_ms)
+        for part in _in_parts(list(self.groups)):
+            written: list[CoordinatorRecord] = []
+            for group_id in part:
+                group = self.groups.get(group_id)
+                if group is None:  # gone meanwhile, as all are once this is unloaded
+                    continue
+                tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
+                written += tombstones
+                if nothing_left and group.empty:
+                    written += self.group_tombstones(group)
+            self._remove(written, now_ms)  # before the pause: meanwhile a group may be used again
+            yield
 
     def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
         """Write tombstones in batches, in order; they need not be atomic together."""
@@ -152,9 +158,12 @@ class GroupShard:
             return [records.group_tombstone(group.group_id)]
         return records.consumer_group_tombstones(group)
 
-    def topic_deleted(self, topic: str, now_ms: int) -> None:
-        """Forget the offsets in a deleted topic, so that a new topic of its name starts without any."""
-        self._remove(self.offsets.delete_topics([topic]), now_ms)
+    def topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
+        """Forget the offsets in a deleted topic, so that a new topic of its name starts without any. With pauses."""
+        for part in _in_parts(self.offsets.groups_of(topic)):
+            known = [group_id for group_id in part if group_id in self.groups]  # none once this is unloaded
+            self._remove([found for group_id in known for found in self.offsets.delete_topic(group_id, topic)], now_ms)
+            yield
 
     # --- records applied
 
@@ -210,6 +219,11 @@ class GroupShard:
     def _remove_group(self, group_id: str) -> None:
         self.env.timers.cancel_group(group_id)
         del self.groups[group_id]
+
+
+def _in_parts(group_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(group_ids), GROUPS_IN_A_CHUNK):
+        yield group_ids[start : start + GROUPS_IN_A_CHUNK]
 
 
 # --- records of consumer groups; a value of None is a tombstone

@@ -6,6 +6,7 @@ import pytest
 
 from oncelog.broker.requests.work import finished
 from oncelog.coordinator.group.offsets import CommittedOffset
+from oncelog.coordinator.group.shard import GROUPS_IN_A_CHUNK
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult
 from oncelog.protocol.generated.offset_delete_request import (
@@ -17,6 +18,7 @@ from oncelog.protocol.generated.offset_delete_response import OffsetDeleteRespon
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
 from oncelog.types import ProducerIdAndEpoch
 from tests.support.group_host import GroupClient, MemoryGroupHost, subscription
+from tests.support.work import calls_of
 
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
@@ -454,3 +456,69 @@ def test_a_group_reads_what_its_members_subscribe_to_in_the_chosen_protocol(g: G
     other = GroupClient(g.host, "other")
     other.stable(1, protocols={"range": b"\xff"})
     assert g.host.shard("other").groups["other"].reads("anything")
+
+
+# Many groups
+
+
+def many(host: MemoryGroupHost, count: int, topic: str = "t") -> list[GroupClient]:
+    clients = [GroupClient(host, f"{topic}{number}") for number in range(count)]
+    for client in clients:
+        client.commit(1, topic=topic)
+    return clients
+
+
+def left(host: MemoryGroupHost) -> int:
+    """How many groups there are."""
+    return sum(len(shard.groups) for shard in host.coordinator.runtime.shards())
+
+
+def test_groups_expire_in_pieces_and_one_used_meanwhile_stays(host: MemoryGroupHost) -> None:
+    clients = many(host, 400)
+    host.now_ms += WEEK_MS
+    works = [shard.expire(host.now_ms) for shard in host.coordinator.runtime.shards()]
+    for work in works:
+        next(work)
+    assert left(host) == 400 - 2 * GROUPS_IN_A_CHUNK
+    clients[-1].commit(2)
+    for work in works:
+        finished(work)
+    assert left(host) == 1
+    host.restart()
+    assert (left(host), clients[-1].offset()) == (1, 2)
+
+
+def test_a_coordinator_that_is_unloaded_expires_no_more(host: MemoryGroupHost) -> None:
+    many(host, 400)
+    host.now_ms += WEEK_MS
+    works = [shard.expire(host.now_ms) for shard in host.coordinator.runtime.shards()]
+    host.unload()
+    host.restart()
+    for work in works:
+        finished(work)
+    assert left(host) == 400
+
+
+def test_offsets_in_a_deleted_topic_are_forgotten_in_pieces(host: MemoryGroupHost) -> None:
+    clients = many(host, 400)
+    clients[0].commit_in_transaction(7, A, partition=1)
+    work = host.coordinator.on_topic_deleted("t", host.now_ms)
+    next(work)
+    known = [client.offset() for client in clients]
+    assert known.count(1) == 400 - GROUPS_IN_A_CHUNK
+    host.end_transaction(clients[0].group_id, A, commit=True)
+    finished(work)
+    host.restart()
+    assert {client.offset(partition=partition) for client in clients for partition in (0, 1)} == {-1}
+
+
+def test_a_deleted_topic_costs_no_more_however_many_groups_there_are(host: MemoryGroupHost) -> None:
+    def deleted() -> None:
+        finished(host.coordinator.on_topic_deleted("u", host.now_ms))
+
+    many(host, 3, "u")
+    few = calls_of(deleted)
+    many(host, 3, "u")
+    many(host, 1000)
+    assert calls_of(deleted) == few
+    assert left(host) == 1003

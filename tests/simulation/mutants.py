@@ -82,8 +82,8 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "producer ids are given out again after a restart",
-        "metadata.store:MetadataStore.allocate_producer_id_block",
-        "self._execute(\"UPDATE meta SET value = ? WHERE key = 'next_producer_id'\", str(after))",
+        "metadata.producer_ids:ProducerIds.allocate_block",
+        'self._file.set_meta("next_producer_id", str(after))',
         "pass",
         scenes=("restarts",),
         one_in=4,

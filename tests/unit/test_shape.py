@@ -37,7 +37,7 @@ LARGE_CLASSES = {
         "one state machine, an entry for each event"
     ),
     "oncelog/log/segments/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
-    "oncelog/metadata/store.py:MetadataStore": "one SQLite file: every table with its few statements, one transaction",
+    "oncelog/metadata/store.py:MetadataStore": "every table with its few statements",
 }
 
 IN_KAFKAS_ORDER = "checks in Apache Kafka's order, which decides the error that is answered"

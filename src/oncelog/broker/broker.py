@@ -165,7 +165,7 @@ class Broker:
         self.recovery.partitions = sum(info.partitions for info in topics)
         for info in topics:
             self.topics.open(info, range(info.partitions), now_ms)
-        self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
+        self.metadata.producer_ids.reserve(self.logs.producer_ids_end(self.metadata.producer_ids.end))
         begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
         self._coordinators.recover()
         if self.request_metrics is not None:

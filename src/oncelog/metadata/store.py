@@ -7,7 +7,7 @@ broker and its admin APIs, on their one thread.
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
   after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
-  :meth:`MetadataStore.leave_sync_to` a change is in the file when the method returns, where it survives a kill, and
+  :meth:`MetadataFile.leave_sync_to` a change is in the file when the method returns, where it survives a kill, and
   the caller syncs it.
 - Producer ids are reserved in blocks that are durable before the first id of the block is allocated, so none is
   allocated twice, even after kill -9 (Kafka's ``ProducerIdControlManager``).
@@ -20,19 +20,20 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
-from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.metadata.metadata_errors import MetadataError
+from oncelog.metadata.metadata_file import MetadataFile
+from oncelog.metadata.producer_ids import ProducerIds
 from oncelog.ports import Random
 from oncelog.types import INTERNAL_TOPICS, encode_uuid
 
@@ -44,43 +45,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FILE_NAME = "metadata.sqlite"
-FORMAT_VERSION = 1
-APPLICATION_ID = 0x6F6E636C
-"""Marks the file as ours in SQLite's header ("oncl")."""
-SQLITES_LOG_PAGES = 1000
-"""After this many pages SQLite checkpoints its write-ahead log itself, with three syncs in the iteration of the request
-that makes the change."""
-PRODUCER_ID_BLOCK_SIZE = 1000
-"""Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
-RESERVED_AGAIN_AFTER = 100
-"""How many more producer ids are allocated before a block is requested again that the disk refused."""
-LOG_ROWS = 4000
-"""Rows changed (about a page of 4 KB each) after which the write-ahead log is moved into the file."""
-
-_SCHEMA = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE topics (
-    name TEXT PRIMARY KEY, topic_id BLOB NOT NULL UNIQUE, partitions INTEGER NOT NULL, epoch_origins TEXT NOT NULL,
-    created_ms INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE configs (
-    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, property TEXT NOT NULL, value TEXT NOT NULL,
-    PRIMARY KEY (resource_type, resource_name, property)) WITHOUT ROWID;
-CREATE TABLE client_quotas (
-    entity TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (entity, key)) WITHOUT ROWID;
-CREATE TABLE scram_credentials (
-    user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
-    stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID;
-CREATE TABLE acls (
-    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, pattern_type INTEGER NOT NULL,
-    principal TEXT NOT NULL, host TEXT NOT NULL, operation INTEGER NOT NULL, permission INTEGER NOT NULL,
-    PRIMARY KEY (resource_type, resource_name, pattern_type, principal, host, operation, permission)) WITHOUT ROWID;
-CREATE TABLE replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {FORMAT_VERSION};
-"""
-"""``replicas``: with several nodes, which of them hold each partition. ``deleted_topics``: those whose folders may
-still exist under their names."""
 DELETED_KEPT = 1000
 """How many of the most recently deleted topics are recorded."""
 
@@ -143,25 +107,13 @@ class MetadataStore:
         nothing_to_adopt: Callable[[], bool] | None = None,
         first_users: Collection[FirstUser] = (),
     ) -> None:
-        self.path = path
         self.node_id = node_id
         self._random = random
         self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
-        self._depth = 0
-        self._failure: str | None = None
-        self._syncs = sync
-        self.has_log = False
-        """Whether changes go to a write-ahead log; not in memory, nor on a file system that does not support it."""
-        self._changed: Callable[[], None] | None = None
-        """Called after changes, if the caller syncs them."""
-        self._alone: AbstractContextManager[object] = nullcontext()
-        """Held while the file is used."""
-        self._log_began = 0
-        """The number of changed rows when the current log began."""
+        self.file = MetadataFile(path, sync=sync, undone=self._load)
+        """What the store's contents are written to, for those who sync it."""
+        self.producer_ids = ProducerIds(self.file)
         self.adopted = False
-        self._producer_ids = self._next_producer_ids = range(0)
-        self.producer_ids_of = self._next_producer_ids_of = 0
-        """The change that reserved the current block of producer ids, and the one that reserved the next."""
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
@@ -170,165 +122,66 @@ class MetadataStore:
         self._scram: dict[tuple[str, int], ScramCredential] = {}
         self._acls: dict[Acl, None] = {}
         self._deleted: dict[bytes, None] = {}
-        try:
-            self._db = self._open(sync)
-        except sqlite3.Error as error:
-            raise _opening_error(path, error) from error
-        try:
-            self._start(cluster_id, nothing_to_adopt, first_users)
-        except sqlite3.Error as error:
-            self._db.close()
-            raise _opening_error(path, error) from error
-        except OncelogError:
-            self._db.close()
-            raise
+        with self.file.start() as is_new:
+            if is_new:
+                adopted = nothing_to_adopt is not None and nothing_to_adopt()
+                self._begin_file(cluster_id or encode_uuid(new_topic_id(random)), adopted, first_users)
+            self._load_meta()
+            if cluster_id and cluster_id != self.cluster_id:
+                raise MetadataError(
+                    f"{path} belongs to cluster {self.cluster_id} and this broker is to join cluster {cluster_id}; "
+                    f"name another data folder"
+                )
+            self._load_tables()
+            self._starts = self._kept_starts + 1
+            self._keep_starts(self._starts)
 
     def close(self) -> None:
         """Release the file; nothing is lost if this is not called."""
-        with self._alone:
-            self._db.close()
-
-    # --- syncing
-
-    def leave_sync_to(self, changed: Callable[[], None], alone: AbstractContextManager[object] | None = None) -> None:
-        """Leave syncing to the caller: ``changed`` is called after each change, after which the caller must sync the
-        write-ahead log, and call :meth:`move_log` when that has become long.
-
-        :param alone: a lock, if that is done on another thread.
-
-        Without ``sync`` nothing changes, because no durability was requested.
-        """
-        if self._syncs:
-            if alone is not None:
-                self._alone = alone
-            self._execute_pragma("synchronous = NORMAL")
-            self._execute_pragma("wal_autocheckpoint = 0")
-            self._changed = changed
-
-    def sync_each_change(self) -> None:
-        """Sync each change again, as before :meth:`leave_sync_to`. This does not sync changes made meanwhile."""
-        if self._syncs:
-            self._changed = None
-            self._execute_pragma("synchronous = FULL")
-            self._execute_pragma(f"wal_autocheckpoint = {SQLITES_LOG_PAGES}")
-
-    @property
-    def log_is_long(self) -> bool:
-        """Whether the write-ahead log should be moved into the file."""
-        return self._changed is not None and self._db.total_changes - self._log_began >= LOG_ROWS
-
-    def move_log(self) -> None:
-        """Move the write-ahead log into the file, syncing both, and begin a new one, with another sync, so that no
-        change waits for that. May run on any thread; changes made meanwhile wait.
-
-        :raises StorageError: a sync failed, so the contents of the disk are unknown. If the disk is only full, the log
-            stays as it is, and keeps growing.
-        """
-        with self._alone:
-            self._log_began = self._db.total_changes
-            try:
-                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES ('moved', ?)", (str(self._log_began),))
-            except sqlite3.Error as error:
-                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_IOERR_FSYNC:
-                    raise StorageError(f"cannot sync the metadata file {self.path}: {error}") from error
-                logger.warning("the log of the metadata file %s cannot be moved into it now: %s", self.path, error)
-
-    def _execute_pragma(self, text: str) -> None:
-        try:
-            with self._alone:
-                self._db.execute(f"PRAGMA {text}")
-        except sqlite3.Error as error:
-            raise StorageError(f"cannot use the metadata file {self.path}: {error}") from error
-
-    def fail(self, reason: str) -> None:
-        """Accept no more changes."""
-        self._failure = reason
+        self.file.close()
 
     # --- opening
 
-    def _open(self, sync: bool) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
-        connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
-        # macOS: past the drive's cache; no effect on other systems
-        connection.execute(f"PRAGMA fullfsync = {int(sync)}")
-        return connection
-
-    def _start(
-        self, cluster_id: str, nothing_to_adopt: Callable[[], bool] | None, first_users: Collection[FirstUser]
-    ) -> None:
-        execute = self._db.execute
-        execute("PRAGMA locking_mode = EXCLUSIVE")
-        version = execute("PRAGMA user_version").fetchone()[0]
-        application = execute("PRAGMA application_id").fetchone()[0]
-        tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if application != APPLICATION_ID and (application or tables):
-            raise MetadataError(f"{self.path} is not a metadata file of oncelog; name another data folder")
-        if version > FORMAT_VERSION:
-            raise MetadataError(
-                f"{self.path} has metadata format {version} and this oncelog knows formats up to {FORMAT_VERSION}; "
-                f"start it with a newer oncelog"
-            )
-        if not tables:  # an empty file has nothing to go back to: a journal would cost three syncs
-            execute("PRAGMA journal_mode = MEMORY")
-        self.has_log = execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
-        if not self.has_log:
-            execute("PRAGMA journal_mode = DELETE")
-        execute("BEGIN IMMEDIATE")
-        if application != APPLICATION_ID:
-            adopted = nothing_to_adopt is not None and nothing_to_adopt()
-            self._create(cluster_id or encode_uuid(new_topic_id(self._random)), adopted)
-            self._write_scram_credentials((user, mechanism, *credential) for user, mechanism, credential in first_users)
-        self._load_meta(cluster_id)
-        self._starts += 1
-        self._kept_starts = self._starts
-        execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
-        self._count_change()
-        execute("COMMIT")
-        self._load()
-
-    def _create(self, cluster_id: str, adopted: bool) -> None:
-        for statement in _SCHEMA.split(";\n"):
-            self._db.execute(statement)
+    def _begin_file(self, cluster_id: str, adopted: bool, first_users: Collection[FirstUser]) -> None:
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
         rows |= {"adopted": "yes" if adopted else "no", "changes": "0"}
         rows |= {"features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
-        self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+        self.file.execute_many("INSERT INTO meta VALUES (?, ?)", rows.items())
+        self._write_scram_credentials((user, mechanism, *credential) for user, mechanism, credential in first_users)
 
-    def _load_meta(self, cluster_id: str) -> None:
-        meta: dict[str, str] = dict(self._db.execute("SELECT key, value FROM meta"))
+    def _load(self) -> None:
+        """Read everything from the file again: changes were undone."""
+        self._load_meta()
+        self._load_tables()
+
+    def _load_meta(self) -> None:
+        path = self.file.path
         try:
+            meta = self.file.meta()
             self.cluster_id = meta["cluster_id"]
-            node_id, self._starts = int(meta["node_id"]), int(meta["starts"])
-            self._next_producer_id = int(meta["next_producer_id"])
+            node_id, self._kept_starts = int(meta["node_id"]), int(meta["starts"])
+            self.producer_ids.end = int(meta["next_producer_id"])
             self.adopted = meta["adopted"] == "yes"
-            self._changes = int(meta["changes"])
             epoch, levels = json.loads(meta["features"])
         except (KeyError, ValueError) as error:
-            raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
+            raise MetadataError(f"the metadata file {path} is damaged: table meta lacks {error}") from error
         self._features = FinalizedFeatures(epoch, levels)
         self.transaction_version = self._features.level(TRANSACTION_VERSION)
         """The feature's level in force, kept here because each record of a transaction needs it."""
         if node_id != self.node_id:
             raise MetadataError(
-                f"{self.path} belongs to node {node_id} and this broker is node {self.node_id}; "
+                f"{path} belongs to node {node_id} and this broker is node {self.node_id}; "
                 f"set node.id={node_id} or name another data folder"
             )
-        if cluster_id and cluster_id != self.cluster_id:
-            raise MetadataError(
-                f"{self.path} belongs to cluster {self.cluster_id} and this broker is to join cluster {cluster_id}; "
-                f"name another data folder"
-            )
 
-    def _load(self) -> None:
-        """Load memory from the file: at start, and after a failed batch."""
-        execute = self._db.execute
+    def _load_tables(self) -> None:
+        select = self.file.select
         self._configs = {}
-        for kind, resource, name, value in execute("SELECT * FROM configs"):
+        for kind, resource, name, value in select("SELECT * FROM configs"):
             self._configs.setdefault((ResourceType(kind), resource), {})[name] = value
         self._topics, self._by_id, self._sorted = {}, {}, None
-        replicas = {topic: tuple(map(tuple, json.loads(nodes))) for topic, nodes in execute("SELECT * FROM replicas")}
-        for name, topic_id, partitions, origins, created_ms in execute("SELECT * FROM topics ORDER BY name"):
+        replicas = {topic: tuple(map(tuple, json.loads(nodes))) for topic, nodes in select("SELECT * FROM replicas")}
+        for name, topic_id, partitions, origins, created_ms in select("SELECT * FROM topics ORDER BY name"):
             overrides = self._configs.get((ResourceType.TOPIC, name), {})
             self._set_topic(
                 TopicInfo(
@@ -344,15 +197,15 @@ class MetadataStore:
                 )
             )
         self._quotas = {}
-        for entity, key, quota in execute("SELECT * FROM client_quotas"):
+        for entity, key, quota in select("SELECT * FROM client_quotas"):
             self._quotas.setdefault(_entity_of(entity), {})[key] = quota
         self._scram = {}
-        for user, mechanism, *values in execute("SELECT * FROM scram_credentials"):
+        for user, mechanism, *values in select("SELECT * FROM scram_credentials"):
             from oncelog.scram import ScramCredential
 
             self._scram[user, mechanism] = ScramCredential(*values)
-        self._acls = {Acl(*row): None for row in execute("SELECT * FROM acls")}
-        self._deleted = {topic_id: None for (topic_id,) in execute("SELECT topic_id FROM deleted_topics")}
+        self._acls = {Acl(*row): None for row in select("SELECT * FROM acls")}
+        self._deleted = {topic_id: None for (topic_id,) in select("SELECT topic_id FROM deleted_topics")}
 
     @property
     def starts(self) -> int:
@@ -362,52 +215,14 @@ class MetadataStore:
     @property
     def changes(self) -> int:
         """How many changes have been made, including those of earlier starts; each start is one."""
-        return self._changes
+        return self.file.changes
 
-    # --- writing
+    def batch(self) -> AbstractContextManager[None]:
+        """Changes made inside become durable together at the end; an exception undoes all of them.
 
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Changes made inside become durable together at the end; an exception undoes all of them."""
-        if self._failure is not None:
-            raise StorageError(self._failure)
-        if self._depth:
-            yield
-            return
-        with self._alone:
-            self._depth = 1
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-                yield
-                self._count_change()
-                self._db.execute("COMMIT")
-            except BaseException as error:
-                self._undo()
-                if isinstance(error, sqlite3.Error):
-                    raise StorageError(f"cannot write the metadata file {self.path}: {error}") from error
-                raise
-            finally:
-                self._depth = 0
-        if self._changed is not None:
-            self._changed()
-
-    def _count_change(self) -> None:
-        self._changes += 1
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('changes', ?)", (str(self._changes),))
-
-    def _undo(self) -> None:
-        try:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            self._load_meta("")
-            self._load()
-        except sqlite3.Error as error:
-            self._failure = f"the metadata file {self.path} failed: {error}; restart the broker"
-            raise StorageError(self._failure) from error
-
-    def _execute(self, statement: str, *values: Any) -> None:
-        with self.batch():
-            self._db.execute(statement, values)
+        :raises StorageError: they cannot be written, and are undone.
+        """
+        return self.file.batch()
 
     # --- topics
 
@@ -443,8 +258,12 @@ class MetadataStore:
         """
         starts = epoch - (self.leader_epoch(name, partition) - self._starts)
         if starts > self._kept_starts:
-            self._execute("UPDATE meta SET value = ? WHERE key = 'starts'", str(starts))
-            self._kept_starts = starts
+            self._keep_starts(starts)
+
+    def _keep_starts(self, starts: int) -> None:
+        """Write how often the file was opened, or what stands for more than that."""
+        self.file.set_meta("starts", str(starts))
+        self._kept_starts = starts
 
     def create_topic(
         self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int, *, topic_id: bytes | None = None
@@ -467,9 +286,9 @@ class MetadataStore:
 
     def adopt(self, topics: Sequence[AdoptedTopic], next_producer_id: int, now_ms: int) -> None:
         """Take over what another broker left in the data folder; happens once, and ``adopted`` says whether it has."""
-        with self.batch():
-            self._execute("UPDATE meta SET value = 'yes' WHERE key = 'adopted'")
-            self.reserve_producer_ids(next_producer_id)
+        with self.file.batch():
+            self.file.set_meta("adopted", "yes")
+            self.producer_ids.reserve(next_producer_id)
             for topic in topics:
                 try:
                     info = self.create_topic(
@@ -478,19 +297,19 @@ class MetadataStore:
                 except ConfigError as error:
                     raise MetadataError(f"cannot take over the topic {topic.name}: {error}") from error
                 origins = ((0, topic.first_leader_epoch - self._starts),)
-                self._execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
+                self.file.execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
                 self._set_topic(info._replace(epoch_origins=origins))
         self.adopted = True
 
     def delete_topic(self, name: str) -> None:
         info = self._existing(name)
         forgotten = [*self._deleted][: max(0, len(self._deleted) + 1 - DELETED_KEPT)]
-        with self.batch():
-            self._execute("DELETE FROM topics WHERE name = ?", name)
-            self._execute("DELETE FROM replicas WHERE topic = ?", name)
+        with self.file.batch():
+            self.file.execute("DELETE FROM topics WHERE name = ?", name)
+            self.file.execute("DELETE FROM replicas WHERE topic = ?", name)
             self._write_configs(ResourceType.TOPIC, name, {})
             self._forget_deleted(forgotten)
-            self._execute("INSERT OR IGNORE INTO deleted_topics VALUES (?)", info.topic_id)
+            self.file.execute("INSERT OR IGNORE INTO deleted_topics VALUES (?)", info.topic_id)
             self._deleted[info.topic_id] = None
         del self._topics[name], self._by_id[info.topic_id]
         self._sorted = None
@@ -506,14 +325,14 @@ class MetadataStore:
             return
         try:
             settle()
-            with self.batch():
+            with self.file.batch():
                 self._forget_deleted([*self._deleted])
         except StorageError as error:
             logger.warning("deleted topics stay recorded until the next start: %s", error)
 
     def _forget_deleted(self, topic_ids: Sequence[bytes]) -> None:
         for topic_id in topic_ids:
-            self._execute("DELETE FROM deleted_topics WHERE topic_id = ?", topic_id)
+            self.file.execute("DELETE FROM deleted_topics WHERE topic_id = ?", topic_id)
             del self._deleted[topic_id]
 
     def add_partitions(self, name: str, partitions: int) -> TopicInfo:
@@ -522,7 +341,7 @@ class MetadataStore:
         if partitions <= info.partitions:
             raise InvariantError(f"{name} has {info.partitions} partitions and cannot be cut to {partitions}")
         origins = (*info.epoch_origins, (info.partitions, -self._starts))
-        self._execute(
+        self.file.execute(
             "UPDATE topics SET partitions = ?, epoch_origins = ? WHERE name = ?", partitions, json.dumps(origins), name
         )
         return self._set_topic(info._replace(partitions=partitions, epoch_origins=origins))
@@ -530,14 +349,16 @@ class MetadataStore:
     def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
         """Store which nodes hold each partition of a topic."""
         info = self._existing(name)
-        self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas]))
+        self.file.execute(
+            "INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas])
+        )
         return self._set_topic(info._replace(replicas=tuple(map(tuple, replicas))))
 
     def set_topic_config(self, name: str, overrides: Mapping[str, str]) -> TopicInfo:
         """Replace all overrides of a topic; they must be valid."""
         info = self._existing(name)
         config = self._effective(overrides)
-        with self.batch():
+        with self.file.batch():
             self._write_configs(ResourceType.TOPIC, name, overrides)
         return self._set_topic(info._replace(config=config, overrides=dict(overrides)))
 
@@ -562,8 +383,8 @@ class MetadataStore:
         return info
 
     def _insert(self, info: TopicInfo) -> None:
-        with self.batch():
-            self._execute(
+        with self.file.batch():
+            self.file.execute(
                 "INSERT INTO topics VALUES (?, ?, ?, ?, ?)",
                 info.name,
                 info.topic_id,
@@ -596,13 +417,13 @@ class MetadataStore:
         """Replace all settings of one resource; the values must be valid. For topics: :meth:`set_topic_config`."""
         if kind is ResourceType.TOPIC:
             raise InvariantError("topic overrides go through set_topic_config")
-        with self.batch():
+        with self.file.batch():
             self._write_configs(kind, resource, values)
 
     def _write_configs(self, kind: ResourceType, resource: str, values: Mapping[str, str]) -> None:
-        self._execute("DELETE FROM configs WHERE resource_type = ? AND resource_name = ?", kind, resource)
+        self.file.execute("DELETE FROM configs WHERE resource_type = ? AND resource_name = ?", kind, resource)
         for name, value in values.items():
-            self._execute("INSERT INTO configs VALUES (?, ?, ?, ?)", kind, resource, name, value)
+            self.file.execute("INSERT INTO configs VALUES (?, ?, ?, ?)", kind, resource, name, value)
         if values:
             self._configs[kind, resource] = dict(values)
         else:
@@ -617,13 +438,13 @@ class MetadataStore:
         """Set one quota of an entity, or remove it with None."""
         text = json.dumps(entity)
         if value is None:
-            self._execute("DELETE FROM client_quotas WHERE entity = ? AND key = ?", text, key)
+            self.file.execute("DELETE FROM client_quotas WHERE entity = ? AND key = ?", text, key)
             values = self._quotas.get(entity, {})
             values.pop(key, None)
             if not values:
                 self._quotas.pop(entity, None)
         else:
-            self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
+            self.file.execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
             self._quotas.setdefault(entity, {})[key] = value
 
     # --- SCRAM credentials
@@ -636,15 +457,15 @@ class MetadataStore:
         """Set credentials of users for a mechanism, or remove them with None, all at once."""
         removed = [of for of, credential in changes.items() if credential is None]
         added = {of: credential for of, credential in changes.items() if credential is not None}
-        with self.batch():
-            self._db.executemany("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", removed)
+        with self.file.batch():
+            self.file.execute_many("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", removed)
             self._write_scram_credentials((*of, *credential) for of, credential in added.items())
             for of in removed:
                 self._scram.pop(of, None)
             self._scram.update(added)
 
     def _write_scram_credentials(self, rows: Iterable[Sequence[object]]) -> None:
-        self._db.executemany("INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self.file.execute_many("INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     # --- access control lists
 
@@ -654,13 +475,13 @@ class MetadataStore:
 
     def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
         """Add and remove ACLs, all at once; adding an existing one, or removing a missing one, changes nothing."""
-        with self.batch():
-            self._db.executemany(
+        with self.file.batch():
+            self.file.execute_many(
                 "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
                 "AND principal = ? AND host = ? AND operation = ? AND permission = ?",
                 removed,
             )
-            self._db.executemany("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", added)
+            self.file.execute_many("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", added)
             for acl in removed:
                 self._acls.pop(acl, None)
             self._acls.update(dict.fromkeys(added))
@@ -674,82 +495,12 @@ class MetadataStore:
     def finalize_features(self, levels: Mapping[str, int]) -> None:
         """Store these levels for all features; the epoch grows if one of them is new."""
         if levels != self._features.levels:
-            finalized = FinalizedFeatures(self._changes + 1, dict(levels))
+            finalized = FinalizedFeatures(self.changes + 1, dict(levels))
             text = json.dumps([finalized.epoch, finalized.levels])
-            self._execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", text)
+            self.file.set_meta("features", text)
             self._features = finalized
             self.transaction_version = finalized.level(TRANSACTION_VERSION)
-
-    # --- producer ids
-
-    def allocate_producer_id_block(self) -> range:
-        """A thousand producer ids that are never allocated again, after any restart."""
-        first = self._next_producer_id
-        after = first + PRODUCER_ID_BLOCK_SIZE
-        self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(after))
-        self._next_producer_id = after
-        return range(first, after)
-
-    @property
-    def next_producer_id(self) -> int:
-        """The first producer id beyond all blocks: neither it nor any higher one has been allocated."""
-        return self._next_producer_id
-
-    def reserve_producer_ids(self, end: int) -> None:
-        """Allocate no producer id below ``end`` from now on."""
-        if end > self._next_producer_id:
-            self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(end))
-            self._next_producer_id = end
-        self._producer_ids, self._next_producer_ids = (
-            range(max(end, block[0]), max(end, block[-1] + 1)) if block else block
-            for block in (self._producer_ids, self._next_producer_ids)
-        )
-
-    def allocate_producer_id(self) -> int:
-        """The next producer id of this broker's block; ids left over in a block at a stop are never allocated.
-
-        If the caller syncs, the next block is reserved when half of the current one is used, so that no request waits
-        for it (:meth:`reserve_next_block`).
-        """
-        if not self._producer_ids:
-            self._producer_ids, self.producer_ids_of = self._next_producer_ids, self._next_producer_ids_of
-            self._next_producer_ids = range(0)
-        if not self._producer_ids:
-            self._producer_ids, self.producer_ids_of = self.allocate_producer_id_block(), self._changes
-        first = self._producer_ids[0]
-        self._producer_ids = self._producer_ids[1:]
-        return first
-
-    def reserve_next_block(self) -> None:
-        """If the caller syncs, reserve the next block once half of the current one is used.
-
-        A failure costs a read of everything in the file, so the next attempt is made only after some more ids.
-        """
-        left = len(self._producer_ids)
-        if self._changed is None or self._next_producer_ids or left > PRODUCER_ID_BLOCK_SIZE // 2:
-            return
-        if left % RESERVED_AGAIN_AFTER:
-            return
-        with suppress(StorageError):  # tried again, and reported, when the current block is used up
-            self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
 
 
 def _entity_of(text: str) -> QuotaEntity:
     return tuple((kind, name) for kind, name in json.loads(text))
-
-
-def _opening_error(path: str, error: sqlite3.Error) -> MetadataError:
-    extended = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-    code = extended & 0xFF
-    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:
-        return MetadataError(
-            f"cannot use the metadata file {path}: the disk is full: free some space, then start again ({error})"
-        )
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return MetadataError(f"{path} is in use by another broker; stop it or name another data folder")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return MetadataError(
-            f"the metadata file {path} is damaged ({error}); restore it, or move it away to have the topics "
-            f"read again from their folders"
-        )
-    return MetadataError(f"cannot use the metadata file {path}: {error}")

@@ -156,7 +156,7 @@ def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable
         )
     for acl in store.acls():
         yield _access(acl)
-    yield ProducerIdsRecord(quorum.node_id, -1, store.next_producer_id)
+    yield ProducerIdsRecord(quorum.node_id, -1, store.producer_ids.end)
 
 
 def _access(acl: Acl) -> AccessControlEntryRecord:

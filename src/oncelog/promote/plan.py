@@ -274,7 +274,7 @@ def _plan(
         snapshot = metadata.snapshot(store)
         topics = {topic.name: topic for topic in store.topics()}
         dropped = _own_settings(store, settings)
-        next_producer_id = store.next_producer_id
+        next_producer_id = store.producer_ids.end
     missing = [
         f"{topic.name}-{partition}"
         for topic in topics.values()

@@ -96,4 +96,4 @@ def _complete(plan: PromotionPlan, disk: OsDisk) -> PromotionPlan:
     if left:
         raise PromotionError(f"{len(left)} decided transactions could not be completed ({', '.join(left[:3])})")
     with plan.metadata.opened() as store:  # again: the epochs of what was just written must not be used a second time
-        return replace(plan, snapshot=plan.metadata.snapshot(store), next_producer_id=store.next_producer_id)
+        return replace(plan, snapshot=plan.metadata.snapshot(store), next_producer_id=store.producer_ids.end)

@@ -308,7 +308,7 @@ def _start(
         broker.recover(now_ms)
         broker.start(clock.now_ms())
         # With several nodes each iteration serves a single node, so the sync happens within it.
-        apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
+        apart = broker.cluster is None and metadata.file.has_log and config.oncelog_flush_policy != "none"
         store_log = machine.store_log() if apart else None
     except BaseException:
         for acceptor in acceptors:

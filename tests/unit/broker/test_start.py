@@ -91,7 +91,7 @@ def test_a_folder_of_which_nobody_knows_anything_is_kept(tmp_path: Path) -> None
     admin = Admin(path, disk)
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     with admin.broker.metadata.batch():
-        admin.broker.metadata._execute("DELETE FROM topics")
+        admin.broker.metadata.file.execute("DELETE FROM topics")
     admin.broker.metadata.close()
     Admin(path, disk).broker.advance(NOW_MS)
     (kept,) = _folders(disk)

@@ -15,6 +15,7 @@ from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.features import HIGHEST
 from oncelog.metadata.metadata_errors import MetadataError
+from oncelog.metadata.metadata_file import MetadataFile
 from oncelog.metadata.store import MetadataStore, ResourceType
 from oncelog.scram import credential
 from tests.support.ports import CountingRandom
@@ -102,6 +103,17 @@ def test_an_epoch_of_an_election_is_passed_by_every_start_after_it(open_store: O
     assert open_store().leader_epoch("t", 0) == 5
 
 
+def test_a_batch_that_fails_leaves_the_leader_epochs_of_this_start(open_store: Open) -> None:
+    store = open_store()
+    store.create_topic("t", 1, {}, 0)
+    store.leads_with("t", 0, 7)
+    with pytest.raises(ZeroDivisionError), store.batch():
+        raise ZeroDivisionError
+    assert store.leader_epoch("t", 0) == 0
+    store.close()
+    assert open_store().leader_epoch("t", 0) == 8
+
+
 def test_leader_epochs_begin_at_0_and_grow_with_every_start(open_store: Open) -> None:
     store = open_store()
     store.create_topic("old", 1, {}, 0)
@@ -136,7 +148,7 @@ def test_producer_ids_are_never_given_twice_through_a_kill(open_store: Open, tmp
     seen: set[int] = set()
     for _ in range(4):
         store = open_store()
-        given = [store.allocate_producer_id() for _ in range(1001)]
+        given = [store.producer_ids.allocate() for _ in range(1001)]
         assert seen.isdisjoint(given)
         assert given == sorted(given)
         seen.update(given)
@@ -146,7 +158,7 @@ def test_producer_ids_are_never_given_twice_through_a_kill(open_store: Open, tmp
 
 def test_a_block_is_durable_before_its_first_id_is_given(open_store: Open, tmp_path: Path) -> None:
     store = open_store()
-    assert store.allocate_producer_id() == 0
+    assert store.producer_ids.allocate() == 0
     store.close()
     reader = sqlite3.connect(tmp_path / "metadata.sqlite")
     assert reader.execute("SELECT value FROM meta WHERE key = 'next_producer_id'").fetchone() == ("1000",)
@@ -154,14 +166,14 @@ def test_a_block_is_durable_before_its_first_id_is_given(open_store: Open, tmp_p
 
 def test_reserved_producer_ids_are_passed_over(open_store: Open) -> None:
     store = open_store()
-    assert store.allocate_producer_id() == 0
-    store.reserve_producer_ids(10)
-    assert store.allocate_producer_id() == 10
-    store.reserve_producer_ids(5)
-    assert store.allocate_producer_id() == 11
-    store.reserve_producer_ids(123_456)
-    assert store.allocate_producer_id() == 123_456
-    assert store.allocate_producer_id_block() == range(124_456, 125_456)
+    assert store.producer_ids.allocate() == 0
+    store.producer_ids.reserve(10)
+    assert store.producer_ids.allocate() == 10
+    store.producer_ids.reserve(5)
+    assert store.producer_ids.allocate() == 11
+    store.producer_ids.reserve(123_456)
+    assert store.producer_ids.allocate() == 123_456
+    assert store.producer_ids.allocate_block() == range(124_456, 125_456)
 
 
 def test_dynamic_configuration_survives_a_restart(open_store: Open) -> None:
@@ -227,25 +239,25 @@ def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
         with store.batch():
             store.create_topic("t", 1, {"retention.ms": "5"}, 0)
             store.set_dynamic_config(ResourceType.BROKER, "", {"log.retention.ms": "1"})
-            store.allocate_producer_id_block()
+            store.producer_ids.allocate_block()
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         change_all()
     assert [info.name for info in store.topics()] == ["kept"]
     assert store.dynamic_config(ResourceType.BROKER, "") == {}
-    assert store.allocate_producer_id() == 0
+    assert store.producer_ids.allocate() == 0
     store.close()
     assert [info.name for info in open_store().topics()] == ["kept"]
 
 
 def test_a_write_that_fails_changes_nothing_in_memory(open_store: Open) -> None:
     store = open_store()
-    store._db.execute("PRAGMA query_only = ON")
+    store.file._db.execute("PRAGMA query_only = ON")
     with pytest.raises(StorageError, match="cannot write the metadata file"):
         store.create_topic("t", 1, {}, 0)
     assert store.topic("t") is None
-    store._db.execute("PRAGMA query_only = OFF")
+    store.file._db.execute("PRAGMA query_only = OFF")
     store.create_topic("t", 1, {}, 0)
 
 
@@ -284,12 +296,12 @@ def test_a_damaged_file_is_refused(open_store: Open, tmp_path: Path, content: by
 def test_a_full_disk_is_named(open_store: Open, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """SQLite says "disk I/O error" of a file beside it that cannot grow."""
 
-    def refuse(store: MetadataStore, sync: bool) -> sqlite3.Connection:
+    def refuse(file: MetadataFile, sync: bool) -> sqlite3.Connection:
         error = sqlite3.OperationalError("disk I/O error")
         error.sqlite_errorcode = code
         raise error
 
-    monkeypatch.setattr(MetadataStore, "_open", refuse)
+    monkeypatch.setattr(MetadataFile, "_connect", refuse)
     with pytest.raises(MetadataError, match="the disk is full: free some space, then start again"):
         open_store()
 
@@ -325,7 +337,7 @@ def test_adoption_takes_ids_epochs_and_producer_ids_once(open_store: Open) -> No
     assert info is not None
     assert (info.topic_id, info.partitions, info.config.compacted) == (b"\x07" * 16, 2, True)
     assert [store.leader_epoch("k", index) for index in range(2)] == [5, 5]
-    assert store.allocate_producer_id() == 3000
+    assert store.producer_ids.allocate() == 3000
     store.close()
     store = open_store()
     assert store.adopted
@@ -337,13 +349,13 @@ def test_an_adopted_topic_with_an_impossible_override_is_refused_as_a_whole(open
     with pytest.raises(MetadataError, match="cannot take over the topic k"):
         store.adopt([AdoptedTopic("k", b"\x07" * 16, 1, 0, {"segment.bytes": "1"})], 3000, 9)
     assert not store.topics() and not store.adopted
-    assert store.allocate_producer_id() == 0
+    assert store.producer_ids.allocate() == 0
 
 
 def test_a_store_in_memory_needs_no_file() -> None:
     store = MetadataStore(":memory:", node_id=1, random=CountingRandom())
     store.create_topic("t", 1, {}, 0)
-    assert store.allocate_producer_id() == 0
+    assert store.producer_ids.allocate() == 0
     assert len(store.cluster_id) == 22
 
 
@@ -385,7 +397,7 @@ def test_changes_are_counted_over_restarts(open_store: Open) -> None:
     store.create_topic("t", 1, {}, 0)
     with store.batch():
         store.create_topic("u", 1, {}, 0)
-        store.allocate_producer_id_block()
+        store.producer_ids.allocate_block()
     assert store.changes == 3
     store.close()
     again = open_store()
@@ -405,7 +417,7 @@ def test_a_change_that_did_not_get_the_file_leaves_the_next_one_whole(open_store
         def __exit__(self, *_: object) -> None: ...
 
     store, lock, changes = open_store(), Lock(), list[None]()
-    store.leave_sync_to(lambda: changes.append(None), lock)
+    store.file.leave_sync_to(lambda: changes.append(None), lock)
     lock.broken = True
     with pytest.raises(InterruptedError):
         store.create_topic("a", 1, {}, 0)

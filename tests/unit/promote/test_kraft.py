@@ -23,7 +23,7 @@ def store() -> MetadataStore:
     made = MetadataStore(":memory:", node_id=1, random=CountingRandom())
     made.create_topic("orders", 600, {"retention.ms": "-1"}, 0)
     made.set_dynamic_config(ResourceType.BROKER, "", {"oncelog.flush.policy": "commit", "log.cleaner.backoff.ms": "1"})
-    made.allocate_producer_id()
+    made.producer_ids.allocate()
     return made
 
 

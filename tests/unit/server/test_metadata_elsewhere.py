@@ -82,8 +82,8 @@ def test_the_log_of_the_store_is_what_a_sync_has_to_reach(tmp_path: Path) -> Non
     """A change is in that file before it is synced, and in no other."""
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
-    assert store.has_log and not MetadataStore(":memory:", node_id=1, random=CountingRandom()).has_log
-    store.leave_sync_to(lambda: None)
+    assert store.file.has_log and not MetadataStore(":memory:", node_id=1, random=CountingRandom()).file.has_log
+    store.file.leave_sync_to(lambda: None)
     log = ForeignFile(f"{path}-wal")
     before = {file: file.read_bytes() for file in tmp_path.iterdir()}
     store.create_topic("t", 1, {}, 0)
@@ -148,7 +148,7 @@ def test_a_start_that_cannot_open_it_leaves_the_folder_to_the_next(
 def test_a_simulated_power_failure_leaves_what_was_synced_and_the_first_of_the_rest(tmp_path: Path, seed: int) -> None:
     path = tmp_path / FILE_NAME
     store = MetadataStore(str(path), node_id=1, random=CountingRandom())
-    store.leave_sync_to(lambda: None)
+    store.file.leave_sync_to(lambda: None)
     log = SimulatedStoreLog(path)
     for number in range(4):
         store.create_topic(f"t{number}", 1, {}, 0)

@@ -111,8 +111,8 @@ class MetadataSync:
         """
         self._background, self._sync = background, sync
         self._synced = self._store.changes
-        self._store.leave_sync_to(self._changed, alone)
-        self._store.reserve_next_block()
+        self._store.file.leave_sync_to(self._changed, alone)
+        self._store.producer_ids.reserve_next_block()
         self.is_settled = True  # not reported: only answers with one of these ids wait for it
 
     def end(self) -> None:
@@ -121,7 +121,7 @@ class MetadataSync:
         if self._background is not None and self.failure is None:
             self._background = None
             try:
-                self._store.sync_each_change()
+                self._store.file.sync_each_change()
                 self.sync_now()
             except StorageError as error:
                 logger.error("%s", error)
@@ -147,7 +147,7 @@ class MetadataSync:
         self._settle(changes)
         if self._under_way:
             return
-        if self._store.log_is_long:
+        if self._store.file.log_is_long:
             self._move()
         elif not self.is_settled:
             self._run()
@@ -157,7 +157,7 @@ class MetadataSync:
         if self._background is not None and self.failure is None:
             self._under_way = True
             self.checkpointing = Deferred()
-            self._background.run(self._store.move_log, self._moved)
+            self._background.run(self._store.file.move_log, self._moved)
 
     def _moved(self, error: Exception | None) -> None:
         self._under_way = False
@@ -217,7 +217,7 @@ class MetadataSync:
         self.failure = f"the metadata could not be synced ({error}); restart the broker"
         self._failed_ms = self._ports.now_ms
         logger.error("%s", self.failure)
-        self._store.fail(self.failure)
+        self._store.file.fail(self.failure)
         self._partitions.clear()
         for partition in list(self._ports.partitions().values()):
             self.opened(partition)
@@ -285,11 +285,11 @@ class MetadataSync:
     def producer_id(self) -> int:
         """Allocate a producer id that is never allocated again, after any restart. :raises StorageError: none can be
         allocated now."""
-        store = self._store
-        producer_id = store.allocate_producer_id()
+        ids = self._store.producer_ids
+        producer_id = ids.allocate()
         if self.checkpointing is None:
-            store.reserve_next_block()
-        if store.producer_ids_of > self._synced:
+            ids.reserve_next_block()
+        if ids.reserved_by > self._synced:
             self.is_settled = False
             self.sync_now()
         return producer_id

@@ -17,7 +17,7 @@ def test_no_block_of_producer_ids_is_an_answer_to_try_again(monkeypatch: pytest.
         raise StorageError("cannot write the metadata file: database or disk is full")
 
     with monkeypatch.context() as scarce:
-        scarce.setattr(admin.broker.metadata, "allocate_producer_id_block", full)
+        scarce.setattr(admin.broker.metadata.producer_ids, "allocate_block", full)
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)
         assert admin.ask(request, 4).error_code == Error.COORDINATOR_LOAD_IN_PROGRESS
     assert admin.ask(request, 4).error_code == Error.NONE

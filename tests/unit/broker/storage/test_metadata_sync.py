@@ -12,7 +12,8 @@ import pytest
 from oncelog.broker.registry import SERVED
 from oncelog.broker.storage.metadata_sync import ABOUT_METADATA
 from oncelog.errors import Error, KafkaError, StorageError
-from oncelog.metadata.store import FILE_NAME, PRODUCER_ID_BLOCK_SIZE
+from oncelog.metadata.producer_ids import BLOCK_SIZE
+from oncelog.metadata.store import FILE_NAME
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -261,14 +262,14 @@ def test_a_stop_syncs_and_answers_who_waits(slow: Slow) -> None:
 
 def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> None:
     given, reserved = list[int](), dict[int, int]()
-    for _ in range(PRODUCER_ID_BLOCK_SIZE + 10):
+    for _ in range(BLOCK_SIZE + 10):
         answered = slow.send(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0))
         given.append(decoded(answered, InitProducerIdRequest).producer_id)  # type: ignore[attr-defined]
         if slow.syncs not in reserved:
             (text,) = slow.synced("SELECT value FROM meta WHERE key = 'next_producer_id'")
             reserved[slow.syncs] = int(text)
         assert reserved[slow.syncs] > given[-1]
-        if len(given) == PRODUCER_ID_BLOCK_SIZE * 3 // 4:
+        if len(given) == BLOCK_SIZE * 3 // 4:
             assert slow.syncs == 0, "the first block was synced with the start"
             slow.worker.do_next()
     assert given == list(range(len(given)))
@@ -277,14 +278,14 @@ def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> Non
 
 def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow: Slow) -> None:
     ask = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-    for _ in range(PRODUCER_ID_BLOCK_SIZE):
+    for _ in range(BLOCK_SIZE):
         slow.send(ask)
     assert slow.syncs == 0 and len(slow.worker.jobs) == 1, "the disk takes its time"
     answered = slow.send(ask)
     assert slow.syncs == 1
     (text,) = slow.synced("SELECT value FROM meta WHERE key = 'next_producer_id'")
     given = decoded(answered, InitProducerIdRequest).producer_id  # type: ignore[attr-defined]
-    assert given == PRODUCER_ID_BLOCK_SIZE < int(text)
+    assert given == BLOCK_SIZE < int(text)
 
 
 def test_checkpoints_forget_a_deleted_topic_elsewhere_before_one_of_its_name_is_made(slow: Slow) -> None:
@@ -406,9 +407,9 @@ def test_a_stop_writes_checkpoints_for_a_new_topic_in_its_turn(slow: Slow) -> No
 def test_producer_ids_of_half_a_block_are_given_though_no_next_block_can_be_had(slow: Slow) -> None:
     metadata, sync = slow.broker.metadata, slow.broker.metadata_sync
     given = [sync.producer_id()]
-    metadata.fail("no space left on device")
-    given += [sync.producer_id() for _ in range(PRODUCER_ID_BLOCK_SIZE - 1)]
-    assert given == list(range(PRODUCER_ID_BLOCK_SIZE))
+    metadata.file.fail("no space left on device")
+    given += [sync.producer_id() for _ in range(BLOCK_SIZE - 1)]
+    assert given == list(range(BLOCK_SIZE))
     with pytest.raises(StorageError, match="no space left"):
         sync.producer_id()
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from oncelog.errors import Error, StorageError
-from oncelog.metadata import store
-from oncelog.metadata.store import FILE_NAME
+from oncelog.metadata import metadata_file
+from oncelog.metadata.producer_ids import BLOCK_SIZE
+from oncelog.metadata.store import FILE_NAME, MetadataStore
 from oncelog.protocol.generated.create_topics_request import CreateTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -36,7 +37,7 @@ def slow(tmp_path: Path) -> Slow:
 
 @pytest.fixture
 def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "LOG_ROWS", 20)
+    monkeypatch.setattr(metadata_file, "LOG_ROWS", 20)
 
 
 def _until_moving(slow: Slow) -> None:
@@ -76,7 +77,7 @@ def test_a_log_that_cannot_be_moved_is_told_as_a_failed_sync_is(slow: Slow, monk
     def fails() -> None:
         raise StorageError("cannot move the log of metadata.sqlite: disk I/O error")
 
-    monkeypatch.setattr(slow.broker.metadata, "move_log", fails)
+    monkeypatch.setattr(slow.broker.metadata.file, "move_log", fails)
     _until_moving(slow)
     waits = slow.create("new")
     slow.worker.do_next()
@@ -95,7 +96,7 @@ def test_a_stop_answers_who_waits_for_the_log_to_be_moved(slow: Slow) -> None:
     slow.broker.stop(NOW_MS)
     (topic,) = decoded(made, CreateTopicsRequest).topics  # type: ignore[attr-defined]
     assert (topic.name, topic.error_code) == ("new", 0)
-    with closing(store.MetadataStore(str(slow.store_path), node_id=1, random=CountingRandom())) as again:
+    with closing(MetadataStore(str(slow.store_path), node_id=1, random=CountingRandom())) as again:
         assert again.topic("new") is not None
 
 
@@ -115,21 +116,21 @@ def test_what_looks_behind_a_change_of_its_connection_that_waits_sees_the_change
 def test_a_full_disk_leaves_the_log_as_it_is_and_what_it_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """SQLite copies pages into the file, which cannot grow for now."""
     path = tmp_path / FILE_NAME
-    with closing(store.MetadataStore(str(path), node_id=1, random=CountingRandom())) as opened:
-        opened.leave_sync_to(lambda: None)
+    with closing(MetadataStore(str(path), node_id=1, random=CountingRandom())) as opened:
+        opened.file.leave_sync_to(lambda: None)
         for number in range(100):
             opened.create_topic(f"t{number}", 1, {"retention.ms": "1"}, 0)
         soft, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, most))
         try:
-            opened.move_log()
+            opened.file.move_log()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
         assert "cannot be moved into it now" in caplog.text
         opened.create_topic("more", 1, {}, 0)
-        opened.move_log()
+        opened.file.move_log()
         opened.create_topic("last", 1, {}, 0)
-    with closing(store.MetadataStore(str(path), node_id=1, random=CountingRandom())) as again:
+    with closing(MetadataStore(str(path), node_id=1, random=CountingRandom())) as again:
         assert len(again.topics()) == 102
 
 
@@ -174,9 +175,9 @@ def test_a_full_disk_is_not_asked_for_producer_ids_with_each_one_that_is_given(
 
     sync = slow.broker.metadata_sync
     with monkeypatch.context() as full:
-        full.setattr(slow.broker.metadata, "allocate_producer_id_block", fails)
-        given = [sync.producer_id() for _ in range(store.PRODUCER_ID_BLOCK_SIZE - 50)]
+        full.setattr(slow.broker.metadata.producer_ids, "allocate_block", fails)
+        given = [sync.producer_id() for _ in range(BLOCK_SIZE - 50)]
     assert 1 <= asked <= 10
-    given += [sync.producer_id() for _ in range(store.PRODUCER_ID_BLOCK_SIZE)]
+    given += [sync.producer_id() for _ in range(BLOCK_SIZE)]
     slow.drain()
-    assert given == list(range(2 * store.PRODUCER_ID_BLOCK_SIZE - 50))
+    assert given == list(range(2 * BLOCK_SIZE - 50))

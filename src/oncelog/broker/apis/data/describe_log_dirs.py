@@ -63,7 +63,7 @@ def _describe(
 
 def log_dir(metadata: MetadataStore) -> str:
     """The path of the data folder as reported to clients."""
-    return metadata.path.rpartition("/")[0] or metadata.path
+    return metadata.file.path.rpartition("/")[0] or metadata.file.path
 
 
 def _sizes(ports: PartitionPorts, name: str, indexes: Iterable[int]) -> list[DescribeLogDirsPartition]:

@@ -68,7 +68,7 @@ class LogWriter:
         """Append one batch from a producer, after Kafka's checks in Kafka's order.
 
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
-        :param checked: the result of :meth:`LogState.validation`, if it has been called before.
+        :param checked: the result of :meth:`LogState.validation`, or of a check that takes its place.
         """
         admitted = self._admit(batch, now_ms, guard, checked)
         if isinstance(admitted, AppendResult):
@@ -196,23 +196,6 @@ class LogWriter:
                     return count
                 last[producer_id] = header
         return len(headers)
-
-    def append_checked(
-        self, batch: bytearray, header: BatchHeader, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None
-    ) -> AppendResult:
-        """As :meth:`append_client`, for a batch in its own memory that ``validate_append`` leaves unchanged."""
-        log = self._log
-        if log.failed is not None:
-            return self._storage_error(log.failed)
-        size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
-        if size_bytes > log.config.segment_bytes:
-            return self._larger_than_a_segment(size_bytes)
-        outcome = log.producers.check_client(header, guard, log.log_end_offset)
-        if outcome is None:
-            return self._append_data(batch, header, leader_epoch, now_ms, -1)
-        if isinstance(outcome, Refusal):
-            return self._refused(outcome.error, outcome.message)
-        return self._duplicate(outcome)
 
     def append_coordinator(
         self,

@@ -16,6 +16,7 @@ from oncelog.log.segments.segment import Segment
 from oncelog.ports import File
 from oncelog.records.batch import CorruptBatch, read_header
 from oncelog.records.crc import crc32c
+from oncelog.records.validation import ValidatedBatch
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import ProducerIdAndEpoch
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flip, marker, open_log
@@ -150,7 +151,7 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
     data = batch(pid=1, seq=0)
     writer = log.writer()
     assert writer.append_run([data], [read_header(data)], leader_epoch=0, now_ms=NOW_MS) == []
-    checked = writer.append_checked(data, read_header(data), leader_epoch=0, now_ms=NOW_MS, guard=None)
+    checked = writer.append_client(data, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(data), data))
     own = writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
     assert (checked.error, own.error) == (Error.KAFKA_STORAGE_ERROR,) * 2
     assert log.log_end_offset == 1
@@ -159,7 +160,9 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
 def test_what_is_larger_than_a_segment_is_refused_however_it_is_appended(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_bytes=1 << 20, max_message_bytes=2 << 20))
     data = batch(pid=1, seq=0, size=1 << 20)
-    checked = log.writer().append_checked(data, read_header(data), leader_epoch=0, now_ms=NOW_MS, guard=None)
+    checked = log.writer().append_client(
+        data, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(data), data)
+    )
     own = log.writer().append_coordinator([(b"k", b"v" * (1 << 20))], leader_epoch=0, now_ms=NOW_MS)
     assert (checked.error, own.error) == (Error.RECORD_LIST_TOO_LARGE,) * 2
     assert log.log_end_offset == 0
@@ -174,7 +177,9 @@ def test_a_coordinators_batch_is_no_larger_than_the_topic_allows(disk: FaultyDis
 def test_a_fenced_producer_is_refused_however_it_is_appended(log: PartitionLog) -> None:
     assert append(log, batch(pid=1, epoch=3, seq=0)).error is Error.NONE
     late = batch(pid=1, epoch=2, seq=0)
-    checked = log.writer().append_checked(late, read_header(late), leader_epoch=0, now_ms=NOW_MS, guard=None)
+    checked = log.writer().append_client(
+        late, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(late), late)
+    )
     own = log.writer().append_coordinator(
         [(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS, producer=ProducerIdAndEpoch(1, 2)
     )

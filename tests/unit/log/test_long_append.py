@@ -28,9 +28,6 @@ CHANGES: dict[str, Callable[[PartitionLog], object]] = {
     "a run of batches": lambda log: log.writer().append_run(
         [(one := batch())], [read_header(one)], leader_epoch=0, now_ms=NOW_MS
     ),
-    "a batch that is checked": lambda log: log.writer().append_checked(
-        (one := batch()), read_header(one), leader_epoch=0, now_ms=NOW_MS, guard=None
-    ),
     "a coordinator's batch": lambda log: log.writer().append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS),
     "a marker": lambda log: marker(log, 9),
     "a large batch": lambda log: begin(log, batch()),

@@ -30,6 +30,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
 from oncelog.records.batch import TRANSACTIONAL_BIT
+from oncelog.records.validation import ValidatedBatch
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class ProduceRuns:
         verified = ports.appends.verify(batch)
         result: AppendResult | None = None
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
-            result = partition.append_checked(records, header, now_ms, verified.value.guard)
+            result = partition.append_client(records, now_ms, verified.value.guard, ValidatedBatch(header, records))
             if result.error is NONE and not result.duplicate and partition.replicas is None:
                 answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)

@@ -185,15 +185,6 @@ class Partition:
             raise InvariantError(f"an append to {self} has ended without a result")
         return self._appended(append.result)
 
-    def append_checked(
-        self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None
-    ) -> AppendResult:
-        """Append a producer's validated batch; only the producer's state is checked
-        (:meth:`LogWriter.append_checked`)."""
-        return self._appended(
-            self.log.writer().append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
-        )
-
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:

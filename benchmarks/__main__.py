@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import report
+from benchmarks import report, requests
 from benchmarks.load import BenchmarkError, raw_client
 from benchmarks.measures import (
     FULL,
@@ -30,10 +30,9 @@ from benchmarks.measures import (
     recovery_of_small_batches,
     throughput,
 )
-from benchmarks.requests import requests
 from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
 
-INTERLEAVED = {**MEASURES, "requests": requests}
+INTERLEAVED = (*MEASURES, "requests")
 ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
@@ -85,9 +84,11 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
             throughput(server, QUICK)  # a JVM compiles while it works
         for round_number in range(run.rounds):
-            for name in names:
+            works = [(name, MEASURES[name]) for name in names if name != "requests"]
+            works += requests.cells(run.size).items() if "requests" in names else ()
+            for name, work in works:
                 for server in servers:
-                    run.take(server, f"round {round_number + 1}, {name}", INTERLEAVED[name])
+                    run.take(server, f"round {round_number + 1}, {name}", work)
 
 
 def flush_policies(run: Run) -> None:

@@ -42,6 +42,7 @@ WRITE = ("kafka", "kafka-each", "format", "each")
 """The sinks that write to a topic."""
 PLAIN = "checkpoint as in pipelines"
 """Of a query whose name of a sink ends so: the session has the setting that pipelines have for local checkpoints."""
+READY = "a Python source whose rows are there already"
 CHAINS: dict[tuple[str, str], str] = {
     ("rate", "noop"): f"{RATE} to `noop`",
     ("rate", "nothing"): f"{RATE} to a Python sink that does nothing",
@@ -52,7 +53,9 @@ CHAINS: dict[tuple[str, str], str] = {
     ("rate", "format"): f"{RATE} to our {FORMAT}",
     ("rate", "each"): f"{RATE} to {EACH}",
     ("empty", "noop"): "a Python source with an empty plan to `noop`",
-    ("ready", "noop"): "a Python source whose rows are there already to `noop`",
+    ("ready", "noop"): f"{READY} to `noop`",
+    ("ready", "nothing"): f"{READY} to a Python sink that does nothing",
+    ("ready", "arrow-each"): f"{READY} to a `foreachBatch` that calls `toArrow`",
     ("kafka", "noop"): "Spark's own source to `noop`",
     ("oncelog", "noop"): "our source to `noop`",
     ("kafka", "kafka"): f"Spark's own source to {OWN}",
@@ -77,7 +80,13 @@ BESIDE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
     (("oncelog", "noop"), ("ready", "noop")),
     (("ready", "noop"), ("kafka", "noop")),
     (("oncelog", "format"), ("kafka", "kafka")),
+    (("oncelog", "format"), ("ready", "nothing")),
+    (("ready", "nothing"), ("kafka", "kafka")),
     (("oncelog", "each"), ("kafka", "kafka")),
+    (("oncelog", "each"), ("ready", "arrow-each")),
+    (("ready", "arrow-each"), ("kafka", "kafka")),
+    (("oncelog", "format-plain"), ("kafka", "kafka")),
+    (("oncelog", "each-plain"), ("kafka", "kafka")),
     (("oncelog", "format-plain"), ("kafka", "kafka-plain")),
     (("oncelog", "each-plain"), ("kafka", "kafka-plain")),
 )

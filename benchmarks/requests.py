@@ -210,24 +210,25 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
 WARM_S = 1.0
 
 
-def requests(server: Server, size: Size) -> Figures:
-    """Every cell; one that a server does not serve is left out for it, with a word."""
-    figures: Figures = {}
-    cells: dict[str, Callable[[Server, Caller, float], Figures]] = {
+def cells(size: Size) -> dict[str, Callable[[Server, Size], Figures]]:
+    """What is measured, by name: servers take turns in each, because the machine's speed may change within a round."""
+    works: dict[str, Callable[[Server, Caller, float], Figures]] = {
         name: partial(cell, name=name, make=make) for name, make in CELLS.items()
     }
-    for name, work in (cells | REACH).items():
-        if size.cell not in name:
-            continue
-        touch_memory(size.bytes_before_requests)
-        caller = Caller(server)
-        try:
-            figures |= work(server, caller, size.seconds_of_requests)
-        except (BenchmarkError, OSError, MalformedMessage) as error:
-            print(f"{name}: left out for {server.name}: {error}", file=sys.stderr)
-        finally:
-            caller.close()
-    return figures
+    return {name: partial(_measure, name, work) for name, work in (works | REACH).items() if size.cell in name}
+
+
+def _measure(name: str, work: Callable[[Server, Caller, float], Figures], server: Server, size: Size) -> Figures:
+    """One cell; nothing, with a word, if the server does not serve it."""
+    touch_memory(size.bytes_before_requests)
+    caller = Caller(server)
+    try:
+        return work(server, caller, size.seconds_of_requests)
+    except (BenchmarkError, OSError, MalformedMessage) as error:
+        print(f"{name}: left out for {server.name}: {error}", file=sys.stderr)
+        return {}
+    finally:
+        caller.close()
 
 
 def touch_memory(most_bytes: int) -> None:

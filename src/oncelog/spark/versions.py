@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog import __version__
 from oncelog.errors import ConfigError
+from oncelog.spark.python_worker import acknowledge
 
 try:
     from pyspark.version import __version__ as _installed
@@ -258,6 +259,7 @@ def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
     """Raises ConfigError in a worker whose versions are not the driver's."""
     from pyspark import cloudpickle
 
+    acknowledge()  # of what is pickled: the JVM sends rows behind it
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
         if theirs != ours:
             raise ConfigError(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
+from oncelog.spark.process import this_process
+from oncelog.spark.python_worker import JvmConnection, acknowledge
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.engine import BatchStep, Observer, SinkRefused, ignore
 from tests.conformance.features import node_of_transaction_version
@@ -95,6 +98,19 @@ def test_rows_of_one_task_stay_in_order_in_their_partition(
 def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         yield pa.RecordBatch.from_arrays([pa.array([str(batch.num_rows)])], names=["value"])
+
+
+def _connections(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    acknowledge()
+    for _ in batches:
+        found = this_process().part(JvmConnection).is_found
+        yield pa.RecordBatch.from_pydict({"found": [found]})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has TCP_QUICKACK")
+def test_workers_find_their_connection_to_the_jvm(spark: SparkSession) -> None:
+    found = spark.range(0, 2, 1, 2).mapInArrow(_connections, "found boolean").collect()
+    assert [row.found for row in found] == [True, True]
 
 
 @KAFKA_IN_SOAK

@@ -27,11 +27,11 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.python_worker import acknowledged, pass_over_imports
 from oncelog.spark.sink.engine import BatchStep, Observer
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import BatchCounter, observed
 from oncelog.spark.versions import VersionChecked
-from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
@@ -84,7 +84,7 @@ class Encoder(VersionChecked):
         encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=time.time_ns() // 1_000_000)
         bases = self._bases()
         before = 0
-        with closing(run_ahead(rows, wait=True)) as ahead:
+        with closing(run_ahead(acknowledged(rows), wait=True)) as ahead:
             for chunk in encoder.encode_chunks(ahead):
                 self.count(0, encoder.rows - before, sum(len(batch.data) for batch in chunk))
                 before = encoder.rows
@@ -141,7 +141,7 @@ class BarrierWriter(VersionChecked):
         transaction = cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms)
         transaction.join(self.producer)
         try:
-            with closing(run_ahead(rows, wait=True)) as ahead:
+            with closing(run_ahead(acknowledged(rows), wait=True)) as ahead:
                 transaction.produce(observed(sent.count(batches_of(ahead)), 1, self._reached))
             self._reached(BatchStep.PRODUCED)
         except OncelogError as error:

@@ -25,6 +25,7 @@ from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import Schema
 from oncelog.spark.process import this_process
+from oncelog.spark.python_worker import acknowledge
 from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, VersionChecked, arrow_struct
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ class _Decode(VersionChecked):
         self._registry, self._reader, self._malformed, self._verdicts = registry, reader, malformed, verdicts
 
     def __call__(self, values: pa.Array) -> pa.Array:
+        acknowledge()
         found = this_process().part(CodecCache).reader(self._registry, self._reader).read(values)
         if self._verdicts is not None:
             self._verdicts.add(found.verdicts)
@@ -212,6 +214,7 @@ class _Encode(VersionChecked):
         self._target = target
 
     def __call__(self, values: pa.Array) -> pa.Array:
+        acknowledge()
         return this_process().part(CodecCache).writer(self._target).write(values)
 
 

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 from oncelog.errors import InvariantError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.python_worker import acknowledged, pass_over_imports
 from oncelog.spark.sink.engine import Observer, SinkRefused
 from oncelog.spark.sink.planning import (
     BATCH_ID,
@@ -34,7 +35,6 @@ from oncelog.spark.sink.planning import (
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
 from oncelog.spark.versions import VersionChecked, only_commits, stream_arrow_writer
-from oncelog.spark.worker_garbage import pass_over_imports
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class TaskSide(VersionChecked):
         encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._micro_batch or 0), now_ms=now_ms())
         batches: list[PartitionBatch] = []
         size_bytes = 0
-        for batch in encoder.encode(rows):
+        for batch in encoder.encode(acknowledged(rows)):
             batches.append(batch)
             size_bytes += len(batch.data)
             if size_bytes > self._max_batch_bytes:

@@ -20,8 +20,8 @@ from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, LogReplaced, OffsetRange, prefetched
 from oncelog.spark.kafka.place import Offsets
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, OffsetsOption, SourceOptions
+from oncelog.spark.python_worker import pass_over_imports
 from oncelog.spark.source.planned_offsets import DataLoss, loss_error, positions_to_ask, resolve_position, split_ranges
-from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.python_worker import acknowledged
 from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.tables.store import TaskWriter, WrittenPart
 from oncelog.spark.versions import VersionChecked
@@ -36,7 +37,7 @@ class PartReporter(VersionChecked):
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for part in self.writer(batch for batch in batches if batch.num_rows):
+        for part in self.writer(batch for batch in acknowledged(batches) if batch.num_rows):
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
 
 

@@ -169,7 +169,8 @@ class _ParkedRead:
         )
         self._total += answer.size_bytes - self._sizes[key]
         self._sizes[key] = answer.size_bytes
-        return answer.at_once or self._total >= self._request.min_bytes
+        failed = answer.data.error_code != Error.NONE  # its topic may have been deleted
+        return failed or answer.at_once or self._total >= self._request.min_bytes
 
 
 class _ChunkedFetch:
@@ -307,6 +308,9 @@ def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest
         return session
     if not sessions.update(session, wanted, forgotten):
         return Error.FETCH_SESSION_ID_NOT_FOUND
+    if not session.partitions:
+        sessions.close(session.session_id)
+        return None, wanted
     return session, dict(session.partitions)
 
 

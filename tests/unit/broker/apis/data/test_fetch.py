@@ -257,6 +257,18 @@ def test_an_error_ends_the_wait(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MANY])
+def test_a_deleted_topic_ends_the_wait(count: int) -> None:
+    """As in Apache Kafka 4.3.1; its consumers learn of it at once, not after ``max_wait_ms``."""
+    ports = FetchFakes(count)
+    answers = ports.wait(request_for(asked(*range(count)), max_wait_ms=500))
+    ports.led.clear()
+    ports.fetches.wake(TopicPartition("t", 0))
+    ports.tasks.finish()
+    assert errors(answers[0]) == [Error.UNKNOWN_TOPIC_OR_PARTITION] * count
+    assert len(ports.fetches) == 0
+
+
+@pytest.mark.parametrize("count", [1, MANY])
 def test_a_fetch_of_nothing_that_exists_does_not_wait(count: int) -> None:
     ports = FetchFakes(0)
     found = errors(ports.fetch(request_for(asked(*range(count)), max_wait_ms=500)))
@@ -325,6 +337,18 @@ def test_a_session_has_an_order_and_an_end(ports: FetchFakes) -> None:
     closed = ports.fetch(request_for(asked(0), session_id=session, session_epoch=-1))
     assert (closed.session_id, errors(closed)) == (0, [Error.NONE])
     after = ports.fetch(request_for(session_id=session, session_epoch=1))
+    assert after.error_code == Error.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_session_without_partitions_ends(ports: FetchFakes) -> None:
+    """As in Apache Kafka 4.3.1: it would take the place of one in use."""
+    session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
+    left = request_for(
+        asked(1), session_id=session, session_epoch=1, forgotten_topics_data=[ForgottenTopic("t", partitions=[0, 1])]
+    )
+    answer = ports.fetch(left)
+    assert (answer.session_id, list(sizes(answer))) == (0, [1])
+    after = ports.fetch(request_for(session_id=session, session_epoch=2))
     assert after.error_code == Error.FETCH_SESSION_ID_NOT_FOUND
 
 

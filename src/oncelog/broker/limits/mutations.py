@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from oncelog.broker.limits.throttle import Throttle
     from oncelog.broker.requests.context import RequestContext
 
+MAX_PARTITIONS_OF_A_REQUEST = 10_000
+"""How many a request may create: Kafka's ``MAX_PARTITIONS_PER_BATCH``. Each topic counts as one more record towards the
+same limit."""
+
 
 class MutationPorts(Protocol):
     """The quotas, and the time."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.apis.topics.create_topics import (
-    MAX_PARTITIONS_OF_A_REQUEST,
     TOO_MANY_PARTITIONS,
     refusal_of_replicas,
 )
-from oncelog.broker.limits.mutations import may_change
+from oncelog.broker.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.administration.config_changes import refusal_of_many
 from oncelog.broker.apis.configs.describe_configs import layers_of
-from oncelog.broker.limits.mutations import may_change
+from oncelog.broker.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
 from oncelog.broker.requests.context import RequestContext
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
@@ -38,8 +38,6 @@ FIRST_THROTTLED = 6
 
 
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
-MAX_PARTITIONS_OF_A_REQUEST = 10_000
-"""Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record towards the same limit."""
 
 
 def handle(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import CLUSTER_NAME, Operation
 from oncelog.broker.cluster.node import NO_LEADER
-from oncelog.broker.limits.mutations import may_change
+from oncelog.broker.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.work import Work
+from oncelog.broker.requests.work import Work, in_parts
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -43,6 +43,8 @@ NEVER_THROTTLED = MAX_SHORT
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_CHUNK = 25
+NAMES_IN_A_CHUNK = 1000
+"""Names of which it is looked up at a time whether there is such a topic."""
 TOPICS_IN_A_CHUNK = 10
 """Topics handled in one chunk, whether the caller may see them or not: each may have to be created."""
 
@@ -89,7 +91,8 @@ def cluster_operations(ports: AccessPorts, context: RequestContext) -> int:
 def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
     found: list[MetadataResponseTopic] = []
     looked_at = partitions = 0
-    for describing in _each_topic(ports, context, request):
+    may_create = yield from _may_create(ports, request)
+    for describing in _each_topic(ports, context, request, may_create=may_create):
         topic = yield from describing
         looked_at += 1
         if topic is not None:
@@ -108,8 +111,26 @@ def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest
     return found
 
 
+def _may_create(ports: TopicPorts, request: MetadataRequest) -> Work[bool]:
+    """Whether the topics that are missing may be created: all or none, like those of a CreateTopics."""
+    topics = request.topics
+    if not topics or not request.allow_auto_topic_creation or not ports.config.auto_create_topics_enable:
+        return False
+    records_of_each = 1 + ports.config.num_partitions
+    if len(topics) * records_of_each <= MAX_PARTITIONS_OF_A_REQUEST:
+        return True
+    records = 0
+    for part in in_parts(topics, NAMES_IN_A_CHUNK):
+        names = [topic.name for topic in part if topic.name is not None]
+        records += records_of_each * sum([ports.metadata.topic(name) is None for name in names])
+        if records > MAX_PARTITIONS_OF_A_REQUEST:
+            return False
+        yield
+    return True
+
+
 def _each_topic(
-    ports: TopicPorts, context: RequestContext, request: MetadataRequest
+    ports: TopicPorts, context: RequestContext, request: MetadataRequest, *, may_create: bool
 ) -> Iterator[Work[MetadataResponseTopic | None]]:
     if request.topics is None or (not request.topics and context.api_version == 0):
         for info in ports.metadata.topics():
@@ -120,7 +141,6 @@ def _each_topic(
         # If any topic is requested by id, names are ignored.
         yield from (_by_id(ports, context, topic_id) for topic_id in ids)
         return
-    may_create = request.allow_auto_topic_creation and ports.config.auto_create_topics_enable
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
     for name in names:
         yield _by_name(ports, context, name, may_create=may_create)

@@ -185,6 +185,17 @@ def test_a_missing_topic_is_made_only_where_client_and_broker_allow_it() -> None
     assert strict.ask(MetadataRequest([MetadataRequestTopic(NO_ID, "t")], True), 0).topics[0].error_code == 3
 
 
+def test_so_many_missing_topics_are_made_by_one_request_and_no_more(
+    admin: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Apache Kafka 4.3.1, which makes none of 5,001: each takes two records of one batch of its metadata."""
+    monkeypatch.setattr("oncelog.broker.apis.topics.metadata.MAX_PARTITIONS_OF_A_REQUEST", 6)
+    create(admin, topic("there"))
+    refused = metadata(admin, "there", "a", "b", "c", "d", auto=True).topics
+    assert [found.error_code for found in refused] == [0] + [Error.UNKNOWN_TOPIC_OR_PARTITION] * 4
+    assert [found.error_code for found in metadata(admin, "there", "a", "b", "c", auto=True).topics] == [0] * 4
+
+
 def test_an_internal_topic_is_made_with_its_own_settings(admin: Admin) -> None:
     (made,) = metadata(admin, "__consumer_offsets", auto=True).topics
     assert (made.error_code, made.is_internal, len(made.partitions)) == (0, True, 50)

@@ -24,10 +24,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
+from oncelog.spark.executors.shuffle import Volume, shuffle_rows
+from oncelog.spark.kafka.lanes import WINDOW
 from oncelog.spark.process import this_process
 from oncelog.spark.python_worker import JvmConnection, acknowledge
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.engine import BatchStep, Observer, SinkRefused, ignore
+from oncelog.spark.sink.rows import Encoding, SinkColumns
 from tests.conformance.features import node_of_transaction_version
 from tests.conformance.nodes import Node
 from tests.spark.crash_query import source_of
@@ -126,6 +129,16 @@ def test_rows_are_computed_under_the_settings_of_their_session(
     write_to(session.range(0, 7, 1, 1).mapInArrow(_sizes, "value string"), broker, unique_name, writers="1")
     assert Counter(record.value for record in committed(broker.bootstrap_servers, unique_name)) == {b"3": 2, b"1": 1}
     assert spark.sparkContext.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch") == before
+
+
+def test_a_writer_is_handed_no_more_batches_than_its_lanes_hold(spark: SparkSession) -> None:
+    """PySpark 3.5 knows no limit in bytes: it would hand 10,000 batches of half a megabyte at a time."""
+    rows = rows_of(spark, 3000, tasks=1)
+    encoding = Encoding(SinkColumns.of(rows.schema, "t"), "t", {"t": 3}, "none", 100)
+    shuffled = shuffle_rows(rows, encoding, 1, None, Volume(spark.sparkContext))
+    handed = [int(row.value) for row in shuffled.encoded.mapInArrow(_sizes, "value string").collect()]
+    assert sum(handed) > 3 * WINDOW
+    assert max(handed) <= WINDOW
 
 
 @KAFKA_IN_SOAK

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from oncelog.spark.executors.barrier import ENCODED, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.kafka.lanes import WINDOW
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.rows import Encoding
 
@@ -134,6 +135,7 @@ class PlainSessions:
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(WINDOW))  # PySpark 3.5 knows only this one
         self._kept = application, session  # another application's context has ended
         return session
 

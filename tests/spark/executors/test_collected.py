@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from oncelog.records.batch import decode_records
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
+from oncelog.spark.executors.barrier import BatchSize
 from oncelog.spark.executors.collected import (
-    BatchSize,
     Bound,
     CollectedBatch,
     ResolvedBounds,
@@ -106,7 +106,7 @@ def test_what_is_too_much_is_not_returned(spark: SparkSession, monkeypatch: pyte
 def test_no_rows_are_a_small_batch(spark: SparkSession) -> None:
     found = collected(spark.range(0).selectExpr("cast(id as string) as value"))
     assert records_of(found) == []
-    assert found is not None and found.size == BatchSize(0, 0, 0)
+    assert found is not None and found.size == BatchSize(0, 0, 0, 0)
 
 
 def test_rows_after_a_shuffle_with_odd_names_and_headers(spark: SparkSession) -> None:

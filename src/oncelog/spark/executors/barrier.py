@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -65,31 +66,41 @@ class RankReport:
         return cls(**json.loads(text))
 
 
+class BatchSize(NamedTuple):
+    """How many tasks computed a batch's rows, how many rows there were, the bytes of their columns, and those of the
+    record batches made of them.
+    """
+
+    tasks: int
+    rows: int
+    row_bytes: int
+    size_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder(VersionChecked):
     """Encodes rows to :data:`ENCODED`, in plain tasks that contact no broker; picklable.
 
     :param keys: what brings a row to each writer, by rank.
-    :param count: called with runs, rows and bytes: for each chunk, and with one run at the end of the task.
+    :param count: called at the end of a task.
     """
 
     encoding: Encoding
     keys: Sequence[int]
     batch_id: int | None
-    count: Callable[[int, int, int], None]
+    count: Callable[[BatchSize], None]
 
     def __call__(self, rows: Rows) -> Rows:
         pass_over_imports()
         task = _task().partitionId()
         encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=time.time_ns() // 1_000_000)
         bases = self._bases()
-        before = 0
+        size_bytes = 0
         with closing(run_ahead(acknowledged(rows), wait=True)) as ahead:
             for chunk in encoder.encode_chunks(ahead):
-                self.count(0, encoder.rows - before, sum(len(batch.data) for batch in chunk))
-                before = encoder.rows
+                size_bytes += sum(len(batch.data) for batch in chunk)
                 yield self._encoded(task, chunk, bases)
-        self.count(1, 0, 0)
+        self.count(BatchSize(1, encoder.rows, encoder.row_bytes, size_bytes))
 
     def _encoded(self, task: int, chunk: Sequence[PartitionBatch], bases: Mapping[str, int]) -> pa.RecordBatch:
         writers = [self.keys[(bases[batch.topic] + batch.partition) % len(self.keys)] for batch in chunk]

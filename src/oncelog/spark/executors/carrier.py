@@ -49,7 +49,7 @@ class ExecutorsCarrier:
 
     @property
     def rows(self) -> int:
-        return self._shuffled.estimated_rows
+        return self._shuffled.size.rows
 
     def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords | RetryTransaction:
         """Run the writers' stage once; ``RetryTransaction`` if a writer, its Python worker or its executor died.

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
+from oncelog.spark.executors.barrier import BatchSize
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.executors.shuffle import Repeated
 from oncelog.spark.process import this_process
@@ -44,14 +45,6 @@ _ROW_MASK = (1 << _ROW_BITS) - 1
 _SIZED = ("key", "value")
 
 
-class BatchSize(NamedTuple):
-    """The size of a batch: how many tasks computed its rows, how many rows there were, and their size when encoded."""
-
-    tasks: int
-    rows: int
-    size_bytes: int
-
-
 class Share(NamedTuple):
     """What a task of a small batch may return: rows, and bytes of a key or value."""
 
@@ -67,23 +60,22 @@ class LastSizes:
     def __init__(self) -> None:
         self._sizes: dict[str, BatchSize] = {}
 
-    def share(self, transactional_id: str) -> Share | None:
-        """What each task may return, if the next batch is expected to be small; else None."""
-        size = self._sizes.get(transactional_id)
+    def take_share(self, transactional_id: str) -> Share | None:
+        """What each task may return, if the next batch is expected to be small; else None.
+
+        The size is no longer known after that, so a batch that fails is shuffled when it is repeated.
+        """
+        size = self._sizes.pop(transactional_id, None)
         if size is None or size.size_bytes > EXPECTED_BYTES:
             return None
-        mean = _power_of_two(size.size_bytes // max(size.rows, 1))
+        mean = _power_of_two(size.row_bytes // max(size.rows, 1))
         rows = min(ALL_BYTES // (_power_of_two(size.tasks) * mean), MAX_ROWS)
         return Share(max(rows, 1), max(LARGER * mean, SMALL_ROW_BYTES))
 
     def note(self, transactional_id: str, size: BatchSize) -> None:
-        self._sizes.pop(transactional_id, None)
         self._sizes[transactional_id] = size
         if len(self._sizes) > self.MAX_SINKS:
             del self._sizes[next(iter(self._sizes))]
-
-    def forget(self, transactional_id: str) -> None:
-        self._sizes.pop(transactional_id, None)
 
     def close(self) -> None:
         self._sizes.clear()
@@ -135,7 +127,7 @@ def collect_rows(
     encoder = TaskEncoder(encoding(), seed=batch_id or 0, now_ms=now_ms())
     batches = list(encoder.encode(table.select([name for name in table.column_names if name != "row"]).to_batches()))
     size_bytes = sum(len(batch.data) for batch in batches)
-    size = BatchSize(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, size_bytes)
+    size = BatchSize(len(np.unique(numbers >> _ROW_BITS)), encoder.rows, encoder.row_bytes, size_bytes)
     return CollectedBatch(DriverCarrier(batches, encoder.rows, len(batches)), size)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from oncelog.spark.executors.barrier import ENCODED, Encoder
+from oncelog.spark.executors.barrier import ENCODED, BatchSize, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.kafka.lanes import WINDOW
@@ -37,9 +37,7 @@ class Shuffled:
 
     :param encoded: rows of :data:`oncelog.spark.executors.barrier.ENCODED`.
     :param tag: the tag of the jobs that made them.
-    :param runs: how many tasks made them.
-    :param estimated_rows: how many rows they hold; Spark counts those of repeated tasks again.
-    :param size_bytes: their size, an estimate too.
+    :param size: an estimate: Spark counts repeated tasks again.
     :param executors: the executors that existed before those jobs.
     """
 
@@ -48,14 +46,12 @@ class Shuffled:
     writers: int
     volume: Volume
     tag: str
-    runs: int
-    estimated_rows: int
-    size_bytes: int
+    size: BatchSize
     executors: frozenset[tuple[str, int]]
 
     def check_made_once(self) -> None:
         """Raises Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
-        if self.volume.taken()[0] != self.runs or any_stage_repeated(self.context, self.tag):
+        if self.volume.taken().tasks != self.size.tasks or any_stage_repeated(self.context, self.tag):
             raise Repeated
 
     def check_executors(self) -> None:
@@ -77,8 +73,7 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
     planned = rows.mapInArrow(encoder, ENCODED).repartition(len(keys), "writer")
     with tagged(context) as tag:
         encoded = _run_shuffle(spark, planned, volume)
-    runs, estimated_rows, size_bytes = volume.taken()
-    shuffled = Shuffled(context, encoded, writers, volume, tag, runs, estimated_rows, size_bytes, executors)
+    shuffled = Shuffled(context, encoded, writers, volume, tag, volume.taken(), executors)
     shuffled.check_executors()
     return shuffled
 
@@ -91,7 +86,7 @@ def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame
     """
     with _settings_in_tasks(spark):
         internal_rows = planned._jdf.queryExecution().toRdd()
-        if not volume.taken()[0]:
+        if not volume.taken().tasks:
             internal_rows.isEmpty()
     session = this_process().part(PlainSessions).of(spark)
     java_session: Any = session._jsparkSession
@@ -155,23 +150,22 @@ class Volume:
     """
 
     def __init__(self, context: SparkContext) -> None:
-        self._counters = [context.accumulator(0) for _ in range(3)]
-        self._before = [0, 0, 0]
+        self._counters = [context.accumulator(0) for _ in BatchSize._fields]
+        self._before = [0 for _ in BatchSize._fields]
 
     def begin(self) -> None:
         """Count from here on."""
         self._before = [int(counter.value) for counter in self._counters]
 
-    def add(self, runs: int, rows: int, size_bytes: int) -> None:
+    def add(self, size: BatchSize) -> None:
         """Add counts, in a task."""
-        for counter, more in zip(self._counters, (runs, rows, size_bytes), strict=True):
+        for counter, more in zip(self._counters, size, strict=True):
             counter.add(more)
 
-    def taken(self) -> tuple[int, int, int]:
-        """Completed runs of tasks, rows and bytes since :meth:`begin`; read on the driver."""
+    def taken(self) -> BatchSize:
+        """What was added since :meth:`begin`, and how many tasks have ended; read on the driver."""
         now = [int(counter.value) for counter in self._counters]
-        runs, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
-        return runs, rows, size_bytes
+        return BatchSize(*(after - before for after, before in zip(now, self._before, strict=True)))
 
 
 class Volumes:

@@ -24,7 +24,7 @@ from pyspark.sql.types import StructField, StructType
 
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
-from oncelog.spark.executors.collected import BatchSize, Share, collect_rows, last_sizes
+from oncelog.spark.executors.collected import Share, collect_rows, last_sizes
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
@@ -73,7 +73,7 @@ def write_rows(rows: DataFrame, options: SinkOptions, plan: Plan, observe: Obser
     """
     share = None
     if options.micro_batch is not None and not options.writers:
-        share = last_sizes().share(group_of(options))
+        share = last_sizes().take_share(group_of(options))
     if share is None or len({name.lower() for name in rows.columns}) < len(rows.columns):
         planned = plan()
     else:
@@ -152,7 +152,6 @@ def _write_small(
             return begun.result()[0], None
     planned, engine = begun.result()
     if collected is None:
-        last_sizes().forget(planned.transactional_id)
         return planned, None
     result = engine.write(collected.carrier)
     last_sizes().note(planned.transactional_id, collected.size)
@@ -175,19 +174,19 @@ def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: 
         path, writers = "executors", shuffled.writers
         carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
         result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
-    last_sizes().note(planned.transactional_id, BatchSize(shuffled.runs, shuffled.estimated_rows, shuffled.size_bytes))
+    last_sizes().note(planned.transactional_id, shuffled.size)
     return _written(result, planned, path, writers, began)
 
 
 def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
     """Whether the driver carries the batch. Raises SinkRefused if only the executors could, and may not."""
-    if shuffled.writers == 0 and shuffled.size_bytes > options.max_batch_bytes:
+    if shuffled.writers == 0 and shuffled.size.size_bytes > options.max_batch_bytes:
         raise SinkRefused(
-            f"The batch holds {shuffled.size_bytes} bytes encoded, more than maxBatchBytes "
+            f"The batch holds {shuffled.size.size_bytes} bytes encoded, more than maxBatchBytes "
             f"({options.max_batch_bytes}) that may go through the driver, and the executors may not write it "
             "(writers is 0, or spark.dynamicAllocation.enabled is true): allow them to, or write less at a time"
         )
-    return shuffled.writers == 0 or (options.writers is None and shuffled.size_bytes <= DRIVER_BYTES)
+    return shuffled.writers == 0 or (options.writers is None and shuffled.size.size_bytes <= DRIVER_BYTES)
 
 
 def _collected(shuffled: Shuffled) -> DriverCarrier:

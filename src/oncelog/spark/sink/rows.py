@@ -144,7 +144,8 @@ class TaskEncoder:
         self._chunk_bytes = min(max(filled, _SMALL_CHUNK_BYTES), _CHUNK_BYTES)
         self._bases: dict[str, int] = {}
         self._destinations: list[tuple[str, int]] = []
-        self.rows = 0
+        self.rows = self.row_bytes = 0
+        """Rows that were encoded, and the bytes of their columns."""
 
     def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
         """Encoded batches, as soon as there are enough rows for good ones."""
@@ -166,6 +167,7 @@ class TaskEncoder:
 
     def _encode_waiting(self) -> list[PartitionBatch]:
         waiting, self._waiting = self._waiting, []
+        self.row_bytes += self._waiting_bytes
         self._waiting_rows = self._waiting_bytes = 0
         rows = waiting[0] if len(waiting) == 1 else _joined(waiting)
         self.rows += rows.num_rows

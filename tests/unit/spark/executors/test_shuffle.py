@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import Mock
 
+from oncelog.spark.executors.barrier import BatchSize
 from oncelog.spark.executors.shuffle import PlainSessions, Volumes
 
 
@@ -51,14 +52,14 @@ def test_a_batch_takes_the_counters_of_the_one_before_and_counts_from_zero() -> 
     volumes = Volumes()
     for batch in (3, 5):
         with volumes.counting(context) as volume:
-            volume.add(1, batch, 10 * batch)
-            assert volume.taken() == (1, batch, 10 * batch)
-    assert context.made == 3
+            volume.add(BatchSize(1, batch, 10 * batch, 5 * batch))
+            assert volume.taken() == (1, batch, 10 * batch, 5 * batch)
+    assert context.made == 4
 
 
 def test_batches_at_the_same_time_count_apart() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     with volumes.counting(context) as one, volumes.counting(context) as other:
-        one.add(1, 2, 3)
-        assert other.taken() == (0, 0, 0)
+        one.add(BatchSize(1, 2, 3, 4))
+        assert other.taken() == (0, 0, 0, 0)

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
 from oncelog.spark.executors import write
-from oncelog.spark.executors.collected import BatchSize, Share, last_sizes
+from oncelog.spark.executors.barrier import BatchSize
+from oncelog.spark.executors.collected import Share, last_sizes
 from oncelog.spark.executors.shuffle import Repeated
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
@@ -37,7 +38,7 @@ class Course:
         monkeypatch.setattr(write, "collect_rows", self._collect)
         monkeypatch.setattr(write, "write_engine", lambda planned, options, observe: self)
         monkeypatch.setattr(write, "_write_shuffled", lambda *given: self.calls.append("shuffled"))
-        last_sizes().note("group", BatchSize(1, 10, 1000))
+        last_sizes().note("group", BatchSize(1, 10, 1000, 1000))
 
     def plan(self) -> Planned:
         self.planning.set()
@@ -71,10 +72,10 @@ def _fresh_process() -> Any:
 
 
 def test_rows_are_computed_while_the_batch_is_planned_and_written_after_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000)))
+    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000, 2000)))
     course.run()
     assert course.calls == ["computed", "planned", "fenced", "written"]
-    assert last_sizes().share("group") == Share(131072, 2048)
+    assert last_sizes().take_share("group") == Share(131072, 2048)
 
 
 def test_rows_that_cannot_be_computed_leave_no_fence_behind_that_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +91,19 @@ def test_what_was_not_collected_is_shuffled_with_the_same_plan(monkeypatch: pyte
     course = Course(monkeypatch, found)
     course.run()
     assert course.calls == ["computed", "planned", "fenced", "shuffled"]
-    assert (last_sizes().share("group") is None) is (found is None)
+
+
+def test_a_batch_that_could_not_be_collected_is_shuffled_when_it_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows may be more than the driver may take."""
+    course = Course(monkeypatch, ValueError("Total size of serialized results is bigger than maxResultSize"))
+    with pytest.raises(ValueError, match="Total size"):
+        course.run()
+    course.run()
+    assert course.calls == ["computed", "planned", "fenced", "planned", "shuffled"]
 
 
 def test_an_error_of_the_plan_is_raised_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000)))
+    course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000, 2000)))
 
     def refused() -> Planned:
         course.plan()

@@ -37,6 +37,10 @@ def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
     return cls(**kwargs)
 
 
+MAX_INDEX_INTERVAL_BYTES = 65_536
+"""A read looks through the batches since the last index entry, and all others wait meanwhile."""
+
+
 class TopicConfig(Settings):
     """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.3."""
 
@@ -84,7 +88,11 @@ class TopicConfig(Settings):
         "follower.replication.throttled.replicas", [], "Replicas whose followers are throttled.", effect=False
     )
     index_interval_bytes: int = setting(
-        "index.interval.bytes", 4096, "Bytes of records between two index entries.", low=0, high=MAX_INT
+        "index.interval.bytes",
+        4096,
+        "Bytes of records between two index entries; more than 65536 count as 65536.",
+        low=0,
+        high=MAX_INT,
     )
     internal_segment_bytes: int | None = setting(
         "internal.segment.bytes",
@@ -165,6 +173,7 @@ class TopicConfig(Settings):
     def __post_init__(self) -> None:
         if self.internal_segment_bytes is not None:
             self.__dict__["segment_bytes"] = self.internal_segment_bytes
+        self.__dict__["index_interval_bytes"] = min(self.index_interval_bytes, MAX_INDEX_INTERVAL_BYTES)
 
     @property
     def compacted(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from oncelog.config import TopicConfig
+from oncelog.config import MAX_INDEX_INTERVAL_BYTES, TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
@@ -281,3 +281,12 @@ def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk)
     log.trimmer().truncate_fully_and_start_at(0)
     fill(log, 3, timestamp=NOW_MS + 5)
     assert read_headers(log, 0, 1 << 20)[0].base_timestamp == NOW_MS + 5
+
+
+def test_a_read_looks_through_few_batches_whatever_the_interval_of_the_index_is(disk: FaultyDisk) -> None:
+    """Without an entry, one fetch looked through all batches of a segment before its offset: seconds for a gigabyte."""
+    log = open_log(disk, config=TopicConfig(index_interval_bytes=2**31 - 1))
+    fill(log, 2000, 1)
+    entries = log.segment_list.active.offset_index.entries()
+    assert len(entries) >= log.size_bytes // (MAX_INDEX_INTERVAL_BYTES + 100)
+    assert TopicConfig(index_interval_bytes=300).index_interval_bytes == 300

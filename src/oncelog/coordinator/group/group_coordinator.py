@@ -15,7 +15,12 @@ from oncelog.coordinator.group import describe, records
 from oncelog.coordinator.group.classic import classic_rules
 from oncelog.coordinator.group.classic.classic_group import MEMBER_BYTES, ClassicGroup
 from oncelog.coordinator.group.consumer import consumer_rules
-from oncelog.coordinator.group.consumer.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
+from oncelog.coordinator.group.consumer.consumer_group import (
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ConsumerGroup,
+    size_of_names,
+)
 from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offset_requests import FetchedOffsets, OffsetRequests, OneCommit
 from oncelog.coordinator.group.shard import GroupShard
@@ -52,8 +57,7 @@ R = TypeVar("R")
 
 GROUPS_IN_A_CHUNK = 200
 MAX_MEMBERS_BYTES = 256 * 1024 * 1024
-"""Limit on the memory of all classic groups' members, which are kept from the moment they join, before anything is
-stored, until their sessions end."""
+"""Limit on the memory of all groups' members, which are kept from the moment they join until their sessions end."""
 COUNTED_AGAIN_MS = 1000
 
 
@@ -118,7 +122,9 @@ class GroupCoordinator:
             return refused(shard)
         if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout applies
             request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
-        if not self._has_capacity(request, caller, now_ms):
+        more = MEMBER_BYTES + 2 * len(caller.client_id)
+        more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
+        if not self._has_capacity(more, now_ms):
             return refused(Error.COORDINATOR_NOT_AVAILABLE)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -129,15 +135,13 @@ class GroupCoordinator:
                 return forgotten.flat_map(lambda error: refused(client_error(error)))
         return shard.classic.join(request, caller, now_ms)
 
-    def _has_capacity(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> bool:
-        """Whether there is memory for a member; the existing ones are counted again only if the limit may be
+    def _has_capacity(self, more: int, now_ms: int) -> bool:
+        """Whether there are ``more`` bytes for a member; the existing ones are counted again only if the limit may be
         reached."""
-        more = MEMBER_BYTES + 2 * len(caller.client_id)
-        more += sum(len(protocol.name) + len(protocol.metadata) for protocol in request.protocols)
         is_old = not 0 <= now_ms - self._members_counted_ms < COUNTED_AGAIN_MS
         if self._members_bytes + more > MAX_MEMBERS_BYTES and is_old:
             groups = (group for shard in self.runtime.shards() for group in shard.groups.values())
-            self._members_bytes = sum(group.memory_bytes for group in groups if isinstance(group, ClassicGroup))
+            self._members_bytes = sum(group.memory_bytes for group in groups)
             self._members_counted_ms = now_ms
         if self._members_bytes + more > MAX_MEMBERS_BYTES:
             return False
@@ -225,6 +229,10 @@ class GroupCoordinator:
             return refused(shard)
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return shard.consumer.leave(request, now_ms)
+        names = request.subscribed_topic_names
+        if names is not None and not self._has_capacity(MEMBER_BYTES + size_of_names(names), now_ms):
+            message = f"the members of all groups take {MAX_MEMBERS_BYTES} bytes; try again when some have left"
+            return refused(Error.COORDINATOR_NOT_AVAILABLE, message)
         return shard.consumer.heartbeat(request, caller, now_ms)
 
     # --- offsets

@@ -93,3 +93,24 @@ def test_names_of_topics_that_do_not_exist_cost_later_heartbeats_nothing(g: Grou
         joins(f"m{member}", *(f"missing-{member}-{name}" for name in range(1000)))
     assert joins("last") < few + 12 * 200  # it grows with the members
     assert g.beat("last", 0).value.error_code == Error.NONE
+
+
+def test_topics_that_members_name_take_no_more_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need not exist, and each takes two hundred bytes: 45,000 fit into half a megabyte of a request."""
+    monkeypatch.setattr(coordinator, "MAX_MEMBERS_BYTES", 3 * MB)
+    host = MemoryGroupHost({"t": 3})
+    clients = [GroupClient(host, f"g{number}") for number in range(4)]
+    names = [f"n{number}" for number in range(4500)]
+    joined = [client.beat(f"m{number}", 0, topics=names).value for number, client in enumerate(clients)]
+    assert [answer.error_code for answer in joined] == [*[Error.NONE] * 3, Error.COORDINATOR_NOT_AVAILABLE]
+    assert clients[0].beat("m0", joined[0].member_epoch).value.error_code == Error.NONE
+    clients[0].beat("m0", -1)
+    host.pass_time(1000)
+    assert clients[3].beat("m3", 0, topics=names).value.error_code == Error.NONE
+
+    def taken() -> int:
+        return sum(host.shard(client.group_id).groups[client.group_id].memory_bytes for client in clients)
+
+    before = taken()
+    host.restart()
+    assert 2 * MB < before == taken() < 3 * MB

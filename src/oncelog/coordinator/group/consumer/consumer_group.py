@@ -9,7 +9,7 @@ member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -19,6 +19,10 @@ LEAVE_EPOCH = -1
 """Member epoch with which a member leaves for good."""
 STATIC_LEAVE_EPOCH = -2
 """Member epoch of a static member that will return: it keeps its assignment until its session ends."""
+
+MEMBER_BYTES, NAME_BYTES, MATCH_BYTES = 1000, 200, 64
+"""Estimated memory of a member, of each topic that it names besides the name, and of each that its expression
+matches."""
 
 TopicId = bytes
 Assignment = Mapping[TopicId, frozenset[int]]
@@ -97,6 +101,8 @@ class ConsumerGroup:
     """Topics have changed, or may have without this broker noticing: compare the metadata hash. Never stored."""
     classic_members: int = 0
     """How many members use the classic protocol."""
+    names_bytes: int = 0
+    """Estimated memory of the topics that its members name; they need not exist."""
     _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
     _regexes: dict[str, int] = field(default_factory=dict)
@@ -116,6 +122,12 @@ class ConsumerGroup:
         if all(member.reconciled_to(self.assignment_epoch) for member in self.members.values()):
             return ConsumerState.STABLE
         return ConsumerState.RECONCILING
+
+    @property
+    def memory_bytes(self) -> int:
+        """Estimated memory of its members and their subscriptions."""
+        matches = sum([len(resolved.topics) for resolved in self.regexes.values()])
+        return MEMBER_BYTES * len(self.members) + self.names_bytes + MATCH_BYTES * matches
 
     def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
         """The member epoch at which a member owns the partition, or -1 if it is free."""
@@ -190,6 +202,8 @@ class ConsumerGroup:
     def _count(self, old: ConsumerMember | None, new: ConsumerMember | None) -> None:
         """Count one member's subscription in place of its old one."""
         self.classic_members += _is_classic(new) - _is_classic(old)
+        if _names(old) is not _names(new):
+            self.names_bytes += size_of_names(_names(new)) - size_of_names(_names(old))
         for counted, before, after in (
             (self._topics, _names(old), _names(new)),
             (self._regexes, _expressions(old), _expressions(new)),
@@ -210,6 +224,11 @@ class ConsumerGroup:
                 for partition in partitions:
                     if self._owner_epochs.get((topic_id, partition)) == member.epoch:
                         del self._owner_epochs[topic_id, partition]
+
+
+def size_of_names(names: Collection[str]) -> int:
+    """Estimated memory of topics that a member names."""
+    return NAME_BYTES * len(names) + sum(map(len, names))
 
 
 def _is_classic(member: ConsumerMember | None) -> bool:

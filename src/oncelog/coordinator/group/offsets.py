@@ -168,6 +168,10 @@ class OffsetStore:
         """Whether an open transaction holds an offset of this partition: the committed one may change soon."""
         return (topic, partition) in self._open.get(group_id, {})
 
+    def has_any(self, group_id: str) -> bool:
+        """Whether the group has offsets, pending ones included."""
+        return group_id in self._committed or group_id in self._open
+
     def has_pending(self, group_id: str) -> bool:
         return group_id in self._open
 

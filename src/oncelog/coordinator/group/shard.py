@@ -57,7 +57,7 @@ class GroupShard:
         self._now_ms = 0
         self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
         self.groups = self.env.groups
-        self.classic = ClassicProtocol(self.env)
+        self.classic = ClassicProtocol(self.env, self._forget_unused)
         self.consumer = ConsumerProtocol(self.env, self.classic)
         self.classic_members = ClassicMembers(self.env, self.consumer)
 
@@ -157,6 +157,16 @@ class GroupShard:
         if isinstance(group, ClassicGroup):
             return [records.group_tombstone(group.group_id)]
         return records.consumer_group_tombstones(group)
+
+    def _forget_unused(self, group: ClassicGroup, now_ms: int) -> None:
+        """Nobody joined with an id that was handed out: a group made for it goes now, not with those that expire."""
+        if (
+            group.empty
+            and not group.generation
+            and not group.pending_joins
+            and not self.offsets.has_any(group.group_id)
+        ):
+            self.write(self.group_tombstones(group), now_ms)
 
     def topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
         """Forget the offsets in a deleted topic, so that a new topic of its name starts without any. With pauses."""

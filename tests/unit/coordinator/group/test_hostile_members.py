@@ -114,3 +114,21 @@ def test_topics_that_members_name_take_no_more_than_there_is_memory_for(monkeypa
     before = taken()
     host.restart()
     assert 2 * MB < before == taken() < 3 * MB
+
+
+def test_a_group_that_nobody_joins_is_gone_with_the_id_that_was_handed_out() -> None:
+    """Thirty thousand, of 2 KB each, waited for the next check for expired offsets, ten minutes at most."""
+    host = MemoryGroupHost({"t": 3})
+    for number in range(50):
+        GroupClient(host, f"g{number}").join(session_timeout_ms=6000)
+    with_offset, used = GroupClient(host, "offset"), GroupClient(host, "used")
+    with_offset.join(session_timeout_ms=6000)
+    with_offset.commit(1)
+    (member,) = used.stable(1)
+    used.leave((member, None))
+    used.join(session_timeout_ms=6000)
+    host.pass_time(6000)
+    left = [group_id for shard in host.coordinator.runtime.shards() for group_id in shard.groups]
+    assert sorted(left) == ["offset", "used"]
+    host.restart()
+    assert "g7" not in host.shard("g7").groups

@@ -55,8 +55,10 @@ Parked = dict[tuple[str, str], list[Deferred[R]]]
 class ClassicProtocol:
     """The classic groups of one shard."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, never_joined: Callable[[ClassicGroup, int], None]) -> None:
+        """:param never_joined: called with a group and the time when an id has run out that nobody joined with."""
         self._env = environment
+        self._never_joined = never_joined
         self._joins: Parked[JoinGroupResponse] = {}
         self._syncs: Parked[SyncGroupResponse] = {}
 
@@ -205,6 +207,8 @@ class ClassicProtocol:
                 self._rebalance_or_complete(group, now_ms)
             elif group.state is ClassicState.PREPARING_REBALANCE and group.all_joined:
                 self._complete_join(group, now_ms)
+            if member is None:
+                self._never_joined(group, now_ms)
 
     def _drop(self, group: ClassicGroup, member_id: str) -> bool:
         """Forget a member or pending id, and answer its parked requests; True if it was a member."""

@@ -41,7 +41,14 @@ def acknowledge() -> None:
 
 
 def acknowledged(rows: Iterator[T]) -> Iterator[T]:
-    """The same items, each of them acknowledged when it has come; they may be taken in another thread."""
+    """The same items, each of them acknowledged when it has come; they may be taken in another thread than this call's,
+    whose stack has the connection.
+    """
+    acknowledge()
+    return _each_acknowledged(rows)
+
+
+def _each_acknowledged(rows: Iterator[T]) -> Iterator[T]:
     for item in rows:
         acknowledge()
         yield item

@@ -26,8 +26,9 @@ from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.executors.shuffle import Volume, shuffle_rows
 from oncelog.spark.kafka.lanes import WINDOW
+from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.spark.process import this_process
-from oncelog.spark.python_worker import JvmConnection, acknowledge
+from oncelog.spark.python_worker import JvmConnection, acknowledged
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink.engine import BatchStep, Observer, SinkRefused, ignore
 from oncelog.spark.sink.rows import Encoding, SinkColumns
@@ -104,8 +105,7 @@ def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _connections(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    acknowledge()
-    for _ in batches:
+    for _ in run_ahead(acknowledged(batches), wait=True):
         found = this_process().part(JvmConnection).is_found
         yield pa.RecordBatch.from_pydict({"found": [found]})
 

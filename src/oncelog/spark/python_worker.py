@@ -7,7 +7,8 @@ Called where a task begins, and where a worker beside the driver has made or use
 - **Delayed acknowledgements.** The JVM writes a task's input in pieces and without TCP_NODELAY, so it holds a piece
   back until the one before is acknowledged (Nagle's algorithm, RFC 896). A worker has just answered another task, so
   its kernel waits up to 40 ms for data that the acknowledgement could go with (RFC 1122). Only Linux can be told not
-  to wait (TCP_QUICKACK, which holds for what has come so far); elsewhere nothing is done.
+  to wait (TCP_QUICKACK, which holds for what has come so far). The worker's results wait in the same way for the JVM's
+  kernel if they are larger than the worker's buffer of 64 KB, unless the worker sets TCP_NODELAY.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def pass_over_imports() -> None:
 
 def acknowledge() -> None:
     """Acknowledge what has come from the JVM. First called in the thread that Spark calls."""
-    if _QUICKACK is not None and _is_worker():
-        this_process().part(JvmConnection).acknowledge(_QUICKACK)
+    if _is_worker():
+        this_process().part(JvmConnection).acknowledge()
 
 
 def acknowledged(rows: Iterator[T]) -> Iterator[T]:
@@ -78,15 +79,17 @@ class JvmConnection:
 
     def __init__(self) -> None:
         self._socket = _connection_to_jvm()
+        if self._socket is not None:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     @property
     def is_found(self) -> bool:
         return self._socket is not None
 
-    def acknowledge(self, option: int) -> None:
-        if self._socket is not None:
+    def acknowledge(self) -> None:
+        if self._socket is not None and _QUICKACK is not None:
             with suppress(OSError):  # the JVM has closed it, as the worker will find
-                self._socket.setsockopt(socket.IPPROTO_TCP, option, 1)
+                self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
 
     def close(self) -> None:
         if self._socket is not None:

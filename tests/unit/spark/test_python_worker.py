@@ -87,6 +87,7 @@ def test_worker_acknowledges_what_has_come(jvm_and_worker: Connection) -> None:
         assert not acknowledges_at_once(worker)
         in_worker(infile, acknowledge)
         assert acknowledges_at_once(worker)
+        assert worker.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), "its results do not wait either"
 
 
 @on_linux

@@ -33,8 +33,8 @@ def servers() -> Iterator[str]:
 
 
 BAD_RECORDS = [
-    ({"value": "text"}, "value must be bytes, not str; set value_serializer"),
-    ({"key": "text"}, "key must be bytes, not str; set key_serializer"),
+    ({"value": "text"}, "value must be bytes, not str; set value_serializer to a function that returns bytes"),
+    ({"key": "text"}, "key must be bytes, not str; set key_serializer to a function that returns bytes"),
     ({"value": 1}, "value must be bytes, not int"),
     ({"value": b"", "headers": [(b"name", b"")]}, "a header's name must be str, not b'name'"),
     ({"value": b"", "headers": [("\udcff", b"")]}, "a header's name: text that can be encoded in UTF-8 is needed"),
@@ -306,6 +306,29 @@ def test_a_consumer_of_another_event_loop_is_refused_at_once(servers: str, uniqu
 
     consumer = asyncio.run(start())
     calls: list[Callable[[], Any]] = [consumer.getone, consumer.getmany, consumer.topics]
+    for call in calls:
+        with pytest.raises(IllegalStateError, match="another event loop"):
+            asyncio.run(call())
+
+
+def test_a_producer_of_another_event_loop_is_refused_before_anything_is_sent(servers: str, unique_name: str) -> None:
+    """The record was stored, and its caller got an error: whoever sends it again has it twice."""
+
+    async def from_another_thread() -> None:
+        async with Producer(bootstrap_servers=servers) as producer:
+            await producer.send_and_wait(unique_name, b"first")
+            with pytest.raises(IllegalStateError, match="another event loop"):
+                await asyncio.to_thread(lambda: asyncio.run(producer.send_and_wait(unique_name, b"lost?")))
+            assert (await producer.send_and_wait(unique_name, b"second")).offset == 1
+
+    async def start() -> Producer:
+        producer = Producer(bootstrap_servers=servers)
+        await producer.start()
+        return producer
+
+    asyncio.run(from_another_thread())
+    producer = asyncio.run(start())
+    calls: list[Callable[[], Any]] = [lambda: producer.send(unique_name, b"v"), producer.flush, producer.stop]
     for call in calls:
         with pytest.raises(IllegalStateError, match="another event loop"):
             asyncio.run(call())

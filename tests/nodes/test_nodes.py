@@ -307,6 +307,8 @@ def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None
         broker.node(7)
     with pytest.raises(KafkaError, match="there is no partition nowhere-0"):
         broker.leader("nowhere", 0)
+    with pytest.raises(TypeError, match="partition is a number, not '0'"):
+        broker.leader("nowhere", "0")  # type: ignore[arg-type]
     with pytest.raises(OncelogError, match="name a group or a transactional_id"):
         broker.coordinator()
     with (

@@ -7,6 +7,7 @@ of others, use it through a real socket.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -113,10 +114,18 @@ class Broker:
         nodes: int = 1,
         metrics: str | None = None,
     ) -> None:
-        if not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES:
             raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MAX_NODES} nodes")
         self._node_count = nodes
         self._data = _path(data) if data is not None else None
+        if settings is not None and not isinstance(settings, Mapping):
+            raise ConfigError(
+                f'settings={settings!r}: a dict of names and values is needed, such as {{"num.partitions": 6}}'
+            )
+        if not isinstance(listen, str):
+            raise ConfigError(
+                f"listen={listen!r}: an address is needed, such as '127.0.0.1:9092'; port 0 takes a free one"
+            )
         given = {} if data is not None else IN_MEMORY
         self._settings = {name: _text(value) for name, value in {**given, **(settings or {})}.items()}
         self._first_users = list(first_users)
@@ -278,6 +287,8 @@ class Broker:
 
     def leader(self, topic: str, partition: int) -> int:
         """The node that leads a partition; -1 if none does."""
+        if isinstance(partition, bool) or not isinstance(partition, int):
+            raise TypeError(f"partition is a number, not {partition!r}")
         return self.on_loop(lambda nodes: nodes.leader(TopicPartition(topic, partition)))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
@@ -335,6 +346,8 @@ class Broker:
 def _path(data: str | Path) -> Path:
     from pathlib import Path  # takes 3 ms: not for a broker in memory
 
+    if not isinstance(data, str | os.PathLike):
+        raise ConfigError(f"data={data!r}: the name of a folder is needed, or None to keep everything in memory")
     return Path(data)
 
 

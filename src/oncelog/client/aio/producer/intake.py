@@ -111,6 +111,8 @@ class Intake:
     def running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             raise IllegalStateError("the producer has not started; call start() first")
+        if self._loop is not asyncio.get_running_loop():
+            raise IllegalStateError("the producer was started on another event loop; use it there, or create one here")
         return self._loop
 
     # --- single records

@@ -209,6 +209,7 @@ class Producer(Generic[SentK, SentV]):
         if self._loop is None:
             self._closed = True
             return
+        self._intake.running()
         try:
             if self._transactions is not None:
                 await end_before_stop(self._transactions, self.config)
@@ -282,8 +283,8 @@ class Producer(Generic[SentK, SentV]):
         key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
         loop = self._loop
-        if loop is None:
-            raise IllegalStateError("the producer has not started; call start() first")
+        if loop is None or loop is not asyncio.get_running_loop():
+            loop = self._intake.running()
         future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
         if not self._intake.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
             await self._intake.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())

@@ -77,7 +77,9 @@ def _size_of_header(name: str, given: object) -> int:
 
 def _size_of(what: str, given: object) -> int:
     if not isinstance(given, _CONTENT):
-        raise TypeError(f"{what} must be bytes, not {type(given).__name__}; set {what}_serializer")
+        raise TypeError(
+            f"{what} must be bytes, not {type(given).__name__}; set {what}_serializer to a function that returns bytes"
+        )
     return _bytes_in(given)
 
 

@@ -142,6 +142,24 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: B
     eventually(sink.visible, batch(0))
 
 
+def test_late_run_does_not_disturb_the_one_that_goes_on(sink: Sink) -> None:
+    """It begins with a batch that is in, or with one before it, while the first run is in its next batch."""
+    sink.commit(0)
+    sink.commit(1)
+
+    def late(reached: BatchStep, batch_id: int | None) -> None:
+        if reached is BatchStep.PRODUCED:
+            assert sink.commit(1) is BatchOutcome.SKIPPED
+            with pytest.raises(SinkRefused, match="another run of the query has gone on with it"):
+                sink.commit(0)
+
+    eventually(sink.visible, batch(0) + batch(1))
+    first = sink.cluster().transaction(f"{sink.name}-id", 60_000)
+    written = commit_batch(sink.write_of(2), first, late, sink.warnings.append, now_ms, lambda memory: None)
+    assert written is BatchOutcome.WRITTEN
+    eventually(sink.visible, batch(0) + batch(1) + batch(2))
+
+
 @pytest.fixture(
     scope="module",
     params=[

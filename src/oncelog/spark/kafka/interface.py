@@ -113,11 +113,13 @@ class ProducerTransaction(Protocol):
         """Continue the transaction of a producer that another process initialized with this id."""
         ...
 
-    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """All offsets of the group, none of them pending (require_stable).
+    def committed_offsets(
+        self, expected: TopicPartition, *, require_stable: bool = True
+    ) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        """All offsets of the group, none of them pending (``require_stable``), or those before what is pending.
 
-        A broker leaves out what may not be seen, so ``expected`` is requested by name if it is not among them:
-        that raises KafkaError if a permission is missing.
+        A broker leaves out what may not be seen, so ``expected`` is requested by name if it is not among the stable
+        ones: that raises KafkaError if a permission is missing.
         """
         ...
 

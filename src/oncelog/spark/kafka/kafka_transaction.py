@@ -83,10 +83,12 @@ class KafkaTransaction:
     def join(self, producer: ProducerIdAndEpoch) -> None:
         self._transaction.join(producer)
 
-    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
+    def committed_offsets(
+        self, expected: TopicPartition, *, require_stable: bool = True
+    ) -> Mapping[TopicPartition, OffsetAndMetadata]:
         with naming_the_right(self._id, _marker_right(expected)):
-            found = self._run(self._offsets.fetch(None, require_stable=True))
-            if expected in found:
+            found = self._run(self._offsets.fetch(None, require_stable=require_stable))
+            if expected in found or not require_stable:
                 return found
             return found | self._run(self._offsets.fetch([expected], require_stable=True))
 

@@ -11,8 +11,10 @@ A batch is identified by its query, its number and a fingerprint of its plan
 skip or refuse. Invariants:
 
 - The marker is in the same transaction as the records, so either both are visible or neither is.
-- The marker is read only after :meth:`Transaction.begin` has ended a dead run's transaction and fenced any process that
-  might still be writing: what it says then stays true.
+- A missing marker counts only if it is read after :meth:`SinkTransaction.begin` has ended a dead run's transaction and
+  fenced any process that might still be writing: what it says then stays true.
+- A run whose batch is in, or behind what is in, fences nobody: no marker goes back, so this is known before, and the
+  fence would only end the transaction of the run that goes on.
 - A failed or unknown commit raises. Spark repeats the batch, and the next run's first two steps find out what happened.
 """
 
@@ -36,6 +38,7 @@ from oncelog.spark.sink.marker import (
     Write,
     could_have_expired,
     decide,
+    is_settled,
 )
 
 
@@ -76,6 +79,10 @@ class SinkTransaction(Protocol):
     :func:`~oncelog.spark.sink.marker.decide` is about what :meth:`read_marker` finds. A carrier that needs more than
     this protocol, such as a way to add records, is written for the class that has it.
     """
+
+    def look(self) -> Found:
+        """The marker that is committed now, whatever is open; called before :meth:`begin`."""
+        ...
 
     def begin(self) -> None:
         """Abort what an earlier run has left open, and fence that run: it can neither write nor commit from now on."""
@@ -179,9 +186,11 @@ class WriteEngine(Generic[AnyTransaction]):
         For a caller that computes the batch's rows meanwhile, in another thread.
         """
         self._reached(BatchStep.STARTED)
-        self._transaction.begin()
-        self._reached(BatchStep.FENCED)
-        self._found = None if self._plan is None else self._transaction.read_marker()
+        self._found = None if self._plan is None else self._transaction.look()
+        if self._plan is None or not is_settled(self._plan, self._found):
+            self._transaction.begin()
+            self._reached(BatchStep.FENCED)
+            self._found = None if self._plan is None else self._transaction.read_marker()
         self._has_begun = True
 
     def write(self, carrier: Carrier[AnyTransaction]) -> BatchResult:
@@ -223,6 +232,8 @@ class WriteEngine(Generic[AnyTransaction]):
         last = plan.previous.batch if plan.previous is not None else None
         if last is not None and not could_have_expired(last.planned_at_ms, ports.now_ms(), None):
             return
+        if self._transaction.look() is not None:
+            return
         self._transaction.begin()
         if self._transaction.read_marker() is not None:
             return
@@ -241,7 +252,7 @@ class WriteEngine(Generic[AnyTransaction]):
         self._ports.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
-        """Fence, read the marker after that, and decide. Raises SinkRefused if neither writing nor skipping is right.
+        """Look, fence unless that is enough, read the marker after that, and decide. Raises SinkRefused if neither writing nor skipping is right.
 
         :param rows: None if they are not counted yet.
         """

@@ -256,6 +256,13 @@ Found: TypeAlias = Marker | Overwritten | None
 """What a destination remembers; None if it remembers nothing."""
 
 
+def is_settled(plan: BatchPlan | NamedWrite, found: Found) -> bool:
+    """Whether the batch will never be written, whatever runs that are not fenced still do: it is in, or one after it
+    is.
+    """
+    return isinstance(found, Marker) and found.batch_id >= plan.number
+
+
 def decide(plan: BatchPlan | NamedWrite, found: Found, now_ms: int, rows: int | None = None) -> Decision:
     """Decide about the batch of ``plan``, with what the destination remembers, read after fencing.
 
@@ -460,7 +467,8 @@ def _older_than_the_log(plan: BatchPlan, marker: Marker) -> str:
     return (
         f"Batch {number} of query {plan.query_id} is refused, as {_log(plan)} holds {what}: written there is "
         f"{marker}, and that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
-        f"than {_log(plan)} (restored or copied): {WAY_BACK.format(_log(plan))}"
+        f"than {_log(plan)} (restored or copied), or another run of the query has gone on with it (it is not "
+        f"disturbed): leave the query to that run, or {WAY_BACK.format(_log(plan))}"
     )
 
 

@@ -36,6 +36,11 @@ class TopicTransaction:
         self.timeout_ms = timeouts_ms[0]
         """The timeout that was last tried."""
 
+    def look(self) -> Found:
+        return found_in(
+            self._with_timeout(self._timeouts_ms[0]).committed_offsets(self._marker_partition, require_stable=False)
+        )
+
     def begin(self) -> None:
         for number, timeout_ms in enumerate(self._timeouts_ms, start=1):
             self.timeout_ms = timeout_ms

@@ -92,6 +92,9 @@ class TableTransaction:
         self.mode = Mode.APPEND
         self._marker: Marker | None = None
 
+    def look(self) -> Marker | None:
+        return self.seen.marker
+
     def begin(self) -> None:
         """Nothing is fenced yet: an earlier run that commits now makes this commit a conflict."""
 

@@ -68,15 +68,17 @@ class ModelEngine:
         self.calls.append(name)
         if name == self.fail:
             raise KafkaError(Error.TRANSACTION_ABORTABLE, name)
-        if name not in ("init", "offsets") and self.epoch != self.broker.epoch:
+        if name not in ("look", "init", "offsets") and self.epoch != self.broker.epoch:
             raise KafkaError(Error.PRODUCER_FENCED, name)
 
     def init_producer_id(self) -> None:
         self._call("init")
         self.epoch = self.broker.fence()
 
-    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        self._call("offsets")
+    def committed_offsets(
+        self, expected: TopicPartition, *, require_stable: bool = True
+    ) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        self._call("offsets" if require_stable else "look")
         return dict(self.broker.offsets)
 
     def producer(self) -> ProducerIdAndEpoch:
@@ -215,10 +217,33 @@ def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
     assert broker.visible == EXPECTED
 
 
-def test_marker_is_read_only_under_the_fence() -> None:
+def test_missing_marker_counts_only_under_the_fence() -> None:
     engine = ModelEngine(ModelBroker())
     commit(batch_write(0), engine)
-    assert engine.calls == ["init", "offsets", *["produce"] * 4, "add", "commit"]
+    assert engine.calls == ["look", "init", "offsets", *["produce"] * 4, "add", "commit"]
+
+
+@pytest.mark.parametrize("text", ["", "another plan"])
+@pytest.mark.parametrize("batch_id", [0, 1])
+def test_late_run_fences_nobody(batch_id: int, text: str) -> None:
+    """A second run of a query, or a copy of its checkpoint: it may not write, and the first is in its next batch."""
+    broker = ModelBroker()
+    run(broker, batch_write(0))
+    run(broker, batch_write(1))
+
+    def late(reached: BatchStep, number: int | None) -> None:
+        if reached is BatchStep.MARKER_ADDED:
+            engine = ModelEngine(broker)
+            write = replace(batch_write(batch_id), plan=plan_of(batch_id, text))
+            if batch_id == 1 and not text:
+                assert commit(write, engine) is BatchOutcome.SKIPPED
+            else:
+                with pytest.raises(SinkRefused, match="another run of the query has gone on with it"):
+                    commit(write, engine)
+            assert engine.calls == ["look"]
+
+    assert commit(batch_write(2), ModelEngine(broker), late) is BatchOutcome.WRITTEN
+    assert len(broker.visible) == 12
 
 
 def test_empty_batch_still_leaves_its_marker() -> None:
@@ -269,12 +294,12 @@ def test_proof_is_left_only_where_the_plan_proves_that_the_batch_is_not_written(
     plan = slow(5).plan
     assert isinstance(plan, BatchPlan)
     cases: list[tuple[BatchPlan, int, list[str]]] = [
-        (plan, LATER, ["init", "offsets"]),
-        (replace(plan, remembered=None, on_missing=OnMissingMarker.WRITE), NOW, ["init", "offsets"]),
+        (plan, LATER, ["look", "init", "offsets"]),
+        (replace(plan, remembered=None, on_missing=OnMissingMarker.WRITE), NOW, ["look", "init", "offsets"]),
         (replace(plan, retention_ms=60_000), NOW, []),
         (slow(5, last_age_ms=1000).plan, NOW, []),  # type: ignore[list-item]
-        (plan, NOW, ["init", "offsets", "add", "commit"]),
-        (plan, NOW, ["init", "offsets"]),
+        (plan, NOW, ["look", "init", "offsets", "add", "commit"]),
+        (plan, NOW, ["look"]),
     ]
     broker = ModelBroker()
     for one, now_ms, calls in cases:
@@ -344,7 +369,7 @@ def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
     engine = ModelEngine(broker)
     with pytest.raises(SinkRefused, match="another plan of it"):
         commit(replace(write, plan=other), engine, kept=kept)
-    assert engine.calls == ["init", "offsets"]
+    assert engine.calls == ["look"]
     assert (broker.visible, kept) == (EXPECTED, [])
 
 
@@ -396,7 +421,7 @@ def test_clock_is_read_after_the_marker() -> None:
     engine = ModelEngine(ModelBroker())
 
     def clock() -> int:
-        assert engine.calls == ["init", "offsets"]
+        assert engine.calls == ["look", "init", "offsets"]
         return NOW + 60_000
 
     with pytest.raises(SinkRefused, match="cannot be known"):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -77,6 +78,28 @@ def test_thread_that_lives_on_writes_the_batches_of_later_runs_and_of_other_quer
     assert jobs[0].numbers() == list(range(20))
     assert jobs[1].numbers() == list(range(10))
     assert [job.batch() for job in jobs] == [1, 0]
+
+
+def test_query_with_format_starts_in_a_thread_whose_session_is_active(
+    spark: SparkSession, oncelog_broker: RunningBroker, tmp_path: Path, unique_name: str
+) -> None:
+    """Spark finds the sink only there; the page for troubleshooting says how a thread gets an active session."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    job.send()
+    said: list[str] = []
+
+    def start() -> None:
+        with pytest.raises(Py4JJavaError) as caught:
+            job.run()
+        said.append(str(caught.value))
+        spark.createDataFrame([(1,)], "a int")
+        job.run()
+
+    thread = InheritableThread(target=start)
+    thread.start()
+    thread.join(600)
+    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: oncelog" in said[0]
+    assert job.numbers() == list(range(10))
 
 
 def test_rows_that_another_query_has_kept_do_not_make_its_batch_of_this_one(

@@ -252,7 +252,9 @@ class WriteEngine(Generic[AnyTransaction]):
         self._ports.observe(step, self._batch_id)
 
     def _open(self, rows: int | None) -> Write | Skip:
-        """Look, fence unless that is enough, read the marker after that, and decide. Raises SinkRefused if neither writing nor skipping is right.
+        """Look, fence unless that is enough, read the marker after that, and decide.
+
+        Raises SinkRefused if neither writing nor skipping is right.
 
         :param rows: None if they are not counted yet.
         """

@@ -33,7 +33,8 @@ def _advice(error: Error, timeout_ms: int) -> str:
         case Error.INVALID_PRODUCER_EPOCH | Error.PRODUCER_FENCED:
             return (
                 "another run of this query (or write of this id) has taken over, or the transaction took longer than "
-                f"its timeout ({timeout_ms} ms). In the second case use more writers, write less at a time, or raise "
+                f"its timeout ({timeout_ms} ms). In the first case leave the query to that run, or stop it before you "
+                "start this one again. In the second case use more writers, write less at a time, or raise "
                 "kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)"
             )
         case Error.INVALID_TRANSACTION_TIMEOUT:

@@ -3,7 +3,7 @@ import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.*;
 import org.apache.kafka.streams.kstream.*;
 
-/** Kafka Streams counts words exactly once: WordCount SERVERS NAME STATE_FOLDER; runs until standard input ends. */
+/** Kafka Streams counts words exactly once: WordCount SERVERS NAME STATE_FOLDER [SETTING=VALUE]; runs until standard input ends. */
 public class WordCount {
     public static void main(String[] arguments) throws Exception {
         String name = arguments[1];
@@ -22,6 +22,7 @@ public class WordCount {
         settings.put("consumer.heartbeat.interval.ms", "500");
         settings.put("consumer.auto.offset.reset", "earliest");
         settings.put("consumer.max.poll.records", "200");
+        if (arguments.length > 3) settings.put(arguments[3].split("=")[0], arguments[3].split("=")[1]);
         var builder = new StreamsBuilder();
         builder.<String, String>stream(name + "-in")
             .flatMapValues(line -> Arrays.asList(line.split(" ")))

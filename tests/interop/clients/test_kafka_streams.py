@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -91,3 +92,21 @@ def test_counts_stay_exact_when_the_application_is_killed(tmp_path: Path, kafka_
                 application.wait()
     expected = Counter(word for number in range(LINES) for word in line(number))
     assert counts == {word: list(range(1, total + 1)) for word, total in expected.items()}
+
+
+@pytest.mark.soak
+def test_groups_of_the_streams_protocol_are_refused_by_name(tmp_path: Path, kafka_jars: Path) -> None:
+    with Broker(tmp_path / "data") as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic(f"{NAME}-{end}", PARTITIONS, 1) for end in ("in", "out")])
+        arguments = (broker.bootstrap_servers, NAME, str(tmp_path / "state"), "group.protocol=streams")
+        application = start_program("WordCount.java", *arguments, folder=tmp_path, stdin=subprocess.PIPE)
+        end = threading.Timer(60, application.kill)
+        end.start()
+        try:
+            assert application.stderr is not None
+            assert any("The cluster does not support the STREAMS group protocol" in line for line in application.stderr)
+        finally:
+            end.cancel()
+            application.kill()
+            application.communicate()

@@ -44,7 +44,7 @@ class TooFewSlots(Exception):
 
 def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
     """How many tasks write at the same time; 0 if the driver has to. Raises ConfigError if ``wanted`` is impossible."""
-    dynamic = _dynamic_allocation(context)
+    dynamic = has_dynamic_allocation(context)
     if wanted is None:
         return 0 if dynamic else min(max(_await_slots(context, 1), 1), partitions)
     if wanted and dynamic:
@@ -71,7 +71,7 @@ def slots_of(context: SparkContext) -> int:
     return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 
 
-def _dynamic_allocation(context: SparkContext) -> bool:
+def has_dynamic_allocation(context: SparkContext) -> bool:
     enabled = context._conf.get("spark.dynamicAllocation.enabled", "false") or "false"  # getConf() copies all settings
     return enabled.lower() == "true" and not (context.master or "").startswith("local")
 

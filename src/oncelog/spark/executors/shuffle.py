@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import ENCODED, BatchSize, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
-from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
+from oncelog.spark.executors.scheduling import any_stage_repeated, has_dynamic_allocation, tagged
 from oncelog.spark.kafka.lanes import WINDOW
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.rows import Encoding
@@ -47,7 +48,7 @@ class Shuffled:
     volume: Volume
     tag: str
     size: BatchSize
-    executors: frozenset[tuple[str, int]]
+    executors: frozenset[str]
 
     def check_made_once(self) -> None:
         """Raises Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
@@ -55,8 +56,12 @@ class Shuffled:
             raise Repeated
 
     def check_executors(self) -> None:
-        """Raises Repeated if an executor is gone, and with it perhaps a part of the shuffled batches."""
-        if not self.executors <= _executors_of(self.context):
+        """Raises Repeated if an executor is gone, and with it perhaps a part of the shuffled batches.
+
+        Not for one that dynamic allocation has ended because it was idle: Spark keeps files that are needed.
+        """
+        gone = self.executors - _executors_of(self.context)
+        if gone and not (has_dynamic_allocation(self.context) and all(_was_ended(self.context, one) for one in gone)):
             raise Repeated
 
 
@@ -67,7 +72,7 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
     """
     spark = rows.sparkSession
     context = spark.sparkContext
-    executors = frozenset(_executors_of(context))
+    executors = _executors_of(context)
     keys = keys_of_ranks(max(writers, 1))
     encoder = Encoder(encoding, keys, batch_id, volume.add)
     planned = rows.mapInArrow(encoder, ENCODED).repartition(len(keys), "writer")
@@ -138,10 +143,21 @@ class PlainSessions:
         self._kept = None
 
 
-def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
-    """Addresses of the current executors; one that is restarted has another."""
+def _executors_of(context: SparkContext) -> frozenset[str]:
+    """Names of the current executors; one that is restarted has another."""
     scala: Any = context._jsc.sc()
-    return {(str(info.host()), int(info.port())) for info in scala.statusTracker().getExecutorInfos()}
+    found = scala.statusStore().executorList(True)
+    return frozenset(str(found.apply(number).id()) for number in range(found.size()))
+
+
+def _was_ended(context: SparkContext, executor: str) -> bool:
+    """Whether the driver has ended an executor, instead of losing it."""
+    scala: Any = context._jsc.sc()
+    try:
+        reason = scala.statusStore().executorSummary(executor).removeReason()
+    except Py4JJavaError:  # one of many that are gone, of which Spark keeps no records
+        return False
+    return str(reason) == "Some(Executor killed by driver.)"
 
 
 class Volume:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import Mock
 
+import pytest
+from py4j.protocol import Py4JJavaError
+
 from oncelog.spark.executors.barrier import BatchSize
-from oncelog.spark.executors.shuffle import PlainSessions, Volumes
+from oncelog.spark.executors.shuffle import PlainSessions, Repeated, Shuffled, Volumes
 
 
 def application(name: str) -> Any:
@@ -27,6 +30,46 @@ def test_an_application_has_one_session_for_shuffled_batches() -> None:
     sessions.close()
     assert sessions.of(one) is one.newSession.return_value
     assert one.newSession.call_count == 2
+
+
+KILLED = "Some(Executor killed by driver.)"
+
+
+class Executors:
+    """A SparkContext whose executor 1 is gone, and what Spark has recorded about that."""
+
+    master = "spark://m:7077"
+
+    def __init__(self, dynamic: str, reason: str | None) -> None:
+        self._conf = {"spark.dynamicAllocation.enabled": dynamic}
+        self._jsc = Mock()
+        store = self._jsc.sc.return_value.statusStore.return_value
+        store.executorList.return_value.size.return_value = 2
+        store.executorList.return_value.apply = lambda number: Mock(**{"id.return_value": ("driver", "0")[number]})
+        store.executorSummary.return_value.removeReason.return_value = reason
+        if reason is None:
+            store.executorSummary.side_effect = Py4JJavaError("NoSuchElementException: 1", Mock(_target_id="o1"))
+
+
+def shuffled_before(context: Any, *executors: str) -> Shuffled:
+    unused: Any = None
+    return Shuffled(context, unused, 0, unused, "tag", BatchSize(1, 1, 1, 1), frozenset(executors))
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "reason"), [("false", KILLED), ("true", "Some(Command exited with code 137)"), ("true", None)]
+)
+def test_a_batch_whose_executor_was_lost_is_made_again(dynamic: str, reason: str | None) -> None:
+    with pytest.raises(Repeated):
+        shuffled_before(Executors(dynamic, reason), "driver", "0", "1").check_executors()
+
+
+def test_an_idle_executor_that_dynamic_allocation_ends_is_no_loss() -> None:
+    shuffled_before(Executors("true", KILLED), "driver", "0", "1").check_executors()
+
+
+def test_a_batch_whose_executors_are_all_there_was_made_once() -> None:
+    shuffled_before(Executors("false", None), "driver", "0").check_executors()
 
 
 class Accumulators:

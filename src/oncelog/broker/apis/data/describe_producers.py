@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.work import Work, groups_in_parts
+from oncelog.broker.requests.work import Work, groups_in_parts, in_parts
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.deferred import Deferred
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 PARTITIONS_IN_A_CHUNK = 20
+PRODUCERS_IN_A_CHUNK = 100
 
 
 def handle(
@@ -50,15 +51,13 @@ def _describe_each(
             if topic.name not in refusals:
                 refusals[topic.name] = _refusal(ports, context, topic.name)
             refused = refusals[topic.name]
-            topics[-1].partitions += [
-                _describe(ports, context, TopicPartition(topic.name, index))
-                if refused is None
-                else PartitionResponse(index, *refused)
-                for index in part
-            ]
-            found = topics[-1].partitions[-len(part) :] if part else ()
-            entries = sum([1 + len(partition.active_producers) for partition in found])
-            yield from ports.answer_memory.grow(context, entries)
+            yield from ports.answer_memory.grow(context, len(part))
+            for index in part:
+                if refused is not None:
+                    topics[-1].partitions.append(PartitionResponse(index, *refused))
+                else:
+                    described = yield from _describe(ports, context, TopicPartition(topic.name, index))
+                    topics[-1].partitions.append(described)
         yield
     return DescribeProducersResponse(topics=topics)
 
@@ -82,7 +81,9 @@ def _of_follower(ports: PartitionPorts, context: RequestContext, topic_partition
     return Error.NOT_LEADER_OR_FOLLOWER
 
 
-def _describe(ports: PartitionPorts, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
+def _describe(
+    ports: PartitionPorts, context: RequestContext, topic_partition: TopicPartition
+) -> Work[PartitionResponse]:
     partition = ports.led_partition(context, topic_partition)
     if partition is Error.NOT_LEADER_OR_FOLLOWER:
         partition = _of_follower(ports, context, topic_partition)
@@ -93,10 +94,10 @@ def _describe(ports: PartitionPorts, context: RequestContext, topic_partition: T
             error_code=partition,
             error_message=MESSAGES[partition] if unknown else None,
         )
-    return PartitionResponse(
-        partition_index=topic_partition.partition,
-        error_code=Error.NONE,
-        active_producers=[
+    answer = PartitionResponse(partition_index=topic_partition.partition, error_code=Error.NONE, active_producers=[])
+    for part in in_parts(partition.log.active_producers(), PRODUCERS_IN_A_CHUNK):
+        yield from ports.answer_memory.grow(context, len(part))
+        answer.active_producers += [
             ProducerState(
                 producer_id=entry.producer_id,
                 producer_epoch=entry.producer_epoch,
@@ -105,6 +106,8 @@ def _describe(ports: PartitionPorts, context: RequestContext, topic_partition: T
                 coordinator_epoch=entry.coordinator_epoch,
                 current_txn_start_offset=entry.current_txn_first_offset,
             )
-            for entry in partition.log.active_producers()
-        ],
-    )
+            for entry in part
+        ]
+        if len(part) == PRODUCERS_IN_A_CHUNK:
+            yield
+    return answer

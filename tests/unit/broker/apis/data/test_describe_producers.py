@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from oncelog.broker.apis.data.describe_producers import PRODUCERS_IN_A_CHUNK, _describe
+from oncelog.broker.limits.answer_memory import AnswerMemory
+from oncelog.broker.limits.request_memory import RequestMemory
 from oncelog.errors import Error
+from oncelog.log.producers.producer_entry import ProducerStateEntry
 from oncelog.protocol.generated.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -15,6 +20,7 @@ from oncelog.protocol.generated.create_topics_request import (
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Record, encode_batch
+from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin
 
 PRODUCER_ID = 7
@@ -40,6 +46,27 @@ def test_a_follower_knows_the_producers_and_a_node_without_a_replica_does_not() 
         found = describe(admin, "t", node_id=node_id)
         assert (found.error_code, [each.producer_id for each in found.active_producers]) == (Error.NONE, [PRODUCER_ID])
     assert describe(admin, "t", node_id=3).error_code == Error.NOT_LEADER_OR_FOLLOWER
+
+
+def test_many_producers_are_described_in_pieces() -> None:
+    """A hundred thousand of one partition kept all clients waiting for 0.1 s."""
+    count = 5 * PRODUCERS_IN_A_CHUNK // 2
+    entries = [ProducerStateEntry(number, 0) for number in range(count)]
+    partition = SimpleNamespace(log=SimpleNamespace(active_producers=lambda: entries))
+    ports: Any = SimpleNamespace(
+        led_partition=lambda *_: partition, authorizer=None, answer_memory=AnswerMemory(RequestMemory(0, 0))
+    )
+    context: Any = SimpleNamespace(channel=SimpleNamespace(connection_id=1))
+    work = _describe(ports, context, TopicPartition("t", 0))
+    pieces = 1
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            answer = end.value
+            break
+        pieces += 1
+    assert (pieces, [each.producer_id for each in answer.active_producers]) == (3, list(range(count)))
 
 
 @pytest.mark.parametrize(

@@ -470,7 +470,7 @@ GROUPS: Sequence[Mutant] = (
     Mutant(
         "offsets are committed outside of the transaction",
         "coordinator.group.offsets:OffsetStore.hold",
-        "self._pending.setdefault(producer_id, {})[place] = committed",
+        "pending[place] = committed",
         "return self.commit(place, committed)",
         scenes=("aborted_copies",),
         one_in=1,

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.functions import col, udf
 
-from oncelog.spark.executors import Written, scheduling
+from oncelog.spark.executors import Written, collected, scheduling
 from oncelog.spark.executors import write as executors_write
 from oncelog.spark.executors.barrier import BarrierWriter
 from oncelog.spark.session import for_each_batch, session
@@ -171,6 +171,7 @@ def say(value: object) -> None:
 def main() -> None:
     task = json.loads(sys.argv[1])
     executors_write.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
+    collected.EXPECTED_BYTES = 0  # nor is a batch expected to be small
     scheduling.TIMEOUT_S = task["slots_timeout_s"]
     spark = session(
         "crash", master=task["master"], settings=QUICK_START | CLUSTER | executors_options() | task.get("settings", {})

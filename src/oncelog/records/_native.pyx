@@ -183,8 +183,8 @@ cdef inline int read_header(const uint8_t** cursor, const uint8_t* end, ParsedHe
     return read_field(cursor, end, &header.value, &header.value_length)
 
 
-cdef inline int read_record(const uint8_t** cursor, const uint8_t* end, Parsed* record) noexcept nogil:
-    """Everything of a record up to its headers, which ``cursor`` is left at; ``record.end`` is where they must end."""
+cdef inline int read_start(const uint8_t** cursor, const uint8_t* end, Parsed* record) noexcept nogil:
+    """A record up to its key, which ``cursor`` is left at; ``record.end`` is where it must end."""
     cdef int32_t length
     cdef int reason = read_varint(cursor, end, &length)
     if reason:
@@ -193,15 +193,20 @@ cdef inline int read_record(const uint8_t** cursor, const uint8_t* end, Parsed* 
         return PAST_END
     if length == 0:
         return TRUNCATED
-    end = cursor[0] + length
-    record.end = end
+    record.end = cursor[0] + length
     cursor[0] += 1
-    reason = read_varlong(cursor, end, &record.timestamp_delta)
+    reason = read_varlong(cursor, record.end, &record.timestamp_delta)
     if reason:
         return reason
-    reason = read_varint(cursor, end, &record.offset_delta)
+    return read_varint(cursor, record.end, &record.offset_delta)
+
+
+cdef inline int read_record(const uint8_t** cursor, const uint8_t* end, Parsed* record) noexcept nogil:
+    """Everything of a record up to its headers, which ``cursor`` is left at; ``record.end`` is where they must end."""
+    cdef int reason = read_start(cursor, end, record)
     if reason:
         return reason
+    end = record.end
     reason = read_field(cursor, end, &record.key, &record.key_length)
     if reason:
         return reason
@@ -332,24 +337,12 @@ cdef int seek_on(
     Answers -1 if it is found, why a record is malformed (above 0), or 0 at the end.
     """
     cdef Parsed record
-    cdef const uint8_t* rest
-    cdef int32_t length
     cdef int reason
     while walked.index < count:
-        reason = read_varint(cursor, end, &length)
+        reason = read_start(cursor, end, &record)
         if reason:
             return reason
-        if length < 0 or length > end - cursor[0]:
-            return PAST_END
-        if length == 0:
-            return TRUNCATED
-        rest = cursor[0] + 1
-        cursor[0] += length
-        reason = read_varlong(&rest, cursor[0], &record.timestamp_delta)
-        if not reason:
-            reason = read_varint(&rest, cursor[0], &record.offset_delta)
-        if reason:
-            return reason
+        cursor[0] = record.end
         walked.timestamp = add(base_timestamp, record.timestamp_delta)
         walked.largest = record.offset_delta
         if walked.timestamp >= timestamp and record.offset_delta >= first_delta:

@@ -14,10 +14,10 @@ import pytest
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
 from oncelog.spark.sink.checkpoint import Checkpoint
+from oncelog.spark.tables.databases.postgresql_copy import STAGED
 from oncelog.spark.tables.doctor import TableDiagnosis, diagnose_table
 from oncelog.spark.tables.inline import INLINE_BYTES
 from oncelog.spark.tables.options import TableFormat
-from oncelog.spark.tables.postgresql_copy import STAGED
 from oncelog.spark.tables.sink import open_store
 from oncelog.spark.tables.store import WrittenPart
 from tests.cli.conftest import call

@@ -21,9 +21,9 @@ from pyiceberg.types import StringType as IcebergString
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.tables.databases.postgresql import PostgresTable
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat
-from oncelog.spark.tables.postgresql import PostgresTable
 from oncelog.spark.tables.store import TableStore, WrittenPart
 from tests.tables.worlds import DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
 

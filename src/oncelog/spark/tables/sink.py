@@ -93,11 +93,11 @@ def open_store(options: TableOptions) -> MaintainedTable:
     """The table of the options; nothing is opened yet. Raises ConfigError if its library is missing."""
     match options.format:
         case TableFormat.SQLITE:
-            from oncelog.spark.tables.sqlite import SqliteTable
+            from oncelog.spark.tables.databases.sqlite import SqliteTable
 
             return SqliteTable(options)
         case TableFormat.POSTGRESQL:
-            from oncelog.spark.tables.postgresql import PostgresTable
+            from oncelog.spark.tables.databases.postgresql import PostgresTable
 
             return PostgresTable(options)
         case TableFormat.DELTA:

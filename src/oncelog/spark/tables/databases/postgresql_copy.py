@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oncelog.spark.tables.databases.sql_names import quoted
 from oncelog.spark.tables.inline import leave_few
-from oncelog.spark.tables.sql_names import quoted
 from oncelog.spark.tables.store import WrittenPart
 
 if TYPE_CHECKING:

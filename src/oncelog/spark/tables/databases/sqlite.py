@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
+from oncelog.spark.tables.databases.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
-from oncelog.spark.tables.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,

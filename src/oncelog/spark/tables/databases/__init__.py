@@ -1,0 +1,1 @@
+"""Tables in databases: PostgreSQL and SQLite, rows and identity in one transaction."""

@@ -17,8 +17,8 @@ from pyspark.sql.types import DecimalType, StructField, StructType
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.lake.parquet import _partition_value
 from oncelog.spark.tables.options import TableFormat
-from oncelog.spark.tables.parquet import _partition_value
 from oncelog.spark.tables.store import WrittenPart
 from tests.tables.test_conflicts import once_at
 from tests.tables.worlds import IcebergWorld, PostgresWorld, Query, World, arrow

@@ -29,8 +29,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from oncelog.spark.tables.iceberg_upsert import MAX_VALUES, may_match
 from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.lake.iceberg_upsert import MAX_VALUES, may_match
 from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.store import WrittenPart
 from tests.tables.worlds import IcebergWorld, Query, world_of
@@ -181,7 +181,7 @@ KEYS: list[tuple[DataType, pa.DataType, list[Any]]] = [
 def test_key_of_each_type_is_found_again(
     kind: DataType, arrow: pa.DataType, values: list[Any], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oncelog.spark.tables.iceberg_upsert.MAX_VALUES", most)
+    monkeypatch.setattr("oncelog.spark.tables.lake.iceberg_upsert.MAX_VALUES", most)
     world = world_of(TableFormat.ICEBERG, tmp_path, str)
     assert isinstance(world, IcebergWorld)
     query = upserting(world, key=("k", "id"))

@@ -14,10 +14,10 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from oncelog.errors import InvariantError
 from oncelog.export.target import ExportError, ExportProgress, ExportSource
-from oncelog.spark.tables.delta import add_files, file_system, short
-from oncelog.spark.tables.delta_demands import check_name
+from oncelog.spark.tables.lake.delta import add_files, file_system, short
+from oncelog.spark.tables.lake.delta_demands import check_name
+from oncelog.spark.tables.lake.parquet import FileWriter, file_schema
 from oncelog.spark.tables.options import TableFormat, TableOptions
-from oncelog.spark.tables.parquet import FileWriter, file_schema
 
 _PARTS = ("key", "value")
 

@@ -101,11 +101,11 @@ def open_store(options: TableOptions) -> MaintainedTable:
 
             return PostgresTable(options)
         case TableFormat.DELTA:
-            from oncelog.spark.tables.delta import DeltaTableStore
+            from oncelog.spark.tables.lake.delta import DeltaTableStore
 
             return DeltaTableStore(options)
         case TableFormat.ICEBERG:
-            from oncelog.spark.tables.iceberg import IcebergTable
+            from oncelog.spark.tables.lake.iceberg import IcebergTable
 
             return IcebergTable(options)
 

@@ -21,8 +21,8 @@ from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.lake.parquet import file_schema
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
-from oncelog.spark.tables.parquet import file_schema
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,
@@ -55,7 +55,7 @@ try:
     from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
 
-    from oncelog.spark.tables.iceberg_upsert import upsert
+    from oncelog.spark.tables.lake.iceberg_upsert import upsert
 except ImportError as missing:
     raise ConfigError("An iceberg sink needs pyiceberg: pip install 'oncelog[iceberg]'") from missing
 

@@ -1,8 +1,8 @@
 """Replaces the rows of an Iceberg table that have the keys of a batch: files are rewritten, in one snapshot.
 
-Called by :mod:`oncelog.spark.tables.iceberg`. pyiceberg's own upsert makes an expression for each row, which it binds,
-projects and evaluates for each file: its time grows with the square of the rows. Here a filter of a few terms chooses
-the files, and a join of the key columns finds the rows.
+Called by :mod:`oncelog.spark.tables.lake.iceberg`. pyiceberg's own upsert makes an expression for each row, which it
+binds, projects and evaluates for each file: its time grows with the square of the rows. Here a filter of a few terms
+chooses the files, and a join of the key columns finds the rows.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import null_refusal
+from oncelog.spark.tables.lake.parquet import DataFile
 from oncelog.spark.tables.options import TableOptions
-from oncelog.spark.tables.parquet import DataFile
 from oncelog.spark.tables.store import TableRefused
 
 if TYPE_CHECKING:

@@ -19,11 +19,17 @@ from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, stored_schema
 from oncelog.spark.tables.databases.sql_names import quoted
-from oncelog.spark.tables.delta_demands import check_names, check_nulls, check_unconstrained, check_writable, required
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.lake.delta_demands import (
+    check_names,
+    check_nulls,
+    check_unconstrained,
+    check_writable,
+    required,
+)
+from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
-from oncelog.spark.tables.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
     Commit,

@@ -1,0 +1,1 @@
+"""Tables of files: Delta, by delta-rs, and Iceberg, by pyiceberg."""

@@ -21,8 +21,9 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py) $(shell find src -
 	@tools/setup.sh install
 	@touch $@
 
-setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Spark, and Chromium for tests
+setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Spark, and PostgreSQL, PgBouncer and Chromium for tests
 	@tools/setup.sh java
+	@tools/setup.sh databases
 	@tools/setup.sh browser
 
 hooks: $(STAMP) ## install the git hooks: lint and messages at each commit, make check before a push

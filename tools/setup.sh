@@ -1,6 +1,7 @@
 #!/bin/sh
 # setup.sh install   .venv with the package, editable, and all that development needs, in the versions of constraints.txt
 # setup.sh java      Java 17 or later for Spark and Apache Kafka; installs Debian's where it may
+# setup.sh databases PostgreSQL and PgBouncer for the tests of tables; installs Debian's where it may
 # setup.sh browser   Chromium for the tests of the console; installs Debian's where it may, else they are skipped
 set -eu
 cd "$(dirname "$0")/.."
@@ -58,6 +59,22 @@ java() {
     .venv/bin/python -m oncelog.spark.java
 }
 
+databases() {
+    missing=
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || missing=postgresql
+    [ -x /usr/sbin/pgbouncer ] || command -v pgbouncer >/dev/null 2>&1 || missing="$missing pgbouncer"
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "make setup: installing Debian's$(printf ' %s' $missing)"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq
+        # shellcheck disable=SC2086
+        apt-get install -y -qq --no-install-recommends $missing >/dev/null && return
+    fi
+    echo "make setup: no$(printf ' %s' $missing) here; tests of PostgreSQL's tables are skipped without postgresql," \
+        "and those of a pooler fail without pgbouncer"
+}
+
 browser() {
     command -v chromium-headless-shell >/dev/null 2>&1 && return
     found=
@@ -81,9 +98,10 @@ browser() {
 case ${1:-} in
 install) install ;;
 java) java ;;
+databases) databases ;;
 browser) browser ;;
 *)
-    sed -n 2,4p "$0"
+    sed -n 2,5p "$0"
     exit 2
     ;;
 esac

@@ -1,4 +1,4 @@
-"""A broker that is killed, a PostgreSQL, and empty databases."""
+"""A broker that is killed, a PostgreSQL, a pooler before it, and empty databases."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import make_tables
+from tests.support.two_phase.pgbouncer import PgBouncer
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.support.two_phase.writer import PARTITIONS
 
@@ -32,6 +33,13 @@ def postgres() -> Iterator[Postgres]:
     if programs() is None:
         pytest.skip(WHY_NOT)
     with Postgres() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pooler(postgres: Postgres) -> Iterator[PgBouncer]:
+    """Fails without PgBouncer: where PostgreSQL is, nothing of it is left out in silence."""
+    with PgBouncer(postgres) as running:
         yield running
 
 

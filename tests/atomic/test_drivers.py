@@ -21,9 +21,19 @@ from oncelog.atomic import aio
 from oncelog.client.aio import Admin, Consumer, Producer
 from tests.client.reading import values
 from tests.conftest import RunningBroker
+from tests.support.two_phase.pgbouncer import PgBouncer
 from tests.support.two_phase.postgres import Postgres
 
-PLACES = {"sqlite": "?", "psycopg": "%s", "psycopg-autocommit": "%s", "asyncpg": "$1"}
+PLACES = {
+    "sqlite": "?",
+    "psycopg": "%s",
+    "psycopg-autocommit": "%s",
+    "asyncpg": "$1",
+    "pooled-psycopg": "%s",
+    "pooled-psycopg-autocommit": "%s",
+    "pooled-asyncpg": "$1",
+}
+"""Those that begin so go through a pooler in transaction mode."""
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +49,15 @@ async def connected(driver: str, address: str) -> AsyncIterator[Any]:
         connection.row_factory = sqlite3.Row
         yield connection
         connection.close()
-    elif driver == "asyncpg":
+    elif driver.endswith("asyncpg"):
         words = dict(word.split("=", 1) for word in address.split())
-        connection = await asyncpg.connect(host=words["host"], user=words["user"], database=words["dbname"])
+        connection = await asyncpg.connect(
+            host=words["host"],
+            port=words.get("port"),
+            user=words["user"],
+            database=words["dbname"],
+            statement_cache_size=0 if driver.startswith("pooled") else 100,
+        )
         yield connection
         await connection.close()
     else:
@@ -67,6 +83,9 @@ def address(driver: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     found = running.new_database()
     with psycopg.connect(found) as made:
         made.execute("CREATE TABLE items (item TEXT)")
+    if driver.startswith("pooled"):
+        pooler: PgBouncer = request.getfixturevalue("pooler")
+        return pooler.before(found)
     return found
 
 
@@ -79,7 +98,7 @@ def rows(driver: str, address: str) -> list[str]:
 
 async def insert(connection: Any, driver: str, item: str) -> None:
     statement = f"INSERT INTO items VALUES ({PLACES[driver]})"
-    if driver == "asyncpg":
+    if driver.endswith("asyncpg"):
         await connection.execute(statement, item)
     elif driver == "sqlite":
         connection.execute(statement, (item,))
@@ -157,6 +176,51 @@ def test_outbox_relay_and_inbox_with_asyncio(
 
     asyncio.run(main())
     assert rows(driver, address) == ["taken 0", "taken 1"]
+
+
+@pytest.mark.parametrize("driver", ["pooled-psycopg", "pooled-psycopg-autocommit", "pooled-asyncpg"])
+def test_programs_behind_a_pooler_prepare_nothing_that_meets_another(
+    oncelog_broker: RunningBroker, driver: str, address: str, unique_name: str
+) -> None:
+    """More rounds than psycopg takes to prepare a statement, by clients that share the server's connections."""
+    servers = oncelog_broker.bootstrap_servers
+
+    async def main() -> None:
+        async with (
+            Producer[Any, Any](bootstrap_servers=servers, transactional_id=unique_name) as producer,
+            Admin(bootstrap_servers=servers) as admin,
+            connected(driver, address) as relays,
+        ):
+            relay = aio.Relay(relays, producer, admin)
+            for number in range(3):
+                async with connected(driver, address) as mine, connected(driver, address) as other:
+                    outboxes = [aio.Outbox(mine), aio.Outbox(other)]
+                    for outbox in outboxes:
+                        await outbox.start()
+                    for _ in range(4):
+                        for outbox in outboxes:
+                            async with outbox.transaction() as transaction:
+                                await transaction.send(unique_name, b"x")
+                                await transaction.send(unique_name, b"y")
+                    if not number:
+                        await relay.start()
+                    while await relay.round():
+                        pass
+
+    asyncio.run(main())
+    assert values(servers, unique_name) == [b"x", b"y"] * 24
+
+
+@pytest.mark.parametrize("driver", ["psycopg"])
+def test_nothing_is_prepared_on_a_connection_of_psycopg(address: str) -> None:
+    with psycopg.connect(address) as connection:
+        outbox = atomic.Outbox(connection)
+        outbox.start()
+        for _ in range(8):
+            with outbox.transaction() as transaction:
+                transaction.send("t", b"x")
+        assert connection.prepare_threshold == 5, "the program's own statements are prepared as before"
+        assert connection.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
 
 
 @pytest.mark.parametrize("autocommit", [False, True])

@@ -1,4 +1,4 @@
-"""A table in each of the four formats; PostgreSQL is a child of the tests."""
+"""A table in each of the four formats; PostgreSQL, and a pooler before it, are children of the tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.tables.options import TableFormat
+from tests.support.two_phase.pgbouncer import PgBouncer
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.tables.worlds import World, world_of
 
@@ -17,6 +18,13 @@ def postgres() -> Iterator[Postgres]:
     if programs() is None:
         pytest.skip(WHY_NOT)
     with Postgres() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def pooler(postgres: Postgres) -> Iterator[PgBouncer]:
+    """Fails without PgBouncer: where PostgreSQL is, nothing of it is left out in silence."""
+    with PgBouncer(postgres) as started:
         yield started
 
 

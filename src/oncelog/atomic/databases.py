@@ -2,6 +2,10 @@
 
 Called by the rest of this package. Statements have ``?`` for values. The program uses its connection as before; between
 ``begin`` and ``commit`` its statements belong to the same transaction.
+
+A pooler in transaction mode (PgBouncer) may stand before PostgreSQL: nothing outlives a transaction in the session, and
+psycopg prepares none of these statements. asyncpg cannot be told for one statement: a program sets its
+``statement_cache_size``.
 """
 
 from __future__ import annotations
@@ -153,7 +157,12 @@ class Psycopg:
 
     async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
         cursor = self._connection.cursor(row_factory=self._rows)
-        await _settled(cursor.executemany(_PLACE.sub("%s", statement), rows))
+        threshold = self._connection.prepare_threshold
+        self._connection.prepare_threshold = None  # executemany takes no word for itself, and prepares at once
+        try:
+            await _settled(cursor.executemany(_PLACE.sub("%s", statement), rows))
+        finally:
+            self._connection.prepare_threshold = threshold
 
     async def look(self, statement: str, *values: Value) -> list[Row]:
         self._check_idle()
@@ -167,7 +176,7 @@ class Psycopg:
 
     async def _execute(self, statement: str, values: Iterable[Value] | None = None) -> Any:
         cursor = self._connection.cursor(row_factory=self._rows)
-        await _settled(cursor.execute(statement, values))
+        await _settled(cursor.execute(statement, values, prepare=False))
         return cursor
 
 
@@ -198,8 +207,11 @@ class Asyncpg:
         return [tuple(row) for row in await self._connection.fetch(_numbered(statement), *values)]
 
     async def look(self, statement: str, *values: Value) -> list[Row]:
-        self._check_idle()
-        return await self.fetch(statement, *values)
+        await self.begin()  # asyncpg parses and executes in two steps, between which a pooler may change the server
+        try:
+            return await self.fetch(statement, *values)
+        finally:
+            await self.rollback()
 
     async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
         await self._connection.executemany(_numbered(statement), rows)

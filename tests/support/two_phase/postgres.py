@@ -42,7 +42,7 @@ class Postgres:
         self._data = self.folder / "data"
         self._log = self.folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._user = _unprivileged() if os.geteuid() == 0 else None
+        self._user = unprivileged() if os.geteuid() == 0 else None
 
     @property
     def address(self) -> str:
@@ -118,7 +118,8 @@ class Postgres:
         shutil.rmtree(self.folder)
 
 
-def _unprivileged() -> pwd.struct_passwd:
+def unprivileged() -> pwd.struct_passwd:
+    """Whose programs refuse to run as root."""
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
-from oncelog.spark.tables.databases.postgresql_copy import ENCODING, ON_THEIR_WAY, STAGED, CopyWriter, copy_rows
+from oncelog.spark.tables.databases.postgresql_copy import ON_THEIR_WAY, STAGED, CopyWriter, connected, copy_rows
 from oncelog.spark.tables.databases.sql_names import batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
@@ -174,7 +174,7 @@ class PostgresTable:
     def _connected(self) -> Iterator[psycopg.Connection]:
         """One transaction, committed at the end of the block."""
         try:
-            with psycopg.connect(self._options.url, client_encoding=ENCODING) as connection:
+            with connected(self._options.url) as connection:
                 yield connection
         except (errors.SerializationFailure, errors.DeadlockDetected) as error:
             raise Conflict(f"{self._options} was changed by others at the same time ({_line(error)})") from error

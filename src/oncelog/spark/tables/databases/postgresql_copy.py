@@ -43,13 +43,11 @@ class CopyWriter:
     columns: tuple[tuple[str, str], ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
-        import psycopg
-
         many = yield from leave_few(batches)
         if many is None:
             return
         rows = size = 0
-        with psycopg.connect(self.url, client_encoding=ENCODING) as connection:
+        with connected(self.url) as connection:
             staged = self._make(connection)
             with connection.cursor().copy(f"COPY {staged} FROM STDIN (FORMAT csv, FREEZE)".encode()) as copy:
                 for batch in many:
@@ -68,6 +66,15 @@ class CopyWriter:
         comment = (ON_THEIR_WAY + self.table).replace("'", "''")
         connection.execute(f"COMMENT ON TABLE {staged} IS '{comment}'".encode())
         return staged
+
+
+def connected(url: str) -> psycopg.Connection:
+    """Used as ``with connected(url) as connection:`` for one transaction. Nothing is prepared, and nothing is set for
+    the session: behind a pooler in transaction mode the next client would find it, or the next transaction miss it.
+    """
+    import psycopg
+
+    return psycopg.connect(url, client_encoding=ENCODING, prepare_threshold=None)
 
 
 def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:

@@ -13,15 +13,21 @@ LAST_MS = 253_402_300_799_999
 """The end of the year 9999."""
 
 
-def show_bytes(data: bytes | None) -> str:
-    """Bytes as one line of text: ``null``, or UTF-8 with control characters and invalid bytes escaped."""
+NULL = "null"
+
+
+def show_bytes(data: bytes | None, null: str = NULL) -> str:
+    """Bytes as one line of text: UTF-8 with control characters and invalid bytes escaped.
+
+    :param null: stands for None. Text that reads like it is put into double quotes, so that the two never look alike.
+    """
     if data is None:
-        return "null"
+        return null
     try:
-        text = bytes(data).decode()
+        text = show_text(bytes(data).decode())
     except UnicodeDecodeError:
-        return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
-    return show_text(text)
+        text = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
+    return f'"{text}"' if text.strip('"') == null.strip('"') else text
 
 
 def show_text(text: str) -> str:

@@ -54,6 +54,28 @@ def test_a_key_separator_parts_at_its_first_occurrence(served: Served, topic: st
     assert _read(served, topic) == [(b"k", b"v::w", None), (b"", b"no key", None)]
 
 
+def test_tombstones_are_written_and_told_from_text_that_reads_null(served: Served, topic: str) -> None:
+    lines = "a\tNULL\nb\tnull\nNULL\t\n"
+    served.run(
+        "produce", "-t", topic, "-K", "\\t", "--null-marker", "NULL", "-H", "h=NULL", "-H", "g=null", stdin=lines
+    ).done()
+    headers = [("h", None), ("g", b"null")]
+    assert _read(served, topic) == [(b"a", None, headers), (b"b", b"null", headers), (None, b"", headers)]
+    read = ("consume", "-t", topic, "--from-beginning", "-e", "-K", "\\t")
+    assert served.run(*read).done().out == 'a\tnull\nb\t"null"\nnull\t\n'
+    assert served.run(*read, "--null-marker", "NULL").done().out == lines
+    told = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "-").done().out
+    assert [line.split("\t")[4:] for line in told.splitlines()[1:]] == [["a", "-"], ["b", "null"], ["-", ""]]
+    told = served.run("consume", "-t", topic, "--from-beginning", "-e", "--show", "headers").done().out
+    assert told.splitlines()[0] == 'h=null,g="null"\tnull'
+
+
+def test_a_null_marker_beside_json_is_refused(served: Served, topic: str) -> None:
+    refused = served.run("produce", "-t", topic, "--json-lines", "--null-marker", "N", stdin="{}")
+    assert "--json-lines and --null-marker exclude each other" in refused.sentence()
+    assert "drop it" in served.run("consume", "-t", topic, "--json", "--null-marker", "N", "-e").sentence()
+
+
 def test_a_line_without_the_separator_is_named_and_what_came_before_is_kept(served: Served, topic: str) -> None:
     made = served.run("produce", "--topic", topic, "--key-separator", ":", stdin="k:v\nodd\nk:w\n")
     assert "line 2" in made.sentence()

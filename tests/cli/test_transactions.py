@@ -265,3 +265,29 @@ def test_an_id_that_nobody_has_used_is_not_made_by_completing_it(in_two_phases: 
     assert call("transactions", "complete", unique_name, "--token", "", *to_it).code == 1
     listed = call("transactions", "list", "--json", *to_it).done().json
     assert unique_name not in [row["transactional_id"] for row in listed]
+
+
+def test_consume_names_what_holds_records_back(served: Served, topic: str) -> None:
+    read = served.run("consume", "-t", topic, "--from-beginning", "--to-end").done()
+    assert read.out.splitlines() == ["plain", "committed"]
+    count, held = read.err.splitlines()
+    assert count == "2 records"
+    assert held.startswith(
+        f"{topic}-0 holds back the offsets from 5 to 10: the transaction of '{topic}-2' has been Ongoing"
+    )
+    command = held.rpartition("; see oncelog ")[2]
+    assert f"transactional_id: {topic}-2\n" in served.run(*command.split()).done().out
+    beside = served.run(
+        "consume", "-t", topic, "--from-beginning", "--to-end", "--isolation", "read_uncommitted"
+    ).done()
+    assert beside.err.splitlines() == ["7 records"]
+
+
+def test_find_hanging_names_what_has_been_open_for_seconds(
+    served: Served, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncelog.cli.shared.held_back.LONG_OPEN_S", -1)
+    found = served.run("transactions", "find-hanging", "-t", topic).done()
+    assert "no transaction hangs" in found.err + found.out
+    (open_one,) = [line for line in found.err.splitlines() if "has been Ongoing since" in line]
+    assert open_one.startswith(f"the transaction of '{topic}-2'")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.cli.records.produce import InputError, json_item
+from oncelog.cli.records.produce import AS_THEY_ARE, InputError, _line_items, json_item
 from oncelog.cli.shared.options import ConnectionOptions, partition_numbers
 from oncelog.cli.shared.output import check_writable, show_table
 from oncelog.cli.shared.properties import given_properties, named_values
@@ -75,6 +75,35 @@ def test_text_keeps_its_letters_and_escapes_the_rest() -> None:
     assert show_bytes(b"\xffa") == r"\xffa"
     assert show_bytes(None) == "null"
     assert json_bytes(b"\xff") == {"base64": "/w=="}
+
+
+@given(st.lists(st.sampled_from([None, b"null", b'"null"', b'""null""', b'null"', b"NULL", b"", b"x"]), max_size=8))
+def test_null_and_text_never_look_alike(values: list[bytes | None]) -> None:
+    for null in ("null", "NULL", "", "x"):
+        assert len({show_bytes(value, null) for value in values}) == len(set(values))
+
+
+def test_a_null_marker_stands_for_null_everywhere_in_a_line() -> None:
+    record = ConsumerRecord("t", 3, 17, 0, 0, None, None, None, 0, 0, [("g", None)])
+    assert as_text(("headers",), "=", "NONE")(record) == b"g=NONE\tNONE=NONE\n"
+    assert by_format("%k=%s %h\\n", "NONE")(record) == b"NONE=NONE g=NONE\n"
+    assert by_format("%k=%s %h\\n")(record) == b"= g=null\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "separator"), [("\\t", b"\t"), ("\\x1f", b"\x1f"), ("\\\\t", b"\\t"), ("\\d", b"\\d"), ("=>", b"=>")]
+)
+def test_a_key_separator_has_the_escapes_of_a_format(given: str, separator: bytes) -> None:
+    record = ConsumerRecord("t", 3, 17, 0, 0, b"k", b"v", None, 0, 0, [])
+    assert as_text((), given)(record) == b"k" + separator + b"v\n"
+    ((_, line),) = _line_items([b"k" + separator + b"v\n"], given, None, AS_THEY_ARE)
+    assert (line.key, line.value) == (b"k", b"v")
+
+
+def test_only_what_reads_exactly_like_the_null_marker_is_null() -> None:
+    lines = [b"a:NULL\n", b"NULL:NULL \n", b"b:null\n", b"c:\n"]
+    found = [line for _, line in _line_items(lines, ":", "NULL", AS_THEY_ARE)]
+    assert [(line.key, line.value) for line in found] == [(b"a", None), (None, b"NULL "), (b"b", b"null"), (b"c", b"")]
 
 
 def test_fields_stand_before_the_value() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.shared.completers import complete_topics, complete_transactional_ids
+from oncelog.cli.shared.held_back import long_open, open_since
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
@@ -186,6 +187,9 @@ def describe_producers(cluster: ConnectionOptions, topics: tuple[str, ...]) -> N
 def find_hanging(cluster: ConnectionOptions, topics: tuple[str, ...]) -> None:
     """List transactions that are open in a partition but that no coordinator knows. They hold readers back forever.
 
+    If none hangs, it names the transactions that have been open for more than five seconds: these end with their
+    producer or by their timeout, and hold readers back until then.
+
     \b
     Example:
       oncelog transactions find-hanging --topic orders
@@ -193,8 +197,11 @@ def find_hanging(cluster: ConnectionOptions, topics: tuple[str, ...]) -> None:
     with cluster.admin() as admin:
         names, missing = led(admin, _partitions(admin, topics or tuple(admin.list_topics(internal=True))))
         found = admin.find_hanging_transactions(names)
+        others = [] if found else [one for one in long_open(admin) if not topics or set(one.partitions) & set(names)]
     rows = [_producer_row(name, state) for name, state in found]
     show_rows(cluster.as_json, rows, _PRODUCER_FIELDS, "no transaction hangs")
+    for one in others:
+        remark(f"{open_since(one)}; see oncelog transactions describe {show_text(one.transactional_id)}")
     if missing:
         raise OncelogError(missing)
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
+from oncelog.cli.shared.held_back import UNFINISHED
 from oncelog.cli.shared.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
@@ -26,7 +27,6 @@ EARLIEST = -2
 SKEW_MS = 60_000
 KEEPS_PREPARED = 6
 """The version of InitProducerId from which a producer can find what an earlier one has prepared (KIP-939)."""
-UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
 
 def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:
@@ -230,7 +230,9 @@ def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
         yield warn("transactions", f"cannot be listed: {error}", _remedy(error))
         yield from _long_open(admin, partitions, now_ms)
         return
-    yield DoctorFinding("transactions", f"{len(listed)} open")
+    hanging = admin.find_hanging_transactions(partitions) if partitions else []
+    if not hanging:
+        yield DoctorFinding("transactions", f"{len(listed)} open")
     for one in admin.describe_transactions(listed) if listed else []:
         age_s = (now_ms - one.start_time_ms) / 1000 if one.start_time_ms >= 0 else 0
         if age_s > OLD_TRANSACTION_S:
@@ -239,7 +241,6 @@ def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
                 f"{one.transactional_id!r} has been {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
                 "oncelog transactions describe shows it; its producer ends it, or its timeout does",
             )
-    hanging = admin.find_hanging_transactions(partitions) if partitions else []
     for name, producer in hanging[:MAX_NAMED]:
         yield bad(
             "transactions",

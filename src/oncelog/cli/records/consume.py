@@ -13,6 +13,7 @@ import click
 
 from oncelog.cli.records.consume_range import POLL_MS, ConsumeRange, bounds, partitions_of
 from oncelog.cli.shared.completers import complete_groups, complete_topics
+from oncelog.cli.shared.held_back import held_back
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, text
 from oncelog.cli.shared.output import counted, remark
 from oncelog.cli.shared.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
@@ -22,6 +23,7 @@ from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError
+from oncelog.shown import NULL
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 REPORT_AFTER_S = 10
 """After this time without a partition, and without an error, a member of a group prints why that may be: longer than
-the first rebalance of a group takes."""
+the first rebalance of a group takes. After this time without a record, what open transactions hold back."""
 
 
 @click.command("consume")
@@ -77,7 +79,13 @@ the first rebalance of a group takes."""
 @click.option(
     "--format", "-f", "form", default="text", metavar="text|json|FORMAT", help=f"A FORMAT has {FORMAT_HELP}; \\n, \\t."
 )
-@click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
+@click.option(
+    "--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value; '\\t' is a tab."
+)
+@click.option(
+    "--null-marker", metavar="TEXT",
+    help="Show null keys, values and headers as this.  [default: null; nothing in a FORMAT]",
+)  # fmt: skip
 @click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
 @registry_option
 @click.option("--show-transactions", is_flag=True, help="Show every stored record with its outcome, and the markers.")
@@ -97,6 +105,7 @@ def command(
     to_end: bool,
     form: str,
     key_separator: str | None,
+    null_marker: str | None,
     fields: tuple[str, ...],
     schema_registry: RegistryAccess,
     show_transactions: bool,
@@ -106,6 +115,8 @@ def command(
     With --show-transactions: every stored record with its outcome (committed, aborted, open, not transactional), the
     producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
     transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
+
+    Null is shown as null, and text that reads null in double quotes: "null".
 
     With --schema-registry, keys and values in Confluent's wire format are shown as JSON: Avro, JSON Schema and
     Protobuf. What cannot be decoded stays as it is, with the reason.
@@ -140,25 +151,34 @@ def command(
     if show_transactions and isolation == "read_committed":
         raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
     in_json = cluster.as_json or form == "json"
+    if null_marker is not None and in_json:
+        raise ConfigError("--null-marker has no effect in JSON, which has a null: drop it")
     with _decoding(schema_registry) as decoding:
         if show_transactions:
             from oncelog.cli.records.stored_records import show_outcomes
 
-            asyncio.run(show_outcomes(cluster.admin_settings(), what, in_json=in_json, decoding=decoding))
+            null = None if in_json else null_marker or NULL
+            asyncio.run(show_outcomes(cluster.admin_settings(), what, null=null, decoding=decoding))
             return
-        line = _line(in_json, form, fields, key_separator, decoding)
+        line = _line(in_json, form, fields, key_separator, null_marker, decoding)
         _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
 
 
 def _line(
-    in_json: bool, form: str, fields: tuple[str, ...], key_separator: str | None, decoding: Decoding | None
+    in_json: bool,
+    form: str,
+    fields: tuple[str, ...],
+    key_separator: str | None,
+    null_marker: str | None,
+    decoding: Decoding | None,
 ) -> Line:
     if not in_json and form != "text" and "%" not in form:
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
-    line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
-    if decoding is None:
-        return line
-    return decoding.as_json if in_json else decoding.around(line)
+    if in_json:
+        return as_json if decoding is None else decoding.as_json
+    null = NULL if null_marker is None else null_marker
+    line = as_text(fields, key_separator, null) if form == "text" else by_format(form, null_marker)
+    return line if decoding is None else decoding.around(line)
 
 
 @contextmanager
@@ -211,11 +231,14 @@ def _consume(
                 consumer.seek(name, position)
         output = sys.stdout.buffer
         not_assigned = None if group is None else _NotAssigned(config.bootstrap_servers, group)
-        for record in _records(consumer, what, ends, Stop(), not_assigned):
+        quiet = _Quiet(cluster, names) if config.read_committed else None
+        for record in _records(consumer, what, ends, Stop(), not_assigned, quiet):
             output.write(line(record))
             shown += 1
         output.flush()
     remark(counted(shown, "record"))
+    if quiet is not None and what.max_messages != shown:
+        quiet.report()
 
 
 def _bounds(
@@ -231,6 +254,29 @@ def _bounds(
         what, offsets(EARLIEST), offsets(LATEST), offsets(what.start.lookup()),
         None if what.until_ms is None else offsets(what.until_ms),
     )  # fmt: skip
+
+
+class _Quiet:
+    """Reports what open transactions hold back: otherwise held-back records look like records that do not exist."""
+
+    def __init__(self, cluster: ConnectionOptions, partitions: Sequence[TopicPartition]) -> None:
+        self._cluster = cluster
+        self._partitions = partitions
+        self._reported = False
+
+    def look(self, quiet_s: float) -> None:
+        """:param quiet_s: for how long no record has come."""
+        if quiet_s >= REPORT_AFTER_S:
+            self.report()
+
+    def report(self) -> None:
+        """Once."""
+        if self._reported:
+            return
+        self._reported = True
+        with self._cluster.admin() as admin:
+            for sentence in held_back(admin, self._partitions):
+                remark(sentence)
 
 
 class _NotAssigned:
@@ -261,6 +307,7 @@ def _records(
     ends: Mapping[TopicPartition, int] | None,
     stop: Stop,
     not_assigned: _NotAssigned | None,
+    quiet: _Quiet | None,
 ) -> Iterable[ConsumerRecord[Any, Any]]:
     """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
     left = what.max_messages
@@ -279,10 +326,13 @@ def _records(
                 if ends is None or record.offset < ends.get(name, 0):
                     yield record
                     left = None if left is None else left - 1
+        quiet_s = time.monotonic() - quiet_since
         if found:
             quiet_since = time.monotonic()
-        elif what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
+        elif what.timeout is not None and quiet_s >= what.timeout:
             return
+        elif quiet is not None:
+            quiet.look(quiet_s)
         sys.stdout.flush()
 
 

@@ -17,6 +17,7 @@ from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
 from oncelog.cli.shared.output import Advance, counted, progress, show_json
 from oncelog.cli.shared.properties import named_values
+from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import NO_TIMESTAMP, partitions_there
@@ -83,7 +84,12 @@ class SendCounts:
     "--key-separator",
     "-K",
     metavar="TEXT",
-    help="Separator of key and value in a line; without it records have no keys.",
+    help="Separator of key and value in a line, '\\t' for a tab; without it records have no keys.",
+)
+@click.option(
+    "--null-marker",
+    metavar="TEXT",
+    help="A key, value or header that reads exactly so is null: a null value is a tombstone.",
 )
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
@@ -106,6 +112,7 @@ def command(
     cluster: ConnectionOptions,
     topic: str,
     key_separator: str | None,
+    null_marker: str | None,
     json_lines: bool,
     headers: tuple[str, ...],
     partition: int | None,
@@ -120,10 +127,13 @@ def command(
     The properties of --config and --set are the producer's (acks, enable.idempotence, compression.type, ...); what
     contradicts itself is refused before anything is sent.
 
+    Without --null-marker (KIP-810), no value is null: an empty line is an empty value. In --json-lines, null is null.
+
     \b
     Examples:
       seq 1000 | oncelog produce --topic numbers
       echo 'anna:hello' | oncelog produce --topic greetings --key-separator :
+      echo 'anna:NULL' | oncelog produce -t greetings -K : --null-marker NULL    # deletes anna
       oncelog produce --topic orders --json-lines --transactional-id load-1 < orders.jsonl
       oncelog produce -t orders --value-schema order.avsc --schema-registry http://127.0.0.1:8081 < values.jsonl
     """
@@ -134,14 +144,19 @@ def command(
         raise ConfigError("--json-lines and --key-separator exclude each other: a JSON line names its key")
     if key_separator == "":
         raise ConfigError("--key-separator must not be empty")
+    if json_lines and null_marker is not None:
+        raise ConfigError("--json-lines and --null-marker exclude each other: JSON has a null")
     config = cluster.settings(ProducerConfig, transactional_id=transactional_id)
     if transaction_size is not None and config.transactional_id is None:
         raise ConfigError("--transaction-size needs --transactional-id")
-    common: Headers = [(name, value.encode()) for name, value in named_values("--header", headers).items()]
+    common: Headers = [
+        (name, None if value == null_marker else value.encode())
+        for name, value in named_values("--header", headers).items()
+    ]
     _check_topic(cluster, topic, partition)
     source = sys.stdin.buffer
     encoders = _encoders(schema_registry, topic, key_schema, value_schema)
-    items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, encoders)
+    items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, null_marker, encoders)
     counts = SendCounts()
     try:
         with Producer(config=config) as producer, progress(f"to {topic}", _size(source)) as advance:
@@ -300,26 +315,29 @@ def _encoders(access: RegistryAccess, topic: str, key_schema: str | None, value_
 
 
 def _line_items(
-    source: Iterable[bytes], separator: str | None, encoders: Encoders
+    source: Iterable[bytes], separator: str | None, null_marker: str | None, encoders: Encoders
 ) -> Iterator[tuple[int, ProducedLine]]:
-    """Lines without their line ends; split into key and value if there is a separator."""
-    mark = None if separator is None else separator.encode()
+    """Lines without their line ends; split into key and value at a separator, which may have escapes."""
+    mark = None if separator is None else unescaped(separator)
+    null = None if null_marker is None else null_marker.encode()
     for number, line in enumerate(source, start=1):
         text = line.rstrip(b"\n").removesuffix(b"\r")
         if mark is None:
-            yield len(line), ProducedLine(None, _line_bytes(text, number, encoders.value))
+            yield len(line), ProducedLine(None, _line_bytes(text, number, null, encoders.value))
             continue
         key, found, value = text.partition(mark)
         if not found:
             raise InputError(
                 f"line {number} of the input has no key separator {separator!r}: write KEY{separator}VALUE"
             )
-        item = ProducedLine(_line_bytes(key, number, encoders.key), _line_bytes(value, number, encoders.value))
-        yield len(line), item
+        parts = _line_bytes(key, number, null, encoders.key), _line_bytes(value, number, null, encoders.value)
+        yield len(line), ProducedLine(*parts)
 
 
-def _line_bytes(text: bytes, number: int, encode: Encode | None) -> bytes | None:
-    """A part of a line: as it is, or as JSON by its schema."""
+def _line_bytes(text: bytes, number: int, null: bytes | None, encode: Encode | None) -> bytes | None:
+    """A part of a line: null, as it is, or as JSON by its schema."""
+    if text == null:
+        return None
     if encode is None:
         return text
     try:

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 HEADINGS = ("PARTITION:OFFSET", "OUTCOME", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
 
 
-async def show_outcomes(config: AdminConfig, what: ConsumeRange, *, in_json: bool, decoding: Decoding | None) -> None:
+async def show_outcomes(
+    config: AdminConfig, what: ConsumeRange, *, null: str | None, decoding: Decoding | None
+) -> None:
     """Show records until there is a reason to stop, or a signal cancels this.
 
+    :param null: stands for null in lines of text; None for lines of JSON.
     :param decoding: for keys and values with schemas; those of internal topics have fields of their own.
     """
     task = asyncio.current_task()
@@ -39,12 +42,12 @@ async def show_outcomes(config: AdminConfig, what: ConsumeRange, *, in_json: boo
     try:
         async with Admin(config=config) as admin:
             producers = Producers(admin)
-            if not in_json:
+            if null is not None:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
             async for name, stored in _outcomes(admin, what):
                 internal = name.topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
                 transactional_id = await producers.name(stored.header)
-                line = partial(_json_line if in_json else _line, name, stored, transactional_id)
+                line = partial(_line_of, name, stored, transactional_id, null)
                 output.write(await asyncio.to_thread(line, decoding) if decoding and not internal else line(None))
                 count += 1
     except asyncio.CancelledError:
@@ -90,12 +93,20 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
         await asyncio.sleep(POLL_MS / 1000)
 
 
-def _line(name: TopicPartition, stored: StoredRecord, transactional_id: str | None, decoding: Decoding | None) -> bytes:
+def _line_of(
+    name: TopicPartition,
+    stored: StoredRecord,
+    transactional_id: str | None,
+    null: str | None,
+    decoding: Decoding | None,
+) -> bytes:
+    if null is None:
+        return _json_line(name, stored, transactional_id, decoding)
     header, record, outcome = stored
     producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
     fields = [f"{name}:{record.offset}", outcome.value, producer, show_text(transactional_id or "-")]
     if not header.is_control:
-        fields += decoding.texts(fields[0], record) if decoding else shown(name.topic, record)
+        fields += decoding.texts(fields[0], record, null) if decoding else shown(name.topic, record, null)
     return ("\t".join(fields) + "\n").encode()
 
 

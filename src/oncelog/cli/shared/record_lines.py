@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oncelog.errors import ConfigError
-from oncelog.shown import json_bytes, show_bytes, show_time
+from oncelog.shown import NULL, json_bytes, show_bytes, show_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
@@ -19,43 +19,55 @@ Line = Callable[[Any], bytes]
 """Formats a record of the client or of a log for output."""
 
 _TOKEN = re.compile(r"%(.)|\\(x[0-9a-fA-F]{2}|.)|([^%\\]+)|([%\\]$)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[ntr0\\])")
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+_BYTES: dict[str, Callable[[Any], bytes | None]] = {"s": lambda record: record.value, "k": lambda record: record.key}
 _PARTS: dict[str, Callable[[Any], bytes]] = {
-    "s": lambda record: record.value or b"",
     "S": lambda record: str(-1 if record.value is None else len(record.value)).encode(),
-    "k": lambda record: record.key or b"",
     "K": lambda record: str(-1 if record.key is None else len(record.key)).encode(),
     "t": lambda record: record.topic.encode(),
     "p": lambda record: str(record.partition).encode(),
     "o": lambda record: str(record.offset).encode(),
     "T": lambda record: str(record.timestamp).encode(),
-    "h": lambda record: headers_text(record.headers).encode(),
     "%": lambda record: b"%",
 }
 FORMAT_HELP = "%s value, %S its size, %k key, %K its size, %t topic, %p partition, %o offset, %T timestamp, %h headers"
 
 
-def by_format(text: str) -> Line:
+def by_format(text: str, null: str | None = None) -> Line:
     """Lines by a format string: kcat's letters, and \\n, \\t, \\r, \\0, \\xNN.
 
+    :param null: stands for a null key or value; nothing does unless it is given, as with kcat.
     :raises ConfigError: an unknown letter.
     """
+    absent = (null or "").encode()
     parts: list[Callable[[Any], bytes]] = []
     for match in _TOKEN.finditer(text):
         letter, escape, plain, dangling = match.groups()
-        if dangling is not None or (letter is not None and letter not in _PARTS):
-            raise ConfigError(f"--format {text!r} has {match[0]!r}, which is unknown: it takes {FORMAT_HELP}, %%")
-        if letter is not None:
+        if letter in _BYTES:
+            parts.append(lambda record, of=_BYTES[letter]: absent if (data := of(record)) is None else data)  # type: ignore[misc]
+        elif letter == "h":
+            parts.append(lambda record: headers_text(record.headers, null or NULL).encode())
+        elif letter in _PARTS:
             parts.append(_PARTS[letter])
-            continue
-        if escape is None:
-            fixed = plain.encode()
-        elif escape[0] == "x" and len(escape) == 3:
-            fixed = bytes([int(escape[1:], 16)])
+        elif dangling is not None or letter is not None:
+            raise ConfigError(f"--format {text!r} has {match[0]!r}, which is unknown: it takes {FORMAT_HELP}, %%")
         else:
-            fixed = _ESCAPES.get(escape, escape.encode())
-        parts.append(lambda record, fixed=fixed: fixed)  # type: ignore[misc]
+            fixed = plain.encode() if escape is None else _escaped(escape)
+            parts.append(lambda record, fixed=fixed: fixed)  # type: ignore[misc]
     return lambda record: b"".join(part(record) for part in parts)
+
+
+def unescaped(text: str) -> bytes:
+    """An option's text with the escapes of :func:`by_format`: a shell passes ``'\\t'`` as two characters."""
+    return _ESCAPE.sub(lambda match: _escaped(match[1].decode()), text.encode())
+
+
+def _escaped(escape: str) -> bytes:
+    """The bytes that an escape stands for, without its backslash."""
+    if escape[0] == "x" and len(escape) == 3:
+        return bytes([int(escape[1:], 16)])
+    return _ESCAPES.get(escape, escape.encode())
 
 
 def as_json(record: Any) -> bytes:
@@ -75,25 +87,33 @@ def as_json(record: Any) -> bytes:
     )
 
 
-def as_text(fields: tuple[str, ...], key_separator: str | None) -> Line:
-    """The value, after those fields and, if requested, the key."""
+def as_text(fields: tuple[str, ...], key_separator: str | None, null: str = NULL) -> Line:
+    """The value, after those fields and, if requested, the key.
+
+    :param key_separator: as the option gives it, with escapes.
+    :param null: stands for null.
+    """
+    separator = None if key_separator is None else unescaped(key_separator)
 
     def line(record: Any) -> bytes:
-        key, value = shown(record.topic, record)
-        before = [key if field == "key" else _SHOWN[field](record) for field in fields]
-        if key_separator is not None:
-            value = f"{key}{key_separator}{value}"
-        return ("\t".join([*before, value]) + "\n").encode()
+        key, value = shown(record.topic, record, null)
+        before = [key if field == "key" else _field(field, record, null) for field in fields]
+        start = "".join(f"{field}\t" for field in before).encode()
+        return b"".join((start, b"" if separator is None else key.encode() + separator, value.encode(), b"\n"))
 
     return line
+
+
+def _field(field: str, record: Any, null: str) -> str:
+    return headers_text(record.headers, null) if field == "headers" else _SHOWN[field](record)
 
 
 def dumped(fields: Mapping[str, Any]) -> bytes:
     return (json.dumps(fields, ensure_ascii=False) + "\n").encode()
 
 
-def headers_text(headers: Iterable[tuple[str, bytes | None]]) -> str:
-    return ",".join(f"{name}={show_bytes(value)}" for name, value in headers)
+def headers_text(headers: Iterable[tuple[str, bytes | None]], null: str = NULL) -> str:
+    return ",".join(f"{name}={show_bytes(value, null)}" for name, value in headers)
 
 
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
@@ -107,10 +127,10 @@ def decoded(topic: str, record: Any) -> tuple[Any, Any]:
     return json_bytes(record.key), json_bytes(record.value)
 
 
-def shown(topic: str, record: Any) -> tuple[str, str]:
+def shown(topic: str, record: Any, null: str = NULL) -> tuple[str, str]:
     """Key and value as text."""
     if topic not in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
-        return show_bytes(record.key), show_bytes(record.value)
+        return show_bytes(record.key, null), show_bytes(record.value, null)
     key, value = (json.dumps(part, ensure_ascii=False) for part in decoded(topic, record))
     return key, value
 
@@ -120,5 +140,4 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "partition": lambda record: str(record.partition),
     "offset": lambda record: str(record.offset),
     "timestamp": lambda record: show_time(record.timestamp) or "-",
-    "headers": lambda record: headers_text(record.headers),
 }

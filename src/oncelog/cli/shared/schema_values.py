@@ -80,12 +80,14 @@ class Decoding:
                 about[f"{part}_problem"] = problem
         return parts, about
 
-    def texts(self, place: str, record: Any) -> tuple[str, str]:
+    def texts(self, place: str, record: Any, null: str) -> tuple[str, str]:
         """Key and value as text.
 
         :param place: where the record is, ``orders-0:17``.
+        :param null: stands for null.
         """
-        return show_bytes(self._as_bytes(place, record, "key")), show_bytes(self._as_bytes(place, record, "value"))
+        key, value = (show_bytes(self._as_bytes(place, record, part), null) for part in ("key", "value"))
+        return key, value
 
     def around(self, line: Line) -> Line:
         """A format whose keys and values are JSON."""

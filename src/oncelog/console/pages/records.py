@@ -13,7 +13,7 @@ from oncelog.client.aio.admin.log_reader import OutcomeReader, RecordOutcome, St
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.console.avro import PastedSchema
-from oncelog.console.decoding import RecordDecoding, ValueDecoder
+from oncelog.console.decoding import DisplayedValue, RecordDecoding, ValueDecoder, decode
 from oncelog.console.reading import (
     LOOK_AHEAD_BYTES,
     MAX_PARTITIONS,
@@ -31,7 +31,6 @@ from oncelog.console.reading import (
 from oncelog.console.search import RecordFilter
 from oncelog.console.web import ConsoleRequest, RefusedRequest, link
 from oncelog.errors import OncelogError
-from oncelog.shown import show_bytes
 from oncelog.types import TopicPartition, partitions_there
 
 LIMIT = 50
@@ -173,14 +172,14 @@ async def one(visit: ConsoleRequest) -> Response:
         transactional_id=await reading.producers.name(header),
         key=key,
         value=value,
-        headers=[(name, _header_text(data)) for name, data in record.headers[:1000]],
+        headers=[(name, _header(data)) for name, data in record.headers[:1000]],
         stable=reader.last_stable_offset,
         fields={name: visit.query(name) for name in ("topic", "kd", "vd")},
     )
 
 
-def _header_text(data: bytes | None) -> str:
-    return show_bytes(data if data is None else data[:4096])
+def _header(data: bytes | None) -> DisplayedValue:
+    return decode(None if data is None else data[:4096], ValueDecoder.TEXT, None)
 
 
 async def raw(visit: ConsoleRequest) -> Response:

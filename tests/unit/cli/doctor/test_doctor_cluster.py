@@ -51,7 +51,7 @@ def told(admin: Any) -> list[tuple[Status, str, str]]:
 
 
 def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
-    _, (status, found, todo) = told(Hung(lists=True))
+    ((status, found, todo),) = told(Hung(lists=True))
     assert status is Status.BAD and f"{OFFSETS} has a transaction of producer 7" in found
     assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")
 

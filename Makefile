@@ -25,6 +25,7 @@ setup: $(STAMP) ## set up .venv with the package and all extras, Java 17+ for Sp
 	@tools/setup.sh java
 	@tools/setup.sh databases
 	@tools/setup.sh browser
+	@$(if $(filter setup,$(MAKECMDGOALS)),tools/setup.sh next,:)
 
 hooks: $(STAMP) ## install the git hooks: lint and messages at each commit, make check before a push
 	.venv/bin/pre-commit install

@@ -3,6 +3,7 @@
 # setup.sh java      Java 17 or later for Spark and Apache Kafka; installs Debian's where it may
 # setup.sh databases PostgreSQL and PgBouncer for the tests of tables; installs Debian's where it may
 # setup.sh browser   Chromium for the tests of the console; installs Debian's where it may, else they are skipped
+# setup.sh next      what to type when all of this is done
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -100,6 +101,9 @@ install) install ;;
 java) java ;;
 databases) databases ;;
 browser) browser ;;
+next)
+    echo "make setup: done. Next: .venv/bin/oncelog serve --listen 127.0.0.1:9092, or make demo; make help lists the tasks"
+    ;;
 *)
     sed -n 2,5p "$0"
     exit 2

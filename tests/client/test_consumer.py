@@ -11,8 +11,11 @@ import pytest
 
 import oncelog
 from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
+from oncelog.client.aio.connection.cluster_access import settled
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
+from oncelog.client.core.group.consumer_group_member import ConsumerGroupMember
+from oncelog.client.core.group.group_member import GroupMember
 from oncelog.client.errors import (
     CommitFailedError,
     ConsumerStoppedError,
@@ -397,6 +400,33 @@ async def test_a_commit_of_a_stale_member_is_refused(broker: RunningBroker, uniq
             await _until(lambda: member.assignment(), member)
             with pytest.raises(CommitFailedError, match="rebalanced"):
                 await outsider.commit({name: 1})
+
+
+@PROTOCOLS
+@on_loop
+async def test_a_member_that_a_commit_finds_gone_reads_nothing_it_has_lost_and_joins_again(
+    broker: RunningBroker, unique_name: str, protocol: str
+) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
+    await make_topic(servers, unique_name)
+    await fill(servers, unique_name, 10)
+    async with Consumer(unique_name, **group(servers, unique_name), group_protocol=protocol) as consumer:
+        first = await consumer.getone()
+        assert consumer._group is not None
+        member = consumer._group.membership
+        node = member.finder.node
+        assert node is not None
+        if isinstance(member, GroupMember):  # what an operator does who removes it
+            await settled(member._send_leave(node, member._member_id, "removed"), 10)
+        elif isinstance(member, ConsumerGroupMember):
+            await settled(member._send_farewell(node), 10)
+        gone = member.identity
+        with pytest.raises(CommitFailedError):
+            await consumer.commit({name: first.offset + 1})
+        assert member.identity != gone
+        again = await consumer.getone()  # of the partition, assigned again: nothing was committed
+        assert (first.offset, again.offset) == (0, 0)
+        await consumer.commit()
 
 
 @on_loop

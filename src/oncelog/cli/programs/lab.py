@@ -27,13 +27,11 @@ ALL = "all"
 @click.option(
     "--html",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("oncelog-lab.html"),
-    show_default=True,
-    help="File for the page with the diagrams.",
+    help="Also draw the diagrams, into a page in this file.",
 )
 @optional_cluster_options
-def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path) -> None:
-    """Run a flow; print and draw what went over the wire, with producer ids, epochs and sequences.
+def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path | None) -> None:
+    """Run a flow; print what went over the wire, with producer ids, epochs and sequences.
 
     Without FLOW, it lists the flows; "all" runs each of them. A flow runs on a broker of its own, or through a
     fault proxy on the cluster of --bootstrap-server, on a topic that is deleted afterwards. Exit status 1 if a promise
@@ -51,15 +49,17 @@ def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path) -> N
         _list(cluster.as_json, list(FLOWS.values()))
         return
     chosen = _chosen(names)
-    check_writable("--html", html)
+    if html is not None:
+        check_writable("--html", html)
     traces = _carry_out(chosen, cluster, skip_impossible=ALL in names)
     from oncelog.lab.page import write_page
     from oncelog.lab.trace import as_json
 
-    write_page(traces, html)
+    if html is not None:
+        write_page(traces, html)
     if cluster.as_json:
-        show_json({"flows": [as_json(trace) for trace in traces], "page": str(html)})
-    else:
+        show_json({"flows": [as_json(trace) for trace in traces], "page": None if html is None else str(html)})
+    elif html is not None:
         click.echo(f"drawn in {html}")
     broken = [f"{trace.name}: {promise.text}" for trace in traces for promise in trace.promises if not promise.held]
     if broken:

@@ -155,13 +155,16 @@ def command(
         raise ConfigError("--null-marker has no effect in JSON, which has a null: drop it")
     with _decoding(schema_registry) as decoding:
         if show_transactions:
-            from oncelog.cli.records.stored_records import show_outcomes
-
-            null = None if in_json else null_marker or NULL
-            asyncio.run(show_outcomes(cluster.admin_settings(), what, null=null, decoding=decoding))
+            _show_outcomes(cluster, what, None if in_json else null_marker or NULL, decoding)
             return
         line = _line(in_json, form, fields, key_separator, null_marker, decoding)
         _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
+
+
+def _show_outcomes(cluster: ConnectionOptions, what: ConsumeRange, null: str | None, decoding: Decoding | None) -> None:
+    from oncelog.cli.records.stored_records import show_outcomes
+
+    asyncio.run(show_outcomes(cluster.admin_settings(), what, null=null, decoding=decoding))
 
 
 def _line(
@@ -231,13 +234,13 @@ def _consume(
                 consumer.seek(name, position)
         output = sys.stdout.buffer
         not_assigned = None if group is None else _NotAssigned(config.bootstrap_servers, group)
-        quiet = _Quiet(cluster, names) if config.read_committed else None
+        quiet = _Quiet(cluster, names if config.read_committed else [], what.timeout)
         for record in _records(consumer, what, ends, Stop(), not_assigned, quiet):
             output.write(line(record))
             shown += 1
         output.flush()
     remark(counted(shown, "record"))
-    if quiet is not None and what.max_messages != shown:
+    if what.max_messages != shown:
         quiet.report()
 
 
@@ -257,17 +260,35 @@ def _bounds(
 
 
 class _Quiet:
-    """Reports what open transactions hold back: otherwise held-back records look like records that do not exist."""
+    """For how long no record has come. After a while it reports what open transactions hold back, which otherwise looks
+    like records that do not exist.
 
-    def __init__(self, cluster: ConnectionOptions, partitions: Sequence[TopicPartition]) -> None:
+    :param partitions: empty if the reader sees open transactions.
+    :param timeout_s: after this time the reader stops; None if it does not.
+    """
+
+    def __init__(
+        self, cluster: ConnectionOptions, partitions: Sequence[TopicPartition], timeout_s: float | None
+    ) -> None:
         self._cluster = cluster
         self._partitions = partitions
-        self._reported = False
+        self._timeout_s = timeout_s
+        self._since = time.monotonic()
+        self._reported = not partitions
 
-    def look(self, quiet_s: float) -> None:
-        """:param quiet_s: for how long no record has come."""
-        if quiet_s >= REPORT_AFTER_S:
+    def passed(self, found: bool) -> bool:
+        """Whether the timeout has passed.
+
+        :param found: whether records have come now.
+        """
+        quiet_s = time.monotonic() - self._since
+        if found:
+            self._since = time.monotonic()
+        elif self._timeout_s is not None and quiet_s >= self._timeout_s:
+            return True
+        elif quiet_s >= REPORT_AFTER_S:
             self.report()
+        return False
 
     def report(self) -> None:
         """Once."""
@@ -307,11 +328,10 @@ def _records(
     ends: Mapping[TopicPartition, int] | None,
     stop: Stop,
     not_assigned: _NotAssigned | None,
-    quiet: _Quiet | None,
+    quiet: _Quiet,
 ) -> Iterable[ConsumerRecord[Any, Any]]:
     """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
     left = what.max_messages
-    quiet_since = time.monotonic()
     while not stop.asked and (left is None or left > 0):
         if ends is not None and _at_ends(consumer, ends):
             return
@@ -326,13 +346,8 @@ def _records(
                 if ends is None or record.offset < ends.get(name, 0):
                     yield record
                     left = None if left is None else left - 1
-        quiet_s = time.monotonic() - quiet_since
-        if found:
-            quiet_since = time.monotonic()
-        elif what.timeout is not None and quiet_s >= what.timeout:
+        if quiet.passed(bool(found)):
             return
-        elif quiet is not None:
-            quiet.look(quiet_s)
         sys.stdout.flush()
 
 

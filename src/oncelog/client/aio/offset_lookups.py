@@ -20,6 +20,7 @@ from oncelog.client.core.connection.wire import (
     OFFSET_FOR_LEADER_EPOCH,
 )
 from oncelog.client.core.consumer.truncation import CONSUMER
+from oncelog.client.core.group.membership import MEMBER_REFUSED
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.list_offsets_request import (
@@ -48,17 +49,6 @@ from oncelog.types import by_topic
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
-
-_MEMBER_GONE = frozenset(
-    {
-        Error.ILLEGAL_GENERATION,
-        Error.UNKNOWN_MEMBER_ID,
-        Error.STALE_MEMBER_EPOCH,
-        Error.FENCED_MEMBER_EPOCH,
-        Error.REBALANCE_IN_PROGRESS,
-    }
-)
-
 
 _MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
 
@@ -162,16 +152,24 @@ class OffsetLookups:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         identity: Callable[[], ConsumerGroupMetadata],
         timeout_ms: float | None = None,
+        refused: Callable[[Error, ConsumerGroupMetadata], None] = lambda error, member: None,
     ) -> None:
         """Commit all offsets, or, if some partitions are refused, those that are accepted.
 
+        :param refused: called with an error that refuses the commit, and with the member that it names.
         :raises CommitFailedError: the member is no longer in the group.
         """
         left = dict(offsets)
 
         async def ask(node: int) -> None:
-            build = self._commit_request(left, identity())
-            last = self._read_commit(await self._cluster.ask(node, OFFSET_COMMIT, build, channel=1), left)
+            member = identity()
+            build = self._commit_request(left, member)
+            answer = await self._cluster.ask(node, OFFSET_COMMIT, build, channel=1)
+            try:
+                last = self._read_commit(answer, left)
+            except KafkaError as error:
+                refused(error.error, member)
+                raise
             if last is not None:
                 raise last
 
@@ -213,7 +211,9 @@ class OffsetLookups:
                 error = error_of(item.error_code)
                 if error is Error.NONE:
                     left.pop(name, None)
-                elif error in _MEMBER_GONE:
+                elif error is Error.STALE_MEMBER_EPOCH:
+                    raise MemberEpochChanged(error, f"group {self._group_id!r} has rebalanced meanwhile")
+                elif error in MEMBER_REFUSED and error is not Error.FENCED_INSTANCE_ID:
                     raise CommitFailedError(
                         error,
                         f"offsets of group {self._group_id!r} were not committed: the group has rebalanced; continue "

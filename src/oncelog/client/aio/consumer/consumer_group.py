@@ -113,7 +113,7 @@ class GroupMembership:
         began = time.monotonic()
         try:
             async with self._commit_lock:
-                await self._offsets.commit(positions, lambda: self.identity)
+                await self._offsets.commit(positions, lambda: self.identity, refused=self.membership.commit_refused)
         finally:
             self._metrics.waited("commit-sync", time.monotonic() - began)
 
@@ -145,7 +145,7 @@ class GroupMembership:
         limit_ms = min(max(config.auto_commit_interval_ms, AUTO_COMMIT_MS), config.default_api_timeout_ms)
         try:
             async with self._commit_lock:
-                await self._offsets.commit(positions, lambda: self.identity, limit_ms)
+                await self._offsets.commit(positions, lambda: self.identity, limit_ms, self.membership.commit_refused)
         except KafkaError as error:
             log.warning("automatic commit of group %s failed: %s", self.group_id, error)
 

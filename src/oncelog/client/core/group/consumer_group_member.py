@@ -209,7 +209,7 @@ class ConsumerGroupMember(Membership):
             return
         error = error_in(answer)
         if error is not Error.NONE:
-            self._failed(error, answer, now_ms)
+            self._failed(error, answer.text if isinstance(answer, RequestFailure) else answer.error_message, now_ms)
             return
         response: ConsumerGroupHeartbeatResponse = answer
         if not self.state.joined:
@@ -269,8 +269,13 @@ class ConsumerGroupMember(Membership):
         elif self._reported_owned != self._owned():
             self.poll(self._wire.now_ms())
 
-    def _failed(self, error: Error, answer: Answer, now_ms: int) -> None:
-        message = answer.text if isinstance(answer, RequestFailure) else answer.error_message
+    def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
+        if error is Error.STALE_MEMBER_EPOCH:
+            self._send_heartbeat(now_ms)  # whose answer has the current epoch, or says that the member is fenced
+        else:
+            self._failed(error, None, now_ms)
+
+    def _failed(self, error: Error, message: str | None, now_ms: int) -> None:
         action = _ERRORS.get(error, ConsumerErrorReaction.RETRY if error.retriable else ConsumerErrorReaction.GIVE_UP)
         if action is ConsumerErrorReaction.GIVE_UP:
             if error is Error.UNSUPPORTED_VERSION:

@@ -405,17 +405,20 @@ class GroupMember(Membership):
         if error is Error.NONE:
             self._last_answer_ms = now_ms
         elif self.phase is Phase.STABLE:
-            if error is Error.REBALANCE_IN_PROGRESS:
-                self._last_answer_ms = now_ms
-                self._rejoin = True
-                self._reason = "the group is rebalancing"
-                self.poll(now_ms)
-            elif next_for(error) in (ClassicErrorReaction.FIND_COORDINATOR, ClassicErrorReaction.RETRY):
-                if next_for(error) is ClassicErrorReaction.FIND_COORDINATOR:
-                    self.finder.forget()
-                    self.finder.look_up()
-            else:
-                self._failed(error, answer, now_ms, "Heartbeat")
+            self._refused(error, answer, now_ms)
+
+    def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
+        if error is Error.REBALANCE_IN_PROGRESS:
+            self._last_answer_ms = now_ms
+            self._rejoin = True
+            self._reason = "the group is rebalancing"
+            self.poll(now_ms)
+        elif next_for(error) in (ClassicErrorReaction.FIND_COORDINATOR, ClassicErrorReaction.RETRY):
+            if next_for(error) is ClassicErrorReaction.FIND_COORDINATOR:
+                self.finder.forget()
+                self.finder.look_up()
+        else:
+            self._failed(error, answer, now_ms, "Heartbeat" if answer is not None else "OffsetCommit")
 
     def _stop_reading(self) -> None:
         """The program is stuck: leave, so that others can read (KIP-62). Its next fetch joins again."""

@@ -11,11 +11,23 @@ from typing import Protocol
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.metadata import ClusterMetadata
-from oncelog.client.core.connection.wire import Wire
+from oncelog.client.core.connection.wire import Answer, Wire
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.deferred import Deferred
-from oncelog.errors import KafkaError
+from oncelog.errors import Error, KafkaError
+
+MEMBER_REFUSED = frozenset(
+    {
+        Error.ILLEGAL_GENERATION,
+        Error.UNKNOWN_MEMBER_ID,
+        Error.REBALANCE_IN_PROGRESS,
+        Error.STALE_MEMBER_EPOCH,
+        Error.FENCED_MEMBER_EPOCH,
+        Error.FENCED_INSTANCE_ID,
+    }
+)
+"""Errors of a commit by which the coordinator says that the member, or its generation, is no longer current."""
 
 
 class Host(Protocol):
@@ -101,6 +113,22 @@ class Membership(ABC):
     @abstractmethod
     def stable(self) -> bool:
         """Whether the assignment is in force."""
+
+    def commit_refused(self, error: Error, identity: ConsumerGroupMetadata) -> None:
+        """A commit was refused because of the member: react as to the next heartbeat's answer, which would say the
+        same, so that the consumer hands out nothing more of what it has lost.
+
+        :param identity: what the commit named; an identity that the member no longer has says nothing about it.
+        """
+        if error in MEMBER_REFUSED and identity == self.identity and self.stable:
+            self._refused(error, None, self._wire.now_ms())
+
+    @abstractmethod
+    def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
+        """The coordinator refused the member while its assignment was in force.
+
+        :param answer: the heartbeat's; None for that of another request.
+        """
 
     @abstractmethod
     def _give_up(self, error: KafkaError) -> None:

@@ -142,7 +142,7 @@ def test_an_automatic_commit_has_time_however_often_it_happens_and_no_more_than_
         stay = Stay(**settings)
         stay.assign()
 
-        async def commit(positions: object, identity: object, timeout_ms: float | None = None) -> None:
+        async def commit(positions: object, identity: object, timeout_ms: float | None, refused: object) -> None:
             limits.append(timeout_ms)
 
         monkeypatch.setattr(stay.group._offsets, "commit", commit)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
@@ -46,7 +48,7 @@ class Joined:
     def __init__(self) -> None:
         self.wire = FakeWire()
         metadata = ClusterMetadata(self.wire, max_age_ms=10**9, retry_backoff_ms=100, retry_backoff_max_ms=1000)
-        subscription = Subscription(Reset.EARLIEST)
+        self.subscription = subscription = Subscription(Reset.EARLIEST)
         subscription.subscribe([TOPIC], None, None)
         config = ConsumerConfig.from_keywords(
             group_id="g", session_timeout_ms=SESSION_MS, heartbeat_interval_ms=BEAT_MS, auto_offset_reset="earliest"
@@ -90,3 +92,22 @@ def test_a_member_beats_again_once_the_coordinator_is_found_however_long_it_was_
     group.wire.take(HEARTBEAT).answer(HeartbeatResponse(error_code=Error.UNKNOWN_MEMBER_ID))
     group.wire.pass_time(200)
     assert group.wire.take(JOIN_GROUP).message.member_id == ""
+
+
+@pytest.mark.parametrize(("error", "member_id"), [(Error.UNKNOWN_MEMBER_ID, ""), (Error.ILLEGAL_GENERATION, "m")])
+def test_a_member_whose_commit_is_refused_loses_its_partitions_and_joins_again(error: Error, member_id: str) -> None:
+    group = Joined()
+    assert group.subscription.assigned
+    group.member.commit_refused(error, group.member.identity)
+    assert not group.subscription.assigned
+    group.wire.pass_time(200)
+    assert group.wire.take(JOIN_GROUP).message.member_id == member_id
+
+
+def test_a_commit_of_an_earlier_generation_says_nothing_about_the_member() -> None:
+    group = Joined()
+    earlier = group.member.identity._replace(generation_id=0)
+    group.member.commit_refused(Error.ILLEGAL_GENERATION, earlier)
+    group.member.commit_refused(Error.OFFSET_METADATA_TOO_LARGE, group.member.identity)
+    assert group.subscription.assigned
+    assert group.member.stable

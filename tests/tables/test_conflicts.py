@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pyarrow as pa
 import pytest
@@ -75,8 +75,8 @@ class Unheard:
         self._times = times
         self._takes_effect = takes_effect
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
-        return self._store.look(group, plans)
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
+        return self._store.look(group, plans, known)
 
     def prepare(self, schema: StructType) -> str:
         return self._store.prepare(schema)

@@ -19,14 +19,14 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
+from oncelog.spark.sink.checkpoint import Checkpoint, plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store
-from oncelog.spark.tables.store import TableLook, TableStore, WrittenPart
+from oncelog.spark.tables.store import TableLook, TableStore, WrittenPart, table_group
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
@@ -311,11 +311,11 @@ class Query:
         """Run the batch as ``to_table`` does; Spark's commit log does not say that it ended."""
         self.plan(batch_id, at_ms=at_ms, upto=upto)
         checkpoint = Checkpoint.open(str(self.root))
-        group = marker_group("", self.query_id, self.options.destination, self.name)
+        group = table_group(self.query_id, self.name)
 
         def plan(seen: TableLook) -> BatchPlan:
             facts = ClusterFacts(seen.table_id, seen.retention_ms)
-            return replace(plan_of(checkpoint, batch_id, group, facts, on_missing), table=self.options.destination)
+            return plan_of(checkpoint, batch_id, group, facts, on_missing, (), str(self.options), seen.others)
 
         found = [checkpoint.planned(number) for number in (batch_id, batch_id - 1)]
         batch = TableBatch(
@@ -326,6 +326,7 @@ class Query:
             prepare=lambda: self.store.prepare(schema),
             rows=made or (lambda: parts(rows)),
             remember=checkpoint.remember,
+            known={one.group for one in checkpoint.last_writes()},
         )
         warnings: list[str] = []
         now = at_ms if now_ms is None else now_ms

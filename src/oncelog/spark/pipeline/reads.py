@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from oncelog.spark.kafka.place import BatchMark, Place
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError
-from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError, marker_group
+from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.types import TopicPartition
 
@@ -74,6 +74,7 @@ class CheckpointReads:
     :param left: where the batch before has reads that the last one, which has ended, does not have: Spark would
         continue them there.
     :param groups: those of the markers that its sinks have left.
+    :param tables: the names of sinks that have written to tables; empty for one without a name.
     :param has_state: whether Spark keeps state for the query (windows, aggregates, joins).
     """
 
@@ -83,6 +84,7 @@ class CheckpointReads:
     kept: Mapping[str, ReadStart] = field(default_factory=dict)
     left: Mapping[str, Place] = field(default_factory=dict)
     groups: Collection[str] = ()
+    tables: Sequence[str] = ()
     has_state: bool = False
 
     @property
@@ -105,11 +107,15 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
     }
     before = checkpoint.planned(last.batch_id - 1)
     earlier = {} if before is None else offsets_by_source(before.offsets)
-    groups = tuple(one.group for one in checkpoint.last_writes())
+    writes = checkpoint.last_writes()
+    groups = tuple(one.group for one in writes)
+    tables = tuple(sorted({one.group.partition(":")[2] for one in writes if one.table}))
     if checkpoint.ended(last.batch_id):
         begins = {name: _end(line) for name, line in ends.items()}
         left = {name: _end(line) for name, line in earlier.items() if name not in ends}
-        return CheckpointReads(begins, False, last.batch_id, kept, left, groups, "state" in checkpoint.folders())
+        return CheckpointReads(
+            begins, False, last.batch_id, kept, left, groups, tables, "state" in checkpoint.folders()
+        )
     begins = {name: _end(earlier.get(name, line)) for name, line in ends.items()}
     for name in (name for name in ends if name not in earlier):
         place = _place(ends[name])
@@ -117,7 +123,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
             begins[name] = Place(place.start, place.ids)
         else:  # it had nothing to read, and its end does not tell where it began
             kept[name] = ReadStart(place, last.batch_id)
-    return CheckpointReads(begins, True, last.batch_id, kept, groups=groups)
+    return CheckpointReads(begins, True, last.batch_id, kept, groups=groups, tables=tables)
 
 
 def keep_reads(checkpoint: Checkpoint, one: Pipeline, known: CheckpointReads) -> None:
@@ -202,17 +208,20 @@ def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
     """The sink would refuse its first batch, and the change could not be taken back, as Spark would have planned it."""
     for writer in _writers(one):
         if writer == TOPICS:
-            group, what = f":{TOPICS}", "a topic"
+            is_known, what = any(found.endswith(f":{TOPICS}") for found in known.groups), "a topic"
             options = {name.lower(): text.lower() for name, text in one.writer_options("").items()}
             may_write = options.get("onmissingmarker", "fail") != "fail"
         else:
             parsed = one.table_sinks[writer].parsed(one.mode)
-            group = marker_group("", "", parsed.destination, "" if writer == ONLY else writer)
-            what, may_write = f"{parsed} as sink {writer!r}", parsed.on_missing is not OnMissingMarker.FAIL
-        if not may_write and not any(found.endswith(group) for found in known.groups):
+            name = "" if writer == ONLY else writer
+            is_known = name in known.tables
+            what = f"a table as {f'sink {name!r}' if name else 'its only sink, without a name'} ({parsed})"
+            may_write = parsed.on_missing is not OnMissingMarker.FAIL
+        if not may_write and not is_known:
             raise PipelineError(
-                f"pipeline {one.name}: its checkpoint has written batches, but none to {what}, so none that was before "
-                "will be there: give the sink onMissingMarker = write until a batch has ended"
+                f"pipeline {one.name}: its checkpoint has written batches, but none to {what}: if the sink had another "
+                "name, give it that again; if it is new, give it onMissingMarker = write until a batch has ended (what "
+                "was written before that will not be there, and nothing that is there is written again)"
             )
 
 

@@ -38,7 +38,13 @@ def several_sinks(
     """
     done: list[Written] = []
     tables = [
-        to_table_of(sink.parsed(one.mode), name="" if name == ONLY else name, on_written=done.append, observe=observe)
+        to_table_of(
+            sink.parsed(one.mode),
+            name="" if name == ONLY else name,
+            on_written=done.append,
+            observe=observe,
+            beside=one.table_sinks.keys() - {name},
+        )
         for name, sink in one.table_sinks.items()
     ]
     if not one.writes_topics and len(tables) == 1:

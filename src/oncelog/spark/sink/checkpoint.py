@@ -12,14 +12,23 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oncelog.errors import OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
-from oncelog.spark.sink.marker import BatchPlan, LastWrite, MarkerTopic, PlannedBatch, PreviousBatch
+from oncelog.spark.sink.marker import (
+    BatchPlan,
+    LastWrite,
+    Marker,
+    MarkerTopic,
+    PlannedBatch,
+    PreviousBatch,
+    TopicsSince,
+    last_write_key,
+)
 from oncelog.spark.sink.plan_description import bare_offsets, continues, is_ours, offsets_by_source
 
 if TYPE_CHECKING:
@@ -106,19 +115,15 @@ class Checkpoint:
         return self._names("", FileType.Directory)
 
     def last_writes(self) -> list[LastWrite]:
-        """What the query's sinks remember, one entry for each group."""
+        """What the query's sinks remember, one entry for each destination."""
         suffix = ".json"
         names = [name for name in sorted(self._names(LAST_WRITE_FOLDER)) if name.endswith(suffix)]
         found = (self._last_write(f"{LAST_WRITE_FOLDER}/{name}") for name in names)
         return [one for one in found if one is not None]
 
-    def other_group(self, known: Collection[str]) -> str:
-        """A group that is remembered beside the ``known`` ones; empty if there is none."""
-        return next((one.group for one in self.last_writes() if one.group not in known), "")
-
-    def remembered(self, group: str) -> LastWrite | None:
-        """What the sink of this group remembers; None if it never wrote."""
-        return self._last_write(_last_write_file(group))
+    def remembered(self, key: str) -> LastWrite | None:
+        """What is remembered of the destination with this :attr:`LastWrite.key`; None if nothing was written there."""
+        return self._last_write(_last_write_file(key))
 
     def _last_write(self, name: str) -> LastWrite | None:
         text = self._read(name)
@@ -134,17 +139,19 @@ class Checkpoint:
                 None if topic is None else MarkerTopic(str(topic["name"]), str(topic["id"])),
                 str(fields.get("skipping", "")),
                 str(fields.get("table", "")),
+                tuple(TopicsSince(int(one["sinceBatchId"]), tuple(one["topics"])) for one in fields.get("topics", ())),
             )
         except _STRANGE:
             raise self._strange(name) from None
 
     def remember(self, last_write: LastWrite) -> None:
         """Store ``memory``, before the batch is written, so that no batch is in the log without it."""
-        name = _last_write_file(last_write.group)
+        name = _last_write_file(last_write.key)
         fields: dict[str, object] = {
             "clusterId": last_write.cluster_id,
             "group": last_write.group,
             "sinceBatchId": last_write.since_batch_id,
+            "topics": [{"sinceBatchId": since, "topics": names} for since, names in last_write.topics],
         }
         if last_write.marker_topic is not None:
             fields["markerTopic"] = last_write.marker_topic._asdict()
@@ -235,11 +242,13 @@ def plan_of(
     on_missing: OnMissingMarker,
     siblings: Collection[str] | None = (),
     table: str = "",
+    others: Mapping[str, Marker] | None = None,
 ) -> BatchPlan:
     """The plan of a batch that Spark is about to write. Raises CheckpointError if it cannot be read.
 
-    :param siblings: groups of the query's other sinks; None if they are not known.
+    :param siblings: keys (:attr:`LastWrite.key`) of the query's other sinks; None if they are not known.
     :param table: the destination's name, if it is a table.
+    :param others: markers of the query's other groups in the destination.
     """
     batch = checkpoint.planned(batch_id)
     if batch is None:
@@ -252,7 +261,7 @@ def plan_of(
         previous = PreviousBatch(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
         if previous.batch is not None:
             _check_sources(checkpoint, batch, previous.batch)
-    return plan_with(checkpoint, batch, previous, group, facts, on_missing, siblings, table)
+    return plan_with(checkpoint, batch, previous, group, facts, on_missing, siblings, table, others)
 
 
 def plan_with(
@@ -264,10 +273,18 @@ def plan_with(
     on_missing: OnMissingMarker,
     siblings: Collection[str] | None = (),
     table: str = "",
+    others: Mapping[str, Marker] | None = None,
 ) -> BatchPlan:
     """The plan of a batch after ``previous``; the other parameters are those of :func:`plan_of`."""
-    remembered = checkpoint.remembered(group)
-    first = previous is None and remembered is None and siblings is not None
+    key = last_write_key(group, facts.cluster_id if table else "")
+    remembered = None if table and not facts.cluster_id else checkpoint.remembered(key)
+    elsewhere = None
+    if remembered is None:
+        found = [one for one in checkpoint.last_writes() if one.key not in {key, *(siblings or ())}]
+        if table:  # the table may be another one than it was
+            remembered = next((one for one in found if one.table and one.group == group), None)
+        elsewhere = next(iter(found), None) if remembered is None and (previous or siblings is not None) else None
+    running = {one.partition("@")[0] for one in siblings or ()}
     return BatchPlan(
         group=group,
         query_id=checkpoint.query_id(),
@@ -278,8 +295,9 @@ def plan_with(
         cluster_id=facts.cluster_id,
         retention_ms=facts.retention_ms,
         on_missing=on_missing,
-        other_group=checkpoint.other_group({group, *(siblings or ())}) if first else "",
+        other_write=elsewhere,
         table=table,
+        others={other: marker for other, marker in (others or {}).items() if other not in running},
     )
 
 
@@ -324,11 +342,11 @@ def named_group(prefix: str, batch_id: int, topic: str) -> str:
     return f"{prefix}:{batch_id}:{topic}"
 
 
-def _last_write_file(group: str) -> str:
-    """The file's name: the group, or its beginning and a hash, because most file systems allow 255 bytes."""
-    name = quote(group, safe="")
+def _last_write_file(key: str) -> str:
+    """The file's name: the key, or its beginning and a hash, because most file systems allow 255 bytes."""
+    name = quote(key, safe="")
     if len(name) > _LONGEST_NAME:
-        name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(group.encode()).hexdigest()}"
+        name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(key.encode()).hexdigest()}"
     return f"{LAST_WRITE_FOLDER}/{name}.json"
 
 

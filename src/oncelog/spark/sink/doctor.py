@@ -183,10 +183,12 @@ def next_plan(
     now_ms: int,
     on_missing: OnMissingMarker,
     table: str = "",
+    others: Mapping[str, Marker] | None = None,
 ) -> ComingBatch:
     """What the next start will run into this destination.
 
     :param table: its name, if it is a table.
+    :param others: markers of the query's other groups there.
     """
     offsets, commits = checkpoint.batches("offsets"), checkpoint.batches("commits")
     last = checkpoint.planned(offsets[-1]) if offsets else None
@@ -198,7 +200,7 @@ def next_plan(
     else:
         batch = PlannedBatch(0 if last is None else last.batch_id + 1, "not planned yet", now_ms, "")
         previous = None if last is None else PreviousBatch(last, True)
-    plan = plan_with(checkpoint, batch, previous, group, facts, on_missing, table=table)
+    plan = plan_with(checkpoint, batch, previous, group, facts, on_missing, table=table, others=others)
     return ComingBatch(plan, repeats, last, ended)
 
 

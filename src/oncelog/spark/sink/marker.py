@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from oncelog.spark.options import OnMissingMarker
@@ -118,6 +118,13 @@ class MarkerTopic(NamedTuple):
     id: str
 
 
+class TopicsSince(NamedTuple):
+    """The topics that a sink has written to from a batch on; none if the rows name them."""
+
+    since_batch_id: int
+    topics: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class LastWrite:
     """What the checkpoint remembers of the sink's last write; stored there before the sink writes.
@@ -128,6 +135,7 @@ class LastWrite:
     :param skipping: the fingerprint of the last batch if it was taken as written: until its marker is in the log, the
         rest of the last write does not prove that the batch is missing.
     :param table: the table, if the sink is one: ``cluster_id`` is then the table's id.
+    :param topics: the topics of the batches, oldest first; none for a table.
     """
 
     cluster_id: str
@@ -136,6 +144,42 @@ class LastWrite:
     marker_topic: MarkerTopic | None = None
     skipping: str = ""
     table: str = ""
+    topics: tuple[TopicsSince, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Tells the destination from the others of the query: see :func:`last_write_key`."""
+        return last_write_key(self.group, self.cluster_id if self.table else "")
+
+    def __str__(self) -> str:
+        """Where it went, for messages."""
+        if self.table:
+            return f"{self.table} with id {self.cluster_id}, under {self.group}"
+        return f"group {self.group}" + (f" ({describe_topics(self.topics)})" if self.topics else "")
+
+
+def last_write_key(group: str, table_id: str) -> str:
+    """A group of the cluster; for a table its id too, as sinks of a query have one group if they have no names."""
+    return f"{group}@{table_id}" if table_id else group
+
+
+def describe_topics(topics: Sequence[TopicsSince]) -> str:
+    """Which batches went to which topics: ``batches 0 to 4 to topic 'a', from batch 5 on to topic 'b'``."""
+    parts = []
+    for number, (since, names) in enumerate(topics):
+        if number + 1 == len(topics):
+            batches = f"from batch {since} on"
+        else:
+            last = topics[number + 1].since_batch_id - 1
+            batches = f"batch {since}" if last <= since else f"batches {since} to {last}"
+        parts.append(f"{batches} to {name_topics(names)}")
+    return ", ".join(parts)
+
+
+def name_topics(names: Sequence[str]) -> str:
+    if not names:
+        return "the topics that the rows name"
+    return f"topic{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +192,10 @@ class BatchPlan:
     :param remembered: None if the checkpoint has never written to this group.
     :param cluster_id: the cluster about to be written.
     :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
-    :param other_group: of batch 0, if nothing is remembered: another group to which the checkpoint has written; it may
-        hold the batch; empty if there is none.
+    :param other_write: if nothing is remembered of this destination: another one to which the checkpoint has written;
+        of batch 0 it may hold the batch.
+    :param others: if the destination has no marker of the group: those that it has of other groups of the query.
+    :param topics: the topics to write, as in :class:`LastWrite`.
     :param marker_topic: where the marker will be put now, as in :class:`LastWrite`.
     :param deleted_topic: where the last one was put, if that topic has been deleted since.
     :param table: the table, if the sink is one; ``cluster_id`` is then its id, empty if there is none, and
@@ -165,10 +211,12 @@ class BatchPlan:
     cluster_id: str
     retention_ms: int | None
     on_missing: OnMissingMarker
-    other_group: str = ""
+    other_write: LastWrite | None = None
     marker_topic: MarkerTopic | None = None
     deleted_topic: str = ""
     table: str = ""
+    others: Mapping[str, Marker] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -180,7 +228,10 @@ class BatchPlan:
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
             since = known.since_batch_id
         skipping = self.batch.fingerprint if skipped else ""
-        return LastWrite(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table)
+        before = known.topics if known is not None and known.group == self.group else ()
+        is_as_before = before[-1].topics == self.topics if before else not self.topics
+        topics = before if is_as_before else (*before, TopicsSince(self.batch.batch_id, self.topics))
+        return LastWrite(self.cluster_id, self.group, since, self.marker_topic, skipping, self.table, topics)
 
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> BatchPlan:
         """This plan with the topic of the marker, and whether the last write's topic was deleted.
@@ -357,10 +408,49 @@ def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None
 
 
 def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
+    if (elsewhere := _under_another_name(plan)) is not None:
+        return elsewhere
     unknown = _why_unknown(plan, now_ms)
     if not unknown:
         return Write("no marker, and none of this batch could have expired")
     return _unknown(plan, "no marker", unknown)
+
+
+def _under_another_name(plan: BatchPlan) -> Decision | None:
+    """The decision if the destination has batches of this query under another group: the sink has got another name, or
+    is a new one. None if that decides nothing.
+    """
+    if not plan.others:
+        return None
+    group, marker = max(plan.others.items(), key=lambda item: (item[1].batch_id, item[0]))
+    number = plan.number
+    where, back = f"under {group}", "give the sink the name or transactionalIdPrefix that it had there"
+    if plan.table:
+        where, back = f"as written by {_sink_named(group)}", "give the sink the name that it had there"
+    what = f"{plan.table or 'the topic'} holds batch {marker.batch_id} of this query {where} ({marker})"
+    why = f"{what}, and none by {_sink_named(plan.group) if plan.table else plan.group}"
+    if (marker.batch_id, marker.fingerprint) == (number, plan.batch.fingerprint):
+        if plan.on_missing is OnMissingMarker.SKIP:
+            return _as_chosen(plan.on_missing, why, why, "")
+        return Refuse(
+            f"Batch {number} of query {plan.query_id} is refused, as it is written: {why}. If the sink has got "
+            f"another name, {back}, or set onMissingMarker to skip until a batch has ended"
+        )
+    if marker.batch_id >= number:
+        return Refuse(f"Batch {number} of query {plan.query_id} is refused: {why}. To continue that, {back}")
+    if plan.remembered is not None and plan.remembered.group == plan.group:
+        return None  # it has written under this name since
+    refusal = (
+        f"Batch {number} of query {plan.query_id} is refused: {why}. If the sink has got another name, {back}; if it "
+        f"is another sink, or is to keep its new name, set onMissingMarker to write until a batch has ended"
+    )
+    return _as_chosen(plan.on_missing, why, why, refusal)
+
+
+def _sink_named(table_group: str) -> str:
+    """The sink of a group in a table, for messages."""
+    name = table_group.partition(":")[2]
+    return f"sink {name!r}" if name else "the sink without a name"
 
 
 def _unknown(plan: BatchPlan, found: str, unknown: str) -> Decision:
@@ -386,13 +476,13 @@ def _why_unknown(plan: BatchPlan, now_ms: int) -> str:
         return why
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
         return f"it was planned at {time_of(plan.batch.planned_at_ms)}, {_expiry(plan)}"
-    if previous is None and not plan.other_group:
+    if previous is None and plan.other_write is None:
         return ""
     if known is None:
-        to = f", but to group {plan.other_group}" if plan.other_group else ""
+        to = f", but to {plan.other_write}" if plan.other_write is not None else ""
         return (
             f"checkpoint {plan.checkpoint} has never written there{to} (it was copied, taken over from another sink, "
-            f"or its {'table or name' if plan.table else 'topic or transactionalIdPrefix'} has changed)"
+            f"or its {'table' if plan.table else 'topic or transactionalIdPrefix'} has changed)"
         )
     if previous is None:
         return ""

@@ -7,7 +7,7 @@ begins: what was seen is compared again when it commits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from oncelog.errors import InvariantError
@@ -37,6 +37,7 @@ class TableBatch:
     :param prepare: creates or compares the table; returns its id.
     :param rows: lets the tasks write; called at most once.
     :param remember: stores in the checkpoint where the batch is written.
+    :param known: groups of the query's table sinks, of earlier ones too.
     """
 
     group: str
@@ -46,6 +47,7 @@ class TableBatch:
     prepare: Callable[[], str]
     rows: Callable[[], Sequence[WrittenPart]]
     remember: Callable[[LastWrite], None]
+    known: Collection[str] = ()
 
 
 class TableCarrier:
@@ -137,7 +139,7 @@ def write_batch(
         if attempt:
             pause(attempt)
         try:
-            seen = store.look(batch.group, batch.plans)
+            seen = store.look(batch.group, batch.plans, batch.known)
             transaction = TableTransaction(store, batch.group, seen, batch.prepare)
 
             def remember(last_write: LastWrite, transaction: TableTransaction = transaction) -> None:

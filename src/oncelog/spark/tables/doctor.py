@@ -16,8 +16,7 @@ from oncelog.spark.sink.doctor import next_plan, predict
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.options import TableOptions
-from oncelog.spark.tables.sink import table_group
-from oncelog.spark.tables.store import Leftover, MaintainedTable
+from oncelog.spark.tables.store import Leftover, MaintainedTable, table_group
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -94,12 +93,12 @@ def diagnose_table(
     :param name: the sink's name, empty if it is the only one.
     :param schema: the columns of the rows.
     """
-    group = table_group(checkpoint, options, name)
+    group = table_group(checkpoint.query_id(), name)
     numbers = checkpoint.batches("offsets")[-2:]
     plans = [found.fingerprint for found in map(checkpoint.planned, reversed(numbers)) if found is not None]
-    seen = store.look(group, plans)
+    seen = store.look(group, plans, {one.group for one in checkpoint.last_writes() if one.table})
     facts = ClusterFacts(seen.table_id, seen.retention_ms)
-    coming = next_plan(checkpoint, group, facts, now_ms, options.on_missing, options.destination)
+    coming = next_plan(checkpoint, group, facts, now_ms, options.on_missing, str(options), seen.others)
     verdict, reason = predict(coming, seen.marker, seen.marker, now_ms)
     return TableDiagnosis(
         table=str(options),

@@ -84,13 +84,6 @@ class TableOptions:
     on_missing: OnMissingMarker = OnMissingMarker.FAIL
     checkpoint_location: str = ""
 
-    @property
-    def destination(self) -> str:
-        """Which table it is among the sinks of a query; also in a copy of the checkpoint. Names no server, since a
-        database may move to another.
-        """
-        return f"{self.format.value}:{self.table}"
-
     def __str__(self) -> str:
         """For messages: without ``url`` and ``storage``, which may hold passwords."""
         return f"{self.format.value} table {self.table}"

@@ -5,10 +5,11 @@ Called by users and by pipelines' runs, in ``foreachBatch``.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,14 @@ from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.micro_batches import query_sinks, running_query, short_errors
 from oncelog.spark.options import OptionValue, option_texts
-from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, plan_of
+from oncelog.spark.sink.checkpoint import plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
-from oncelog.spark.sink.marker import BatchPlan
+from oncelog.spark.sink.marker import BatchPlan, last_write_key
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
 from oncelog.spark.tables.columns import check_columns, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
-from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart
+from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart, table_group
 from oncelog.spark.tables.tasks import write_parts
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def to_table(
     is in the commit of its rows, and decides as the marker in a topic does: a batch that is there is skipped, and a
     checkpoint that is older than the table is refused.
 
-    :param name: tells several sinks of one query with the same table apart; it must stay the same over restarts.
+    :param name: tells several sinks of one query into the same table apart; it must stay the same over restarts.
     :param on_written: called with how each batch was written.
     :param observe: called at each step, on the driver.
     """
@@ -57,9 +58,17 @@ def to_table(
 
 
 def to_table_of(
-    parsed: TableOptions, *, name: str, on_written: Callable[[Written], None] | None, observe: Observer
+    parsed: TableOptions,
+    *,
+    name: str,
+    on_written: Callable[[Written], None] | None,
+    observe: Observer,
+    beside: Collection[str] = (),
 ) -> Callable[[DataFrame, int], None]:
-    """:func:`to_table` with options that are parsed."""
+    """:func:`to_table` with options that are parsed.
+
+    :param beside: names of the query's other table sinks, as far as they are known.
+    """
     from pyspark.sql.utils import is_remote
 
     store = open_store(parsed)
@@ -72,10 +81,16 @@ def to_table_of(
                 "session of its own"
             )
         run = running_query(rows, batch_id, parsed.checkpoint_location)
-        sink = (run.run_id, "table", parsed.destination, name)
-        with query_sinks().writing(sink, batch_id), short_errors():
+        with contextlib.ExitStack() as writing, short_errors():
             written = write_table_batch(
-                rows, batch_id, run.checkpoint, parsed, name, store, observe, query_sinks().groups(run.run_id)
+                rows,
+                batch_id,
+                run.checkpoint,
+                parsed,
+                name,
+                store,
+                observe,
+                _Run(run.run_id, batch_id, name, beside, writing),
             )
         if on_written is not None:
             planned = checkpoint_at(run.checkpoint).planned(batch_id)
@@ -110,9 +125,29 @@ def open_store(options: TableOptions) -> MaintainedTable:
             return IcebergTable(options)
 
 
-def table_group(checkpoint: Checkpoint, options: TableOptions, name: str) -> str:
-    """Under which name the table keeps the batches of this query's sink."""
-    return marker_group("", checkpoint.query_id(), options.destination, name)
+class _Run:
+    """What a run of a query knows of its sinks, for one that writes a batch.
+
+    :param beside: names of other sinks that the query has.
+    :param writing: ends when the batch is written.
+    """
+
+    def __init__(
+        self, run_id: str, batch_id: int, name: str, beside: Collection[str], writing: contextlib.ExitStack
+    ) -> None:
+        self.beside = beside
+        self._sink = run_id, "table", name
+        self._batch_id = batch_id
+        self._writing = writing
+        self._claimed = ""
+        self.keys = query_sinks().groups(run_id)
+
+    def claim(self, group: str, table_id: str) -> None:
+        """Raises ConfigError if another sink of the same name has written this batch to the table, or writes it."""
+        if table_id and table_id != self._claimed:
+            self._claimed = table_id
+            self._writing.enter_context(query_sinks().writing((*self._sink, table_id), self._batch_id))
+            self.keys.add(last_write_key(group, table_id))
 
 
 def write_table_batch(
@@ -123,22 +158,27 @@ def write_table_batch(
     name: str,
     store: TableStore,
     observe: Observer,
-    siblings: set[str],
+    run: _Run,
 ) -> Written:
-    """Write one micro-batch of the query with the checkpoint at ``location``.
-
-    :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
-    """
+    """Write one micro-batch of the query with the checkpoint at ``location``."""
     began = time.monotonic()
     checkpoint = checkpoint_at(location)
-    group = table_group(checkpoint, options, name)
+    group = table_group(checkpoint.query_id(), name)
     schema = rows.schema
     check_columns(schema, options)
 
     def plan(seen: TableLook) -> BatchPlan:
+        run.claim(group, seen.table_id)
         facts = ClusterFacts(seen.table_id, seen.retention_ms)
-        others = tuple(siblings - {group})
-        return plan_of(checkpoint, batch_id, group, facts, options.on_missing, others, options.destination)
+        siblings = run.keys - {last_write_key(group, seen.table_id)} | {
+            table_group(checkpoint.query_id(), other) for other in run.beside
+        }
+        return plan_of(checkpoint, batch_id, group, facts, options.on_missing, siblings, str(options), seen.others)
+
+    def prepare() -> str:
+        table_id = store.prepare(schema)
+        run.claim(group, table_id)
+        return table_id
 
     def parts() -> Sequence[WrittenPart]:
         return write_parts(prepared(rows, options), store.task_writer(), options.max_batch_bytes)
@@ -150,12 +190,12 @@ def write_table_batch(
         plans=plans,
         mode=options.mode,
         plan=plan,
-        prepare=lambda: store.prepare(schema),
+        prepare=prepare,
         rows=parts,
         remember=checkpoint.remember,
+        known={one.group for one in checkpoint.last_writes() if one.table},
     )
     outcome, written = write_batch(batch, store, observe, logger.warning, now_ms, _pause)
-    siblings.add(group)
     by_tasks = sum(1 for part in written if part.inline is None)
     path = "none" if outcome is BatchOutcome.SKIPPED else "executors" if by_tasks else "driver"
     return Written(

@@ -11,7 +11,7 @@ commit of its rows, so either both are in the table or neither is. Invariants of
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 
 FOR_EVER_MS = 2**62
 """The retention of an identity that nothing removes with time."""
+
+
+def table_group(query_id: str, name: str) -> str:
+    """Under which name a table keeps the batches of a query's sink. The table is not part of it: they are in there.
+
+    :param name: the sink's, if it has one.
+    """
+    return f"{query_id}:{name}" if name else query_id
+
+
+def query_of(group: str) -> str:
+    """The query of a :func:`table_group`."""
+    return group.partition(":")[0]
 
 
 class Conflict(OncelogError):
@@ -41,11 +54,17 @@ class TableLook(NamedTuple):
     :param table_id: tells the table from another one of the same name; empty if there is none.
     :param retention_ms: how long identities stay in the table after their commit.
     :param marker: the last batch of the group that is in the table.
+    :param others: where there is no such batch: the last ones of other groups of the same query, in the table.
     """
 
     table_id: str
     retention_ms: int
     marker: Marker | None
+    others: Mapping[str, Marker] = {}
+
+    def is_as(self, before: TableLook) -> bool:
+        """Whether the table is the same one, with the same batch of the group."""
+        return (self.table_id, self.marker) == (before.table_id, before.marker)
 
 
 class WrittenPart(NamedTuple):
@@ -95,10 +114,11 @@ class Leftover(NamedTuple):
 class TableStore(Protocol):
     """One table. Every method may raise OncelogError."""
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         """The table now, and the last batch of ``group`` in it.
 
         :param plans: fingerprints that the batch may have: a table may keep less than a whole one.
+        :param known: other groups that the query may have there: a table may not be able to list them.
         """
         ...
 

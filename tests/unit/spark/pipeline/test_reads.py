@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -247,25 +248,26 @@ def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one(
 
 
 @pytest.mark.parametrize(
-    ("begins", "groups", "told"),
+    ("begins", "groups", "tables", "told"),
     [
-        ("orders__a", ["p-q:topics"], "none to sqlite table t as sink 'x'"),
-        ("orders__a", ["p-q:topics", "q-sqlite:other:x"], "none to sqlite table t as sink 'x'"),
-        ("orders__x", ["q-sqlite:t:x"], "none to a topic"),
-        ("orders__other", ["p-q:topics", "q-sqlite:t:x"], ""),
+        ("orders__a", ["p-q:topics"], [], "none to a table as sink 'x' (sqlite table t): if the sink had another name"),
+        ("orders__a", ["p-q:topics", "q:y"], ["y"], "none to a table as sink 'x'"),
+        ("orders__a", ["p-q:topics", "q"], [""], "none to a table as sink 'x'"),
+        ("orders__x", ["q:x"], ["x"], "none to a topic: if the sink had another name"),
+        ("orders__other", ["p-q:topics", "q:x"], ["x"], ""),
     ],
 )
 def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one(
-    begins: str, groups: list[str], told: str
+    begins: str, groups: list[str], tables: list[str], told: str
 ) -> None:
     def made_with(**more: str) -> Pipeline:
         table = TableSink({"format": "sqlite", "url": "x.db", "table": "t", **more})
         return Pipeline("p", {"orders": Source("t")}, {"a": Sink("a", options=more), "x": table}, lambda **rows: rows)
 
-    known = CheckpointReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups)
-    first = CheckpointReads({begins: Place({P0: 7})}, repeats=True, groups=groups)
+    known = CheckpointReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups, tables=tables)
+    first = CheckpointReads({begins: Place({P0: 7})}, repeats=True, groups=groups, tables=tables)
     if told:
-        with pytest.raises(PipelineError, match=f"{told}, so none that .* give the sink onMissingMarker = write until"):
+        with pytest.raises(PipelineError, match=f"{re.escape(told)}.* give it onMissingMarker = write until"):
             begins_of(made_with(), known)
         assert begins_of(made_with(onMissingMarker="Write"), known)
         assert begins_of(made_with(), first)  # the first batch is written everywhere

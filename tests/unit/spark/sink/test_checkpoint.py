@@ -134,11 +134,12 @@ def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks
     checkpoint = Checkpoint.open(str(tmp_path))
 
     def elsewhere(batch_id: int, siblings: Sequence[str] | None) -> str:
-        return plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).other_group
+        found = plan_of(checkpoint, batch_id, "g", FACTS, OnMissingMarker.FAIL, siblings).other_write
+        return "" if found is None else found.group
 
     assert elsewhere(0, ()) == ""
     checkpoint.remember(LastWrite("cluster", "old", 0))
-    assert (elsewhere(0, ()), elsewhere(0, ["old"]), elsewhere(0, None), elsewhere(1, ())) == ("old", "", "", "")
+    assert (elsewhere(0, ()), elsewhere(0, ["old"]), elsewhere(0, None), elsewhere(1, ())) == ("old", "", "", "old")
     checkpoint.remember(LastWrite("cluster", "g", 0))
     assert elsewhere(0, ()) == ""
 

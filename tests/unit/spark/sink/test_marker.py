@@ -177,7 +177,7 @@ def test_first_batch_without_a_marker(age: str, memory: str, expected: type) -> 
 
 
 def test_first_batch_of_a_checkpoint_that_wrote_it_to_another_group_is_refused() -> None:
-    decision = decide(replace(plan(0, remembered=None), other_group="old-q-out"), None, NOW)
+    decision = decide(replace(plan(0, remembered=None), other_write=LastWrite("cluster", "old-q-out", 0)), None, NOW)
     assert isinstance(decision, Refuse)
     assert "/ck has never written there, but to group old-q-out (" in decision.reason
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.databases.postgresql_copy import ON_THEIR_WAY, STAGED, CopyWriter, connected, copy_rows
-from oncelog.spark.tables.databases.sql_names import batch_row, on_conflict, parts_of, quoted
+from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
@@ -30,6 +30,7 @@ from oncelog.spark.tables.store import (
     TaskWriter,
     check_rights,
     inline_rows,
+    query_of,
 )
 
 try:
@@ -48,13 +49,49 @@ _HAS_RIGHT = (
 )
 _MADE_S = f"substring(c.relname FROM '^{STAGED}([0-9]+)_')::bigint"
 _CREATE = """CREATE TABLE IF NOT EXISTS {} (
-    sink text NOT NULL, table_name text NOT NULL, table_id text NOT NULL, query_id text NOT NULL,
-    batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL, planned_at_ms bigint NOT NULL,
-    offsets text NOT NULL, PRIMARY KEY (sink, table_name))"""
+    sink text NOT NULL, home text NOT NULL, table_oid bigint NOT NULL, table_name text NOT NULL,
+    query_id text NOT NULL, batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL,
+    planned_at_ms bigint NOT NULL, offsets text NOT NULL, PRIMARY KEY (sink, home, table_oid))"""
+_KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = %s AND c.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(n.oid)
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+    AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'home' AND NOT a.attisdropped)
+    ORDER BY n.nspname <> %s, c.oid"""
+"""Every table of identities that may be read, that of one schema first."""
+
+
+class TablePlace(NamedTuple):
+    """A table, or where it will be.
+
+    :param database: of which database cluster, and of which database there: the same whatever the server is called.
+    :param oid: None if there is no such table.
+    :param schema: its name, as it is.
+    :param name: of the schema and the table, quoted.
+    """
+
+    database: str
+    oid: int | None
+    schema: str
+    name: str
+
+    @property
+    def table_id(self) -> str:
+        return "" if self.oid is None else f"{self.database}/{self.oid}"
+
+    @property
+    def batches(self) -> str:
+        """The name of the table of identities in its schema."""
+        return f"{quoted(self.schema)}.{quoted(BATCHES)}"
 
 
 class PostgresTable:
-    """The table is found by its name each time; its id is its oid, which no other table of the name gets."""
+    """The table is found by its name each time; its id is its oid, which no other table of the name gets.
+
+    Identities are kept in its schema, with the oid and the home of what keeps them: database cluster, database, oid.
+    Whoever moves the table to another schema leaves them behind, so they are looked for in all schemas. In a database
+    that was restored from a dump oids and homes are others, and the name tells that an identity belongs to the table.
+    """
 
     def __init__(self, options: TableOptions) -> None:
         self._options = options
@@ -63,33 +100,32 @@ class PostgresTable:
             raise ConfigError(f"Option table of a postgresql sink is {options.table!r}: write schema.name, or a name")
         self._name = ".".join(map(quoted, parts))
         self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
-        self._batches = f"{self._schema}{quoted(BATCHES)}"
-        self._batches_in_values = _in_values(self._batches)
         self._wanted: Sequence[tuple[str, str]] = ()
 
     @property
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._wanted)
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
             _lock(connection, group)
-            return self._look(connection, group)
+            return _look(connection, self._place(connection), group)
 
     def prepare(self, schema: StructType) -> str:
         self._wanted = wanted = _wanted(schema)
         with self._connected() as connection:
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
-            oid = _oid(connection, self._name)
-            check_rights(self._options, self._missing_rights(connection, oid))
-            if _oid(connection, self._batches) is None:
-                _execute(connection, _CREATE.format(self._batches))
+            place = self._place(connection)
+            oid = place.oid
+            check_rights(self._options, self._missing_rights(connection, place))
+            if _oid(connection, place.batches) is None:
+                _execute(connection, _CREATE.format(place.batches))
             if oid is None:
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
                 for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
-            return str(oid or _oid(connection, self._name))
+            return self._place(connection).table_id
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes:
@@ -104,14 +140,14 @@ class PostgresTable:
 
     def missing_rights(self) -> list[str]:
         with self._connected() as connection:
-            return self._missing_rights(connection, _oid(connection, self._name))
+            return self._missing_rights(connection, self._place(connection))
 
-    def _missing_rights(self, connection: psycopg.Connection, oid: int | None) -> list[str]:
+    def _missing_rights(self, connection: psycopg.Connection, place: TablePlace) -> list[str]:
         """Rights on the table, on the identities, and on the schema for what is created there."""
         needed = {Mode.APPEND: "INSERT", Mode.UPSERT: "SELECT,INSERT,UPDATE", Mode.COMPLETE: "INSERT,DELETE"}
         tables = [
-            (self._name, oid, needed[self._options.mode]),
-            (self._batches, _oid(connection, self._batches), "SELECT,INSERT,UPDATE"),
+            (self._name, place.oid, needed[self._options.mode]),
+            (place.batches, _oid(connection, place.batches), "SELECT,INSERT,UPDATE"),
         ]
         found = [
             f"the role has no right to {right} on {name}"
@@ -122,7 +158,7 @@ class PostgresTable:
         ]
         creates = any(number is None for _, number, _ in tables)
         if creates or not self._options.driver_writes:
-            schema = parts_of(self._options.table)[0] if self._schema else None
+            schema = place.schema if creates else parts_of(self._options.table)[0] if self._schema else None
             may = _one(connection, "SELECT has_schema_privilege(coalesce(%s, current_schema()), 'CREATE')", (schema,))
             if not may:
                 what = f"{BATCHES} and {self._name}" if creates else "rows on their way, which writers = 0 does without"
@@ -156,16 +192,17 @@ class PostgresTable:
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
             _lock(connection, commit.group)
-            if self._look(connection, commit.group) != commit.seen:
+            place = self._place(connection)
+            if not _look(connection, place, commit.group).is_as(commit.seen):
                 raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
             self._move(connection, commit)
             oid = _oid(connection, self._name)  # what was inserted into stays as it is until the transaction ends
-            if str(oid) != commit.seen.table_id:
+            if oid is None or oid != place.oid:
                 raise Conflict(f"{self._options} is another table since it was looked at")
-            missing_columns(self._wanted, _columns(connection, int(commit.seen.table_id)), self._options)
-            self._identify(connection, commit.group, commit.seen.table_id, commit.marker)
+            missing_columns(self._wanted, _columns(connection, oid), self._options)
+            _identify(connection, place, commit.group, commit.marker)
             connection.commit()
 
     # --- statements
@@ -190,18 +227,28 @@ class PostgresTable:
     def _refused(self, error: psycopg.Error) -> TableRefused:
         return TableRefused(f"{self._options} cannot be written: {_line(error)}")
 
-    def _look(self, connection: psycopg.Connection, group: str) -> TableLook:
+    def _place(self, connection: psycopg.Connection) -> TablePlace:
         oid = _oid(connection, self._name)
-        marker = None
-        if oid is not None and _oid(connection, self._batches) is not None:
-            row = _execute(
+        given = parts_of(self._options.table)
+        ((database, asks),) = _execute(
+            connection,
+            "SELECT oid::bigint, has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE') "
+            "FROM pg_database WHERE datname = current_database()",
+        ).fetchall()
+        system = _one(connection, "SELECT system_identifier FROM pg_catalog.pg_control_system()", None) if asks else ""
+        if oid is not None:
+            ((schema, table),) = _execute(
                 connection,
-                "SELECT query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets "
-                f"FROM {self._batches_in_values} WHERE sink = %s AND table_name = %s AND table_id = %s",
-                (group, self._name, str(oid)),
-            ).fetchone()
-            marker = None if row is None else Marker(*row)
-        return TableLook("" if oid is None else str(oid), FOR_EVER_MS, marker)
+                "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                "WHERE c.oid = %s",
+                (oid,),
+            ).fetchall()
+        else:
+            schema = given[0] if self._schema else _one(connection, "SELECT current_schema()", None)
+            table = given[-1]
+        if schema is None:
+            raise TableRefused(f"{self._options} cannot be written: no schema is in the role's search_path")
+        return TablePlace(f"{system}/{database}", oid, schema, f"{quoted(schema)}.{quoted(table)}")
 
     def _definition(self, wanted: Sequence[tuple[str, str]]) -> str:
         columns = [f"{quoted(name)} {kind}" for name, kind in wanted]
@@ -263,15 +310,40 @@ class PostgresTable:
                 "batch again"
             )
 
-    def _identify(self, connection: psycopg.Connection, group: str, table_id: str, marker: Marker) -> None:
-        names = ("table_id", "query_id", "batch_id", "row_count", "fingerprint", "planned_at_ms", "offsets")
-        changed = ", ".join(f"{name} = excluded.{name}" for name in names)
-        _execute(
+
+def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> TableLook:
+    found: dict[str, Marker] = {}
+    kept_in = _execute(connection, _KEPT_IN, (BATCHES, place.schema)).fetchall() if place.oid is not None else []
+    for batches, name in reversed(kept_in):  # what the table's own schema has counts
+        home = f"{place.database}/{batches}"
+        rows = _execute(
             connection,
-            f"INSERT INTO {self._batches_in_values} (sink, table_name, {', '.join(names)}) "
-            f"VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (sink, table_name) DO UPDATE SET {changed}",
-            batch_row(group, self._name, table_id, marker),
+            f"SELECT sink, {MARKER} FROM {_in_values(name)} WHERE query_id = %s AND ((home = %s AND table_oid = %s) "
+            "OR (home <> %s AND table_name = %s)) ORDER BY home = %s",
+            (query_of(group), home, place.oid, home, place.name, home),
         )
+        found |= {str(sink): Marker(*marker) for sink, *marker in rows}
+    marker = found.pop(group, None)
+    return TableLook(place.table_id, FOR_EVER_MS, marker, found if marker is None else {})
+
+
+def _identify(connection: psycopg.Connection, place: TablePlace, group: str, marker: Marker) -> None:
+    """Keep the batch in the schema's table of identities; those that came there with a dump count no more."""
+    home = f"{place.database}/{_oid(connection, place.batches)}"
+    batches = _in_values(place.batches)
+    changed = ", ".join(f"{name} = excluded.{name}" for name in ("table_name", *MARKER.split(", ")))
+    _execute(
+        connection,
+        f"INSERT INTO {batches} (sink, home, table_oid, table_name, {MARKER}) "
+        "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) "
+        f"ON CONFLICT (sink, home, table_oid) DO UPDATE SET {changed}",
+        (group, home, place.oid, place.name, *batch_row(marker)),
+    )
+    _execute(
+        connection,
+        f"UPDATE {batches} SET table_name = '' WHERE sink = %s AND home <> %s AND table_name = %s",
+        (group, home, place.name),
+    )
 
 
 def _lock(connection: psycopg.Connection, group: str) -> None:

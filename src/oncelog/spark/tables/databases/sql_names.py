@@ -20,12 +20,13 @@ def on_conflict(key: Collection[str], columns: Sequence[str]) -> str:
     return f" ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
 
 
-def batch_row(group: str, table: str, table_id: str, marker: Marker) -> tuple[str | int | None, ...]:
-    """A row of ``oncelog_batches``: the last batch of a sink in a table."""
+MARKER = "query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets"
+"""The columns of ``oncelog_batches`` that are a marker, in its order."""
+
+
+def batch_row(marker: Marker) -> tuple[str | int, ...]:
+    """The last batch of a sink, as :data:`MARKER` has it."""
     return (
-        group,
-        table,
-        table_id,
         marker.query_id,
         marker.batch_id,
         marker.rows,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import missing_columns, sql_type
-from oncelog.spark.tables.databases.sql_names import batch_row, on_conflict, parts_of, quoted
+from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
@@ -27,6 +27,7 @@ from oncelog.spark.tables.store import (
     check_rights,
     inline_rows,
     may_write,
+    query_of,
     unwritable,
 )
 
@@ -38,9 +39,9 @@ LOCK_S = 60.0
 """How long to wait for another writer of the file."""
 BATCHES = "oncelog_batches"
 _CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
-    sink TEXT NOT NULL, table_name TEXT NOT NULL, table_id TEXT NOT NULL, query_id TEXT NOT NULL,
-    batch_id INTEGER NOT NULL, row_count INTEGER NOT NULL, fingerprint TEXT NOT NULL, planned_at_ms INTEGER NOT NULL,
-    offsets TEXT NOT NULL, PRIMARY KEY (sink, table_name))"""
+    sink TEXT NOT NULL, table_id TEXT NOT NULL, query_id TEXT NOT NULL, batch_id INTEGER NOT NULL,
+    row_count INTEGER NOT NULL, fingerprint TEXT NOT NULL, planned_at_ms INTEGER NOT NULL, offsets TEXT NOT NULL,
+    PRIMARY KEY (sink, table_id))"""
 _ID = "oncelog_table_"
 """The table's id is in the name of an index that holds no row: it is dropped with the table, and copied with it."""
 
@@ -60,7 +61,7 @@ class SqliteTable:
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self._wanted)
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
             return self._look(connection, group)
 
@@ -115,7 +116,7 @@ class SqliteTable:
     def commit(self, commit: Commit) -> None:
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            if self._look(connection, commit.group) != commit.seen:
+            if not self._look(connection, commit.group).is_as(commit.seen):
                 raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
             missing_columns(self._wanted, self._found(connection), self._options)
             if commit.mode is Mode.COMPLETE:
@@ -151,15 +152,14 @@ class SqliteTable:
 
     def _look(self, connection: sqlite3.Connection, group: str) -> TableLook:
         table_id = self._id(connection)
-        marker = None
+        found: dict[str, Marker] = {}
         if table_id and _exists(connection, BATCHES):
-            row = connection.execute(
-                f"SELECT query_id, batch_id, row_count, fingerprint, planned_at_ms, offsets FROM {BATCHES} "
-                "WHERE sink = ? AND table_name = ? AND table_id = ?",
-                (group, self._name, table_id),
-            ).fetchone()
-            marker = None if row is None else Marker(*row)
-        return TableLook(table_id, FOR_EVER_MS, marker)
+            rows = connection.execute(
+                f"SELECT sink, {MARKER} FROM {BATCHES} WHERE table_id = ? AND query_id = ?", (table_id, query_of(group))
+            )
+            found = {str(sink): Marker(*marker) for sink, *marker in rows}
+        marker = found.pop(group, None)
+        return TableLook(table_id, FOR_EVER_MS, marker, found if marker is None else {})
 
     def _id(self, connection: sqlite3.Connection) -> str:
         """Empty if there is no such table, or none that a sink has written to."""
@@ -183,8 +183,8 @@ class SqliteTable:
 
     def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
         connection.execute(
-            f"INSERT OR REPLACE INTO {BATCHES} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            batch_row(group, self._name, table_id, marker),
+            f"INSERT OR REPLACE INTO {BATCHES} (sink, table_id, {MARKER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (group, table_id, *batch_row(marker)),
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +41,7 @@ from oncelog.spark.tables.store import (
     WrittenPart,
     check_rights,
     inline_rows,
+    query_of,
     unwritable,
 )
 
@@ -72,9 +73,9 @@ class DeltaTableStore:
         self._options = options
         self._schema: StructType | None = None
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans)
+        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans, known)
 
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, TableFormat.DELTA)
@@ -272,11 +273,27 @@ def _same(table: DeltaTable, commit: Commit) -> bool:
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
 
-def _look_at(table: DeltaTable, group: str, plans: Sequence[str]) -> TableLook:
+def _look_at(table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> TableLook:
     retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
+    marker = _marker(table, group, plans)
+    others = {} if marker is not None else _others(table, group, plans, known)
+    return TableLook(str(table.metadata().id), retention, marker, others)
+
+
+def _others(table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
+    """The last batches of the query's other groups: those that are known, or that the log still names."""
+    infos = (info for entry in table.history(_HISTORY) if isinstance(info := entry.get(INFO), dict))
+    named = {str(info.get("sink")) for info in infos if info.get("queryId") == query_of(group)}
+    groups = sorted({*known, *named} - {group})
+    found = {other: _marker(table, other, plans) for other in groups}
+    return {other: marker for other, marker in found.items() if marker is not None}
+
+
+def _marker(table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | None:
+    """The last batch of a group, made of its application transactions and of what its commit says."""
     number = table.transaction_version(group)
     if number is None:
-        return TableLook(str(table.metadata().id), retention, None)
+        return None
     plan = table.transaction_version(group + _PLAN)
     known = next((one for one in plans if plan_number(one) == plan), None)
     if known is None or known == plans[0]:
@@ -284,15 +301,14 @@ def _look_at(table: DeltaTable, group: str, plans: Sequence[str]) -> TableLook:
         known = known or str(details.get("fingerprint", f"{plan:016x}..."))
     else:
         details = {}  # the batch before: nobody asks for more
-    marker = Marker(
-        query_id=str(details.get("queryId", group.partition(f"-{TableFormat.DELTA.value}:")[0])),
+    return Marker(
+        query_id=str(details.get("queryId", query_of(group))),
         batch_id=number,
         rows=int(details.get("rows", 0)),
         fingerprint=known,
         planned_at_ms=int(details.get("plannedAtMs", 0)),
         offsets=str(details.get("offsets", "")),
     )
-    return TableLook(str(table.metadata().id), retention, marker)
 
 
 def _details(table: DeltaTable, group: str, number: int) -> dict[str, Any]:

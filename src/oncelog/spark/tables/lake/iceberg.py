@@ -12,7 +12,7 @@ import contextlib
 import datetime
 import pickle
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +34,7 @@ from oncelog.spark.tables.store import (
     WrittenPart,
     check_rights,
     inline_rows,
+    query_of,
     unwritable,
 )
 
@@ -97,7 +98,7 @@ class IcebergTable:
         self._table: Table | None = None
         self._shape: TableShape | None = None
 
-    def look(self, group: str, plans: Sequence[str]) -> TableLook:
+    def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
         return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group)
 
@@ -210,7 +211,7 @@ class IcebergTable:
 
     def commit(self, commit: Commit) -> None:
         table = self._load()
-        if table is None or not _same(_look_at(table, commit.group), commit.seen):
+        if table is None or not _look_at(table, commit.group).is_as(commit.seen):
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
         if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
@@ -364,18 +365,18 @@ def _rows(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 
 def _look_at(table: Table, group: str) -> TableLook:
-    marker = None
+    found: dict[str, Marker | None] = {}
     for snapshot in ancestors_of(table.current_snapshot(), table.metadata):
-        summary = snapshot.summary
-        if summary is not None and summary.additional_properties.get(SINK) == group:
-            marker = Marker.decode(summary.additional_properties.get(BATCH, ""))
+        properties = {} if snapshot.summary is None else snapshot.summary.additional_properties
+        sink = properties.get(SINK, "")
+        if sink not in found and query_of(sink) == query_of(group):
+            found[sink] = Marker.decode(properties.get(BATCH, ""))
+        if sink == group:
             break
+    marker = found.pop(group, None)
+    others = {} if marker is not None else {sink: one for sink, one in found.items() if one is not None}
     retention = int(table.properties.get(_EXPIRY, _EXPIRY_MS))
-    return TableLook(str(table.metadata.table_uuid), retention, marker)
-
-
-def _same(now: TableLook, before: TableLook) -> bool:
-    return (now.table_id, now.marker) == (before.table_id, before.marker)
+    return TableLook(str(table.metadata.table_uuid), retention, marker, others)
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:

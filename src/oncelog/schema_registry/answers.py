@@ -100,6 +100,8 @@ def check(
         live = [version(state, subject, number, deleted=False)]
     try:
         content, parsed = checks.content(state, subject, submitted)
+        if find_version(checks, state, content, state.versions(subject)) is None:
+            checks.check_new(parsed)
         why = problems(state, checks, subject, parsed, content, live)
     except Refused as error:
         if not verbose or error.code != 42201:

@@ -61,6 +61,13 @@ class Checks:
         text = parsed.normalized() if normalize else parsed.text
         return Content(submitted.schema_type, text, references, submitted.extra), parsed
 
+    def check_new(self, parsed: Parsed) -> None:
+        """:raises Refused: a new schema may not be so, though a stored one may."""
+        try:
+            parsed.check_new()
+        except InvalidSchema as error:
+            raise rest_errors.invalid_schema(str(error)) from error
+
     def parsed(self, state: RegistryState, content: Content) -> Parsed:
         """:raises InvalidSchema: what is stored is no schema for this registry."""
         return self._parse(state, content.schema_type, content.schema, content.references)

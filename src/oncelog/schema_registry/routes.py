@@ -40,6 +40,10 @@ BODY_SECONDS = 30.0
 """How long a body may take to arrive: clients that never send theirs must not use up the connections."""
 
 
+DEFAULT_CONTEXT = ":.:"
+"""Stands before a subject that is in no context of its own; this registry has no other ones."""
+
+
 class RestRequest:
     """One request: its address in parts, its parameters, its body."""
 
@@ -99,6 +103,7 @@ class App:
         user = await self._access.enter(request)
         raw = request.scope.get("raw_path") or request.scope["path"].encode()
         path = tuple(unquote(part) for part in raw.decode("latin-1").partition("?")[0].split("/") if part)
+        path = tuple(part.removeprefix(DEFAULT_CONTEXT) for part in path)
         body = await self._body(request)
         call = RestRequest(request, path, body)
         found = _route(self._registry, call)

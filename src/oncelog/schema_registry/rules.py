@@ -6,6 +6,7 @@ takes them in once they are stored. The codes of refusals, and their order, are 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,8 +32,10 @@ def check_subject(subject: str) -> None:
     """:raises Refused: it names a context, which this registry does not have, or is no name."""
     if subject.startswith((":.", ":*:")):
         raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
-    if not subject or len(subject) > LONGEST_SUBJECT or not subject.isprintable():
-        raise rest_errors.invalid_subject(subject[:80], f"a name has 1 to {LONGEST_SUBJECT} printable characters")
+    if not 0 < len(subject) <= LONGEST_SUBJECT or any(unicodedata.category(one) == "Cc" for one in subject):
+        raise rest_errors.invalid_subject(
+            subject[:80], f"a name has 1 to {LONGEST_SUBJECT} characters, and none that controls a terminal"
+        )
     if subject in ("__GLOBAL", "__EMPTY"):
         raise rest_errors.invalid_subject(subject, "the name is reserved")
 
@@ -46,6 +49,7 @@ def register(state: RegistryState, checks: Checks, subject: str, submitted: Subm
     if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
         return SchemaDecision([], {"id": found.id})
     mode = _writable(state, subject, with_id=submitted.id is not None)
+    checks.check_new(parsed)
     if mode != "IMPORT":
         why = problems(state, checks, subject, parsed, content, live)
         if why:

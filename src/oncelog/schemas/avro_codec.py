@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
-import json
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 from oncelog.errors import ConfigError
 from oncelog.schemas.avro_json import from_json, to_json
 from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
+from oncelog.schemas.avro_tree import load, read, resolved
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, Schema
@@ -45,7 +44,7 @@ class AvroCodec:
     schema_type = AVRO
 
     def __init__(self, schema: Schema, dependencies: Mapping[str, Schema]) -> None:
-        self.parsed = _parsed(schema, dependencies)
+        self.parsed, self._hinted = _parsed(schema, dependencies)
         try:
             self._most_bytes = most_bytes(self.parsed)
         except (ConfigError, RecursionError) as error:
@@ -65,7 +64,7 @@ class AvroCodec:
             return value
         written = io.BytesIO()
         try:
-            fastavro.schemaless_writer(written, self.parsed, value, strict_allow_default=strict)
+            fastavro.schemaless_writer(written, self._hinted, value, strict_allow_default=strict)
         except UNFIT as error:
             raise SchemaError(f"the value does not fit the Avro schema{self._named}: {_message(error)}") from error
         return written.getvalue()
@@ -86,7 +85,7 @@ class AvroCodec:
             )
         source = io.BytesIO(payload)
         try:
-            value = fastavro.schemaless_reader(source, self.parsed, None if reader is None else reader.parsed)
+            value = fastavro.schemaless_reader(source, self._hinted, None if reader is None else reader._hinted)
         except UNFIT as error:
             message = "they end too early" if self._end_too_early(payload) else _message(error)
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {message}") from error
@@ -101,7 +100,7 @@ class AvroCodec:
 
         source = _NotingReads(payload)
         with contextlib.suppress(*UNFIT):
-            fastavro.schemaless_reader(source, self.parsed, None)
+            fastavro.schemaless_reader(source, self._hinted, None)
         return source.was_short
 
     def to_json(self, value: Any) -> Any:
@@ -120,40 +119,36 @@ class AvroCodec:
         return f" {self.name}" if self.name else ""
 
 
-def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
-    from fastavro.repository import AbstractSchemaRepository
-    from fastavro.schema import SchemaParseException, UnknownType, load_schema
+def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> tuple[Any, Any]:
+    """The schema as fastavro keeps it; and the same, marked so that fastavro does not parse it for each value."""
+    from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 
-    class Known(AbstractSchemaRepository):
-        def load(self, name: str) -> Any:
-            return copy.deepcopy(known[name]) if name in known else None
-
-    known: dict[str, Any] = {}
     try:
-        for name, dependency in dependencies.items():
-            known[name] = known[_full_name(_loaded(dependency.text), name)] = _loaded(dependency.text)
-        known[""] = _loaded(schema.text)
-        return load_schema("", repo=Known(), _write_hint=False)
+        tree = read(load(schema.text), [load(one.text) for one in dependencies.values()], check=False)
+        enums = [(name, node) for name, node in tree.types.items() if node["type"] == "enum"]
+        symbols = {name: (node["symbols"], node.get("default")) for name, node in enums}
+        for _, node in enums:  # fastavro refuses letters of other alphabets
+            node["symbols"] = [f"s{number}" for number in range(len(node["symbols"]))]
+            node.pop("default", None)
+        made = resolved(tree)
+        drop_impossible_decimals(made)
+        named: dict[str, Any] = {}
+        parsed = parse_schema(made, named, _write_hint=False, _ignore_default_error=True)
     except (SchemaParseException, UnknownType, *UNFIT) as error:
         raise SchemaError(f"this is not an Avro schema: {_message(error)}") from error
+    except SchemaError as error:
+        raise SchemaError(f"this is not an Avro schema: {error}") from error
+    for name, (own, default) in symbols.items():
+        if name in named:
+            named[name]["symbols"] = own
+            named[name] |= {} if default is None else {"default": default}
+    return parsed, _hinted(parsed, named)
 
 
-def _loaded(text: str) -> Any:
-    """A schema's JSON; the name of a primitive type may stand there without quotation marks."""
-    bare = text.strip()
-    if bare.isidentifier():
-        return bare
-    loaded = json.loads(text)
-    drop_impossible_decimals(loaded)
-    return loaded
-
-
-def _full_name(schema: Any, default: str) -> str:
-    name = schema.get("name") if isinstance(schema, dict) else None
-    if not isinstance(name, str):
-        return default
-    space = schema.get("namespace")
-    return f"{space}.{name}" if space and "." not in name else name
+def _hinted(parsed: Any, named: dict[str, Any]) -> Any:
+    if isinstance(parsed, list):
+        return [_hinted(branch, named) for branch in parsed]
+    return {**parsed, "__fastavro_parsed": True, "__named_schemas": named} if isinstance(parsed, dict) else parsed
 
 
 def _message(error: BaseException) -> str:

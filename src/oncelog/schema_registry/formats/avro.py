@@ -1,38 +1,28 @@
-"""Avro: read and compared by the ``avro`` package; written as Java's Avro writes a schema.
+"""Avro: read and written by ``avro_tree`` as Java's Avro does, compared by the ``avro`` package.
 
 Java's order of fields matters when a topic moves between registries: Confluent's finds a schema by its text.
 """
 
 from __future__ import annotations
 
-import json
-import warnings
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import avro.schema
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
-from avro.constants import PRIMITIVE_TYPES
-from avro.errors import AvroException, IgnoredLogicalType
+from avro.errors import AvroException
 from avro.name import Names
 
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
-
-warnings.filterwarnings("ignore", category=IgnoredLogicalType)
-"""A logical type that the package does not know is read as what it stands for, as the specification says."""
+from oncelog.schemas.avro_tree import load, read, resolved, written, written_json
+from oncelog.schemas.schema_errors import SchemaError
 
 _NOT_A_SCHEMA = (AvroException, ValueError, TypeError, AttributeError, KeyError, RecursionError)
-_NAMED = ("record", "error", "enum", "fixed")
-_ORDER: Mapping[str, tuple[str, ...]] = {
-    "record": ("fields",),
-    "error": ("fields",),
-    "enum": ("symbols", "default"),
-    "fixed": ("size",),
-    "array": ("items",),
-    "map": ("values",),
-}
+RESOLVED = "resolved"
 
 
 class _Compared(dict[Any, Any]):
@@ -51,20 +41,42 @@ class _Compared(dict[Any, Any]):
 class AvroSchema:
     """A parsed schema; made by :func:`parse`."""
 
-    def __init__(self, text: str, tree: object, schema: Any) -> None:
-        self.text = text
-        self._tree = tree
-        self._schema = schema
+    def __init__(self, schema: Any, references: Sequence[Any]) -> None:
+        self._references = references
+        self._tree = read(schema, references, check=False)
+        self._written = written(self._tree)
+        self.text = written_json(self._written)
+
+    @cached_property
+    def _resolved(self) -> Any:
+        """The schema with everything that it refers to in it."""
+        return resolved(self._tree)
+
+    @cached_property
+    def _schema(self) -> Any:
+        names = Names(validate_names=False)
+        plain = _for_package(self._resolved)
+        return avro.schema.make_avsc_object(plain, names, validate_enum_symbols=False, validate_names=False)
 
     @cached_property
     def _normalized(self) -> str:
-        return _json(_written(self._tree, None, in_order=True))
+        return written_json(written(self._tree, in_order=True))
+
+    def check_new(self) -> None:
+        with _not_avro():
+            read(self._written, self._references, check=True)
+            try:
+                self._schema  # noqa: B018 -- the package that compares schemas reads it here
+            except _NOT_A_SCHEMA as error:
+                raise InvalidSchema(_reason(error)) from error
 
     def normalized(self) -> str:
         return self._normalized
 
     def formatted(self, form: str) -> str:
-        raise InvalidSchema(f"Avro has no format {form!r}")
+        if form == RESOLVED:
+            return written_json(self._resolved)
+        raise InvalidSchema(f"Avro has no format {form!r}, only {RESOLVED}")
 
     def problems_reading(self, writer: AvroSchema) -> list[str]:
         try:
@@ -73,101 +85,58 @@ class AvroSchema:
             found = checker.get_compatibility(self._schema, writer._schema)
         except RecursionError:
             return ["{errorType:'TOO_DEEP', description:'the schemas are nested too deeply to be compared'}"]
+        except _NOT_A_SCHEMA as error:  # a stored schema that no registry would take now
+            return [f"{{errorType:'SCHEMA_NOT_COMPARED', description:'{_reason(error)}'}}"]
         if found.compatibility is SchemaCompatibilityType.compatible:
             return []
         kinds = sorted({kind.name.upper() for kind in found.incompatibilities}) or ["INCOMPATIBLE"]
-        where, what = ", ".join(sorted(found.locations)), ", ".join(sorted(found.messages))
+        where, what = ", ".join(sorted(found.locations)), _unmarked(", ".join(sorted(found.messages)))
         return [f"{{errorType:'{kind}', description:'at {where}: {what}'}}" for kind in kinds]
 
 
 def parse(text: str, dependencies: Sequence[Dependency]) -> AvroSchema:
     """:raises InvalidSchema: the text is not an Avro schema."""
+    with _not_avro():
+        loaded = [load(one) for one in (text, *(dependency.text for dependency in dependencies))]
+        for one in loaded:
+            check_depth(one)
+        return AvroSchema(loaded[0], loaded[1:])
+
+
+@contextmanager
+def _not_avro() -> Iterator[None]:
     try:
-        names, known = Names(), Names()
-        for dependency in dependencies:
-            avro.schema.make_avsc_object(_loaded(dependency.text), names)
-        known.names.update(names.names)
-        schema = avro.schema.make_avsc_object(_loaded(text), names)
-        tree = schema.to_json(known)
-        return AvroSchema(_json(_written(tree, None)), tree, schema)
-    except _NOT_A_SCHEMA as error:
-        if isinstance(error, InvalidSchema):
-            raise
+        yield
+    except (InvalidSchema, SchemaError, RecursionError) as error:
         raise InvalidSchema(f"this is not an Avro schema: {_reason(error)}") from error
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    if isinstance(error, json.JSONDecodeError):
-        return f"its text is not JSON: {error}"
-    return str(error)[:500] or type(error).__name__
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:500] or type(error).__name__
 
 
-def _loaded(text: str) -> object:
-    """A schema's JSON; the name of a primitive type may stand there without quotation marks."""
-    bare = text.strip()
-    found = bare if bare in PRIMITIVE_TYPES else json.loads(text)
-    check_depth(found)
-    return found
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MARK = "Symbol_0x"
+_MARKED = re.compile(_MARK + "((?:[0-9a-f]{2})+)")
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def _written(node: Any, namespace: str | None, *, in_order: bool = False) -> Any:
-    """A schema's JSON with Java's order of fields, and names without the namespace that they are in."""
-    if isinstance(node, str):
-        space, _, name = node.rpartition(".")
-        return name if space and space == namespace else node
+def _for_package(node: Any) -> Any:
+    """A schema as the package takes it: without logical types, which play no part in comparisons (it warns of those
+    that it does not know), and with symbols of ASCII alone."""
     if isinstance(node, list):
-        return [_written(branch, namespace, in_order=in_order) for branch in node]
-    kind = node["type"]
-    if not isinstance(kind, str):
-        return _written(kind, namespace, in_order=in_order)
-    written: dict[str, Any] = {"type": kind}
-    inner = _add_name(written, node, namespace) if kind in _NAMED else namespace
-    for name in _ORDER.get(kind, ()):
-        if name in node:
-            written[name] = _inner(name, node[name], inner, in_order)
-    _add_rest(written, node, ("name", "namespace", "aliases"), in_order)
-    if "aliases" in node:
-        written["aliases"] = node["aliases"]
-    return kind if len(written) == 1 and kind not in _ORDER else written
+        return [_for_package(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    made = {name: _for_package(one) for name, one in node.items() if name != "logicalType"}
+    if node.get("type") == "enum" and isinstance(node.get("symbols"), list):
+        made["symbols"] = [_marked(symbol) for symbol in node["symbols"]]
+        made |= {"default": _marked(node["default"])} if "default" in node else {}
+    return made
 
 
-def _add_name(written: dict[str, Any], node: dict[str, Any], namespace: str | None) -> str | None:
-    """Add name and documentation; returns the namespace of what is inside."""
-    own: str | None = node.get("namespace") or None
-    written["name"] = node["name"]
-    if own != namespace:
-        written["namespace"] = own or ""
-    if node.get("doc") is not None:
-        written["doc"] = node["doc"]
-    return own
+def _marked(symbol: str) -> str:
+    return symbol if _SYMBOL.fullmatch(symbol) else _MARK + symbol.encode(errors="surrogatepass").hex()
 
 
-def _inner(name: str, value: Any, namespace: str | None, in_order: bool) -> Any:
-    if name == "fields":
-        return [_field(one, namespace, in_order) for one in value]
-    return _written(value, namespace, in_order=in_order) if name in ("items", "values") else value
-
-
-def _field(field: dict[str, Any], namespace: str | None, in_order: bool) -> dict[str, Any]:
-    written = {"name": field["name"], "type": _written(field["type"], namespace, in_order=in_order)}
-    for name in ("doc", "default"):
-        if name in field:
-            written[name] = field[name]
-    if field.get("order", "ascending") != "ascending":
-        written["order"] = field["order"]
-    if "aliases" in field:
-        written["aliases"] = field["aliases"]
-    _add_rest(written, field, ("order",), in_order)
-    return written
-
-
-def _add_rest(written: dict[str, Any], node: dict[str, Any], known: tuple[str, ...], in_order: bool) -> None:
-    rest = [name for name in node if name not in written and name not in known]
-    for name in sorted(rest) if in_order else rest:
-        written[name] = node[name]
+def _unmarked(text: str) -> str:
+    return _MARKED.sub(lambda found: bytes.fromhex(found[1]).decode(errors="replace"), text)

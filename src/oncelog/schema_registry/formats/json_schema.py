@@ -32,6 +32,9 @@ class JsonSchema:
         self._tree = tree
         self.root = root
 
+    def check_new(self) -> None:
+        """Nothing more than parsing has checked."""
+
     def normalized(self) -> str:
         return json.dumps(self._tree, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 

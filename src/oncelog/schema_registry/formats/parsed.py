@@ -25,6 +25,12 @@ class Parsed(Protocol):
     def text(self) -> str:
         """The text that is stored, whatever spaces and order the sender used."""
 
+    def check_new(self) -> None:
+        """What a new schema must keep to, and a stored one need not: it may have been written by another registry.
+
+        :raises InvalidSchema: it does not.
+        """
+
     def normalized(self) -> str:
         """The text with everything in an order that does not matter sorted."""
 

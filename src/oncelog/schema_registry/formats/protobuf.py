@@ -45,6 +45,9 @@ class ProtobufSchema:
     def files(self) -> Files:
         return Files(self._descriptor, self._imported)
 
+    def check_new(self) -> None:
+        """Nothing more than parsing has checked."""
+
     def normalized(self) -> str:
         return self.text
 

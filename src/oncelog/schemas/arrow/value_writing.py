@@ -20,6 +20,7 @@ from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
 from oncelog.schemas.arrow.value_reading import ReaderSchema
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.avro_json import to_json
+from oncelog.schemas.avro_tree import is_name
 from oncelog.schemas.framing import framed
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec
@@ -49,7 +50,7 @@ def _record(columns: pa.StructType, name: str, where: str) -> dict[str, Any]:
     fields = []
     for column in columns:
         here = f"{where}.{column.name}" if where else column.name
-        if not _NAME.fullmatch(column.name):
+        if not is_name(column.name):
             raise SchemaError(f"the column {here!r} cannot be a field of Avro: give it a name of letters, digits and _")
         kind = _avro_type(column.type, f"{name}_{column.name}", here)
         fields.append({"name": column.name, "type": ["null", kind], "default": None})

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.client.positions import EARLIEST
 from oncelog.export.target import ExportError, ExportProgress, ExportSource, ExportTarget
+from oncelog.records.arrow import HEADERS_TYPE, MAX_MS, in_microseconds
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Export:
         self._source = ExportSource(self._topic, self._source.topic_number, schemas)
         self._schema = _schema(typed)
         firsts = self._admin.list_offsets(dict.fromkeys(self._names, EARLIEST), read_committed=True)
-        ends = self._admin.list_offsets(dict.fromkeys(self._names, LATEST), read_committed=True)
+        ends = self._admin.settled_ends(self._names)
         for name in self._names:
             first, end = firsts[name].offset, ends[name].offset
             start = first if progress is None else progress.offsets.get(name.partition, first)

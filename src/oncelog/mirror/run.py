@@ -121,8 +121,8 @@ class Mirror:
         await self._ask_late()
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
-        """The current last stable offsets of the source."""
-        found = await self._source.list_offsets(dict.fromkeys(self._views, LATEST), read_committed=True)
+        """The current last stable offsets of the source, behind transactions that are being ended."""
+        found = await self._source.settled_ends(self._views)
         return {name: item.offset for name, item in found.items()}
 
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:

@@ -19,7 +19,7 @@ from oncelog.client.aio.offset_lookups import FoundOffset
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
-from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.client.positions import EARLIEST
 from oncelog.errors import Error, KafkaError
 from oncelog.redrive.letters import Letter, LetterOutcome, Plan, RedriveError
 from oncelog.types import TopicPartition
@@ -103,7 +103,7 @@ class Redrive:
                 "these may choose: repeat those, or give this redrive a --name of its own"
             )
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
-        ends = await self._admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+        ends = await self._admin.settled_ends(names)
         await self._check_first_run(committed, firsts, ends)
         starts = {name: max(committed[name].offset if name in committed else 0, firsts[name].offset) for name in names}
         self.deleted = sum(max(0, firsts[name].offset - read.offset) for name, read in committed.items())

@@ -250,7 +250,10 @@ def _bounds(
     """Where to begin, and where to stop, if anywhere."""
 
     def offsets(time_ms: int) -> dict[TopicPartition, int]:
-        found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed)
+        if time_ms == LATEST and read_committed:
+            found = admin.settled_ends(names)
+        else:
+            found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed)
         return {name: item.offset for name, item in found.items()}
 
     return bounds(

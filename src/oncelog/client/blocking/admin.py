@@ -184,6 +184,11 @@ class Admin:
         """Offsets by time in ms; -1 is the end, -2 the beginning, -3 the record with the greatest timestamp."""
         return self._run(lambda: self._admin.list_offsets(wanted, read_committed=read_committed))
 
+    def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
+        """Where each partition ends for a reader of committed records that is to read everything there is: behind
+        transactions that are being ended, before open ones."""
+        return self._run(lambda: self._admin.settled_ends(walked(partitions)))
+
     def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
         """All groups, by name."""
         return self._run(lambda: self._admin.list_consumer_groups(states=states))

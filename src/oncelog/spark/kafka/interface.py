@@ -173,6 +173,18 @@ class KafkaAccess(Protocol):
         """The current end of each partition, as ``isolation`` sees it."""
         ...
 
+    def settled_ends(
+        self,
+        partitions: Sequence[TopicPartition],
+        isolation: IsolationLevel,
+        read: Mapping[TopicPartition, int] | None = None,
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """The same, behind each transaction whose end was acknowledged before the call: waits for its markers.
+
+        :param read: what the caller has read; it does not wait while there is something else to read.
+        """
+        ...
+
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Up to which offset each log matches that of a leader with the given epoch; -1 if it only knows older epochs.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
+from oncelog.client.aio.settled_ends import SettledEnds
 from oncelog.client.background import background
 from oncelog.client.core.client_errors import UnsupportedVersionError, error_for, error_of, topic_error
 from oncelog.client.core.config import ClientConfig
@@ -107,6 +108,7 @@ class KafkaCluster:
         self.tells_retention: bool | None = None
         """Whether the coordinator last asked by :meth:`facts` said how long it keeps offsets; None if none was."""
         self._loop = loop
+        self._settled = SettledEnds(aio)
 
     @classmethod
     def connect(
@@ -219,26 +221,49 @@ class KafkaCluster:
         found = self._found_offsets(dict.fromkeys(partitions, LATEST), isolation)
         return {partition: LogEnd(item.offset, item.leader_epoch) for partition, item in found.items()}
 
+    def settled_ends(
+        self,
+        partitions: Sequence[TopicPartition],
+        isolation: IsolationLevel,
+        read: Mapping[TopicPartition, int] | None = None,
+    ) -> Mapping[TopicPartition, LogEnd]:
+        if isolation is not IsolationLevel.READ_COMMITTED:
+            return self.log_ends(partitions, isolation)
+        topics = ", ".join(sorted({partition.topic for partition in partitions}))
+        with naming_the_right(topic_right=f"READ on the topic {topics}"):
+            found = self.run(
+                self._repeated(
+                    lambda: self._settled.of(partitions, read=read, wait_for_unknown_s=self._wait_for_unknown_s)
+                )
+            )
+        return {partition: LogEnd(item.offset, item.leader_epoch) for partition, item in found.items()}
+
     def _found_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> dict[TopicPartition, FoundOffset]:
         topics = ", ".join(sorted({partition.topic for partition in questions}))
         with naming_the_right(topic_right=f"READ on the topic {topics}"):
-            return self.run(self._list_offsets(questions, isolation))
+            return self.run(
+                self._repeated(
+                    lambda: list_offsets(
+                        self.aio,
+                        questions,
+                        read_committed=isolation is IsolationLevel.READ_COMMITTED,
+                        wait_for_unknown_s=self._wait_for_unknown_s,
+                    )
+                )
+            )
 
-    async def _list_offsets(
-        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
-    ) -> dict[TopicPartition, FoundOffset]:
-        """List offsets, repeated as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, if given."""
+    @property
+    def _wait_for_unknown_s(self) -> float:
+        return self.options.timeout_ms / 1000
+
+    async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Look up offsets, repeated as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, if given."""
         left = self.options.offset_attempts or 1
         while True:
             try:
-                return await list_offsets(
-                    self.aio,
-                    questions,
-                    read_committed=isolation is IsolationLevel.READ_COMMITTED,
-                    wait_for_unknown_s=self.options.timeout_ms / 1000,
-                )
+                return await ask()
             except KafkaError:
                 left -= 1
                 if not left:

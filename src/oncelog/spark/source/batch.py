@@ -11,10 +11,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from oncelog.errors import ConfigError
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import OffsetRange
-from oncelog.spark.options import ByTimestampStrategy, SourceOptions
+from oncelog.spark.options import EARLIEST, ByTimestampStrategy, SourceOptions
 from oncelog.spark.source.planned_offsets import check_order, describe_beyond, describe_loss, loss_error
 from oncelog.spark.source.reader import (
-    earliest_and_latest,
     offsets_at,
     offsets_of_ends,
     plan_tasks,
@@ -22,6 +21,7 @@ from oncelog.spark.source.reader import (
     subscribed_partitions,
 )
 from oncelog.spark.versions import VersionChecked
+from oncelog.types import IsolationLevel
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ class BatchReader(VersionChecked, DataSourceReader):
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)
         check_order(start, end, options.starting, options.ending)
-        earliest, ends = earliest_and_latest(cluster, partitions, options.isolation)
+        earliest = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), IsolationLevel.READ_UNCOMMITTED)
+        ends = cluster.settled_ends(partitions, options.isolation)
         latest = offsets_of_ends(ends)
         lost, beyond = describe_loss(start, earliest, latest), describe_beyond(end, latest)
         if options.fail_on_data_loss and lost:

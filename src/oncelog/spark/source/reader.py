@@ -75,11 +75,13 @@ def offsets_at(
     partitions: Sequence[TopicPartition],
     strategy: ByTimestampStrategy,
 ) -> dict[TopicPartition, int]:
-    """Offsets of a position as the reader's isolation level sees them."""
+    """Offsets of a position as the reader's isolation level sees them, once transactions that are being ended are."""
     questions = positions_to_ask(position, partitions)
-    answers = cluster.list_offsets(questions, options.isolation) if questions else {}
-    unanswered = [partition for partition, offset in answers.items() if offset < 0]
-    latest = cluster.list_offsets(dict.fromkeys(unanswered, LATEST), options.isolation) if unanswered else {}
+    changing = [partition for partition, asked in questions.items() if asked != EARLIEST]
+    latest = offsets_of_ends(cluster.settled_ends(changing, options.isolation)) if changing else {}
+    answers = {partition: latest[partition] for partition in changing if questions[partition] == LATEST}
+    others = {partition: asked for partition, asked in questions.items() if partition not in answers}
+    answers |= cluster.list_offsets(others, options.isolation) if others else {}
     return resolve_position(position, answers, latest, strategy)
 
 

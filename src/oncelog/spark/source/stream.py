@@ -96,7 +96,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         given = place_given(options.starting)
         start = Place(offsets, self._topic_ids(offsets))
-        latest = self._current_latest()
+        latest = self._current_latest(offsets)
         epochs, marks = self._epochs(offsets, start, latest), self._marks(offsets, {}, start, latest)
         self._initial = Place(
             offsets,
@@ -117,7 +117,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         """Where the next batch ends; ``start`` itself if there is to be none yet."""
         self._copy_position_to_group(start)
         place = Place.of(start)
-        latest = self._target if self._target is not None else self._current_latest()
+        latest = self._target if self._target is not None else self._current_latest(self._read_by(place))
         begin = self._batch_begin(place, latest)
         ends = self._ends(begin, latest.offsets)
         self._report(describe_loss(begin, begin, ends))
@@ -142,6 +142,10 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         first = begin if start == self._initial else {}
         epochs, marks = self._epochs(end, place, latest), self._marks(end, begin, place, latest)
         return Place(end, ids, first, epochs, marks).as_json()
+
+    def _read_by(self, place: Place) -> Offsets:
+        """What the query has read if it is at ``place``; nothing if the answer must hold everything there is."""
+        return place.offsets
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
         """Epochs of leaders whose log was known to reach these ends; for an end from an earlier answer, that
@@ -295,7 +299,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._partitions_asked_s = -PARTITIONS_KEPT_S
-        self._target = self._current_latest()
+        self._target = self._current_latest({})
 
     def reportLatestOffset(self) -> Json | None:
         """The end of the log, for the progress report: together with its endOffset it gives the lag (``spark.lag``)."""
@@ -311,16 +315,19 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
             self._latest = Place({}, self._latest.ids)
         return self._partitions
 
-    def _current_latest(self) -> Place:
+    def _current_latest(self, read: Offsets) -> Place:
         """The ends of the logs, with their topic ids and leader epochs.
 
         Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
         sent records and calls ``processAllAvailable`` waits for those.
+
+        :param read: what the query has read: if nothing else is there, and only then, transactions that are being ended
+            are waited for. Empty: they are in any case.
         """
         self._current_partitions()  # drops cached ends now and then, so that the ids are looked up again
         known = self._latest
         while True:
-            ends = self._asked_latest()
+            ends = self._asked_latest(read)
             offsets, epochs = offsets_of_ends(ends), {name: end.leader_epoch for name, end in ends.items()}
             if (offsets, epochs) == (known.offsets, known.epochs):
                 break
@@ -331,17 +338,17 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self._latest = known
         return self._latest
 
-    def _asked_latest(self) -> Mapping[TopicPartition, LogEnd]:
+    def _asked_latest(self, read: Offsets) -> Mapping[TopicPartition, LogEnd]:
         """The ends of the logs; a topic deleted while the query runs is looked up once more."""
         partitions = self._current_partitions()
         cluster = self._connect(self._options)
         try:
-            return cluster.log_ends(partitions, self._options.isolation)
+            return cluster.settled_ends(partitions, self._options.isolation, read or None)
         except KafkaError:
             self._partitions_asked_s = -PARTITIONS_KEPT_S
             if self._current_partitions() == partitions:
                 raise
-            return self._asked_latest()
+            return self._asked_latest(read)
 
     def _bounds(
         self, partitions: Sequence[TopicPartition]

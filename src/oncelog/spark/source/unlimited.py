@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import InputPartition
 
-from oncelog.spark.kafka.place import Json, Place
+from oncelog.spark.kafka.place import Json, Offsets, Place
 from oncelog.spark.source.limits import ReadAllAvailable
 from oncelog.spark.source.planned_offsets import describe_loss
 from oncelog.spark.source.stream import StreamReader
@@ -37,6 +37,7 @@ class UnlimitedReader(StreamReader):
     _without_position: Json | None = None
     """The answer that was given before the position was known."""
     _has_answered = False
+    _answers_first = False
 
     def initialOffset(self) -> Json:
         """Where a new query starts; the same in each call, as the first batch was planned from it."""
@@ -45,8 +46,8 @@ class UnlimitedReader(StreamReader):
     def latestOffset(self) -> Json:  # type: ignore[override]
         """Where the next batch ends."""
         limit = self.getDefaultReadLimit()
-        if not self._has_answered:
-            self._has_answered = True
+        self._answers_first, self._has_answered = not self._has_answered, True
+        if self._answers_first:
             if not isinstance(limit, ReadAllAvailable):
                 logger.warning(
                     "PySpark %s does not tell a source where its first batch begins: it reads everything there is, and "
@@ -58,6 +59,9 @@ class UnlimitedReader(StreamReader):
             return super().latestOffset(self._position, limit)
         self._without_position = super().latestOffset(self.initialOffset(), ReadAllAvailable())
         return self._without_position
+
+    def _read_by(self, place: Place) -> Offsets:
+        return {} if self._answers_first else super()._read_by(place)
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         self._position = end

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
+from oncelog.client.aio.offset_lookups import EARLIEST
 from oncelog.errors import ConfigError
 from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirrorState, Run
@@ -31,7 +31,7 @@ async def by_mirror(dest: Admin, topic: str, name: str) -> RecordIdentity:
     if where.topic not in await dest.list_topics(internal=True):
         raise ConfigError(f"--by mirror:{name}: the destination's cluster has no topic {where.topic} of such a mirror")
     first = (await dest.list_offsets({where: EARLIEST}))[where].offset
-    end = (await dest.list_offsets({where: LATEST}, read_committed=True))[where].offset
+    end = (await dest.settled_ends([where]))[where].offset
     state = MirrorState()
     async for _, data in committed_batches(dest, where, first, end):
         for record in decode_records(data):

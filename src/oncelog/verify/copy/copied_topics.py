@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
+from oncelog.client.aio.offset_lookups import EARLIEST
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.mirror.reading import committed_batches
@@ -251,7 +251,7 @@ async def _ranges(admin: Admin, topic: str) -> dict[int, Range]:
     """What of each partition is decided now."""
     names = await _led(admin, topic)
     first = await admin.list_offsets(dict.fromkeys(names, EARLIEST))
-    end = await admin.list_offsets(dict.fromkeys(names, LATEST), read_committed=True)
+    end = await admin.settled_ends(names)
     return {name.partition: Range(first[name].offset, end[name].offset) for name in names}
 
 

@@ -38,6 +38,7 @@ class FakeCluster:
         self.logs: dict[str, int] = {}
         """The checksum of all batches of a topic; one that is not here holds no batch that could tell its log."""
         self.header_questions = 0
+        self.waited_beyond: list[Mapping[TopicPartition, int] | None] = []
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         counts: dict[str, int] = {}
@@ -75,6 +76,15 @@ class FakeCluster:
     ) -> Mapping[TopicPartition, LogEnd]:
         ends = self.list_offsets(dict.fromkeys(partitions, LATEST), isolation)
         return {name: LogEnd(end, self.epochs.get(name, [(-1, 0)])[-1][0]) for name, end in ends.items()}
+
+    def settled_ends(
+        self,
+        partitions: Sequence[TopicPartition],
+        isolation: IsolationLevel,
+        read: Mapping[TopicPartition, int] | None = None,
+    ) -> Mapping[TopicPartition, LogEnd]:
+        self.waited_beyond.append(read)
+        return self.log_ends(partitions, isolation)
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         self.epoch_questions += 1
@@ -835,3 +845,19 @@ def test_new_log_of_a_cut_one_without_id_is_read_from_where_it_was_cut_if_losses
     cluster.logs["a"] = 2
     clock.pass_caches()
     assert ranges(stream.partitions(start, stream.latestOffset(start, ReadAllAvailable()))) == [(0, 60, 150)]
+
+
+# --- transactions that are being ended
+
+
+def test_who_asks_for_everything_waits_in_any_case_and_others_only_if_they_have_read_the_rest() -> None:
+    cluster = FakeCluster(a=[5, 7])
+    one, _ = reader(cluster, startingOffsets="earliest")
+    start = one.initialOffset()
+    cluster.waited_beyond.clear()
+    end = one.latestOffset(start, ReadAllAvailable())
+    one.latestOffset(end, ReadAllAvailable())
+    one.prepareForTriggerAvailableNow()
+    one.latestOffset(end, ReadAllAvailable())
+    first, second = TopicPartition("a", 0), TopicPartition("a", 1)
+    assert cluster.waited_beyond == [{first: 0, second: 0}, {first: 5, second: 7}, None]

@@ -112,3 +112,15 @@ def test_run_that_ends_after_a_repeated_batch_says_that_it_has_looked_for_nothin
     with caplog.at_level(logging.WARNING):
         again.stop()
     assert "ended before it looked for new records" in caplog.text
+
+
+def test_first_answer_waits_for_transactions_that_are_being_ended_because_it_may_be_the_only_one() -> None:
+    cluster = FakeCluster(a=[100])
+    one = reader(cluster)
+    end = logged(one.latestOffset())
+    assert cluster.waited_beyond.count({A0: 0}) == 1  # by initialOffset
+    assert None in cluster.waited_beyond
+    one.partitions(logged(one.initialOffset()), end)
+    cluster.waited_beyond.clear()
+    one.latestOffset()
+    assert cluster.waited_beyond == [{A0: 100}]

@@ -8,6 +8,7 @@ from typing import Any
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import UnknownPartition, check
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, list_offsets
+from oncelog.client.aio.settled_ends import SettledEnds
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments
 from oncelog.client.core.admin.admin_types import (
@@ -372,6 +373,14 @@ class TopicsAdmin(AdminConnection):
         -2 the beginning, -3 the record with the greatest timestamp."""
         asked = arguments.times(wanted)
         return await list_offsets(self.cluster, asked, read_committed=read_committed, wait_for_unknown_s=0)
+
+    async def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
+        """Where each partition ends for a reader of committed records that is to read everything there is.
+
+        A last stable offset may lag behind the commit that a producer has just been told of: this waits for
+        transactions that are being ended, and not for open ones (:class:`~oncelog.client.aio.settled_ends.SettledEnds`)
+        """
+        return await SettledEnds(self.cluster).of(arguments.partitions(partitions), wait_for_unknown_s=0)
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic."""

@@ -7,33 +7,26 @@ from typing import TypeVar
 
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import check
+from oncelog.client.aio.transaction_lookups import describe_producers, list_transactions
 from oncelog.client.core import arguments
 from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription, TransactionListing
-from oncelog.client.core.client_errors import IllegalStateError, error_for, error_of
+from oncelog.client.core.client_errors import IllegalStateError, error_of
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import INIT_PRODUCER_ID, Api
 from oncelog.client.core.structs import TopicPartition
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from oncelog.protocol.generated.describe_producers_response import ProducerState as DescribedProducer
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from oncelog.types import by_topic
 
 T = TypeVar("T")
 
-LIST_TRANSACTIONS = Api(ApiKey.LIST_TRANSACTIONS, 0, 2)
-LIST_TRANSACTIONS_BY_AGE = Api(ApiKey.LIST_TRANSACTIONS, 1, 2)
-"""Version 0 has no filter by age (KIP-994)."""
 DESCRIBE_TRANSACTIONS = Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0)
-DESCRIBE_PRODUCERS = Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0)
 WRITE_TXN_MARKERS = Api(ApiKey.WRITE_TXN_MARKERS, 1, 1)
 """Version 1 ends a transaction by the older rules, which allow a marker with the epoch that the partition knows."""
 
@@ -49,31 +42,12 @@ class TransactionsAdmin(AdminConnection):
         self, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), running_longer_than_ms: int = -1
     ) -> list[TransactionListing]:
         """Transactional ids, by name: all, or those that match."""
-
         wanted = arguments.names(states, "states")
         producers = arguments.wholes(producer_ids, "producer ids")
         longer_ms = arguments.whole(running_longer_than_ms, "running_longer_than_ms")
-
-        api = LIST_TRANSACTIONS if longer_ms < 0 else LIST_TRANSACTIONS_BY_AGE
-
-        def build(version: int) -> ListTransactionsRequest:
-            return ListTransactionsRequest(
-                state_filters=wanted,
-                producer_id_filters=producers,
-                duration_filter=longer_ms,
-            )
-
-        async def attempt() -> list[TransactionListing]:
-            found: dict[str, TransactionListing] = {}
-            for node, answer in await self.cluster.ask_all(api, build):
-                check(answer.error_code, f"node {node} did not list its transactions")
-                for item in answer.transaction_states:
-                    found[item.transactional_id] = TransactionListing(
-                        item.transactional_id, item.producer_id, item.transaction_state
-                    )
-            return [found[name] for name in sorted(found)]
-
-        return await self.cluster.repeat("list_transactions", attempt)
+        return await list_transactions(
+            self.cluster, states=wanted, producer_ids=producers, running_longer_than_ms=longer_ms
+        )
 
     async def describe_transactions(self, transactional_ids: Iterable[str]) -> list[TransactionDescription]:
         """State, producer and partitions of transactional ids."""
@@ -104,27 +78,7 @@ class TransactionsAdmin(AdminConnection):
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerState]]:
         """The producers whose state each partition holds, including open transactions."""
-        wanted = arguments.partitions(partitions)
-
-        async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, list[ProducerState] | KafkaError]:
-            request = DescribeProducersRequest(
-                topics=[
-                    TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(names).items()
-                ]
-            )
-            found: dict[TopicPartition, list[ProducerState] | KafkaError] = {}
-            for topic in (await self.cluster.ask(node, DESCRIBE_PRODUCERS, request)).topics:
-                for item in topic.partitions:
-                    name = TopicPartition(topic.name, item.partition_index)
-                    error = error_of(item.error_code)
-                    if error is Error.NONE:
-                        found[name] = [_producer_state(producer) for producer in item.active_producers]
-                    else:
-                        message = f": {item.error_message}" if item.error_message else ""
-                        found[name] = error_for(error, f"the producers of {name} were not described{message}")
-            return found
-
-        return await self.cluster.at_leaders("describe_producers", wanted, ask)
+        return await describe_producers(self.cluster, arguments.partitions(partitions))
 
     async def find_hanging_transactions(
         self, partitions: Iterable[TopicPartition]
@@ -213,14 +167,3 @@ class TransactionsAdmin(AdminConnection):
 
             fenced[name] = await self._at_transaction_coordinator(name, ask)
         return fenced
-
-
-def _producer_state(described: DescribedProducer) -> ProducerState:
-    return ProducerState(
-        described.producer_id,
-        described.producer_epoch,
-        described.last_sequence,
-        described.last_timestamp,
-        described.coordinator_epoch,
-        described.current_txn_start_offset,
-    )

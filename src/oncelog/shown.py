@@ -6,11 +6,11 @@ Called by the command line, the console and the decoders of internal topics. Pur
 from __future__ import annotations
 
 import base64
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-LAST_MS = 253_402_300_799_999
-"""The end of the year 9999."""
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""The beginning of the year 1, and the end of the year 9999."""
 
 
 NULL = "null"
@@ -46,9 +46,10 @@ def json_bytes(data: bytes | None) -> Any:
 
 
 def show_time(time_ms: int) -> str | None:
-    """UTC with milliseconds; None for -1, an unknown time, and for times far in the future, as from microseconds."""
-    if time_ms < 0:
+    """UTC with milliseconds; None for -1, an unknown time; the number for years before 1 and after 9999."""
+    if time_ms == -1:
         return None
-    if time_ms > LAST_MS:
+    if not FIRST_MS <= time_ms <= LAST_MS:
         return f"{time_ms} ms"
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    moment = datetime(1970, 1, 1) + timedelta(milliseconds=time_ms)
+    return f"{moment.isoformat(timespec='milliseconds')}Z"

@@ -118,6 +118,22 @@ def test_a_time_that_is_not_known_is_no_time() -> None:
     assert show_time(1_700_000_000_123) == "2023-11-14T22:13:20.123Z"
 
 
+@pytest.mark.parametrize(
+    ("time_ms", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (-2, "1969-12-31T23:59:59.998Z"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        (-62_135_596_800_001, "-62135596800001 ms"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+        (253_402_300_800_000, "253402300800000 ms"),
+        (1_700_000_000_000_000_000, "1700000000000000000 ms"),
+    ],
+)
+def test_a_time_is_shown_as_it_is_whatever_its_year(time_ms: int, text: str) -> None:
+    assert show_time(time_ms) == text
+
+
 def test_a_table_aligns_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
     show_table(["NAME", "LAG"], [["a", 5], ["long name", None], ["b", 123]])
     assert capsys.readouterr().out.splitlines() == [

@@ -59,6 +59,11 @@ SOURCE: Mapping[str, Option] = {
     "maxRecordsPerPartition": Option("cuts partitions into more tasks"),
     "failOnDataLoss": Option("`true`; offsets of markers and aborted records may look like a loss", "they never do"),
     "includeHeaders": Option("`false`"),
+    "includeTimestampMillis": Option(
+        "",
+        "a column `timestampMillis`, the record's time as Kafka has it; `timestamp` is null beyond the year 294247, "
+        "where the read stops without this option",
+    ),
     "commitOffsetsToGroup": Option(
         "", "commits the position to a consumer group after each batch, including the last one"
     ),
@@ -102,9 +107,10 @@ COLUMNS = """\
 | `topic` | string | string | the same |
 | `partition` | int | int | the same; one that does not exist is refused before anything is written |
 | `offset` | long | ignored | the same |
-| `timestamp` | timestamp | ignored | the same: a record's time is that of its writing |
+| `timestamp` | timestamp | ignored | the same: a record's time is that of its writing. |
 | `timestampType` | int | ignored | the same |
 | `headers` | array<struct<key, value>>, with `includeHeaders` | the same type | the same |
+| `timestampMillis` | long, with `includeTimestampMillis` | ignored | |
 | any other | | ignored | the same |
 | a name in another case, `VALUE` | | used if no column has the exact name | ignored, and `value` is missing |
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -269,3 +270,38 @@ def test_json_of_headers_is_json(exported: ExportedTopic) -> None:
     exported.export().done()
     with exported.to.open(newline="") as file:
         assert [json.loads(one["headers"]) for one in csv.DictReader(file)] == [[{"key": "h", "value": "1"}]]
+
+
+NANOSECONDS = 1_700_000_000_000_000_000
+
+
+def test_timestamps_of_any_year_are_exported_and_those_that_tables_cannot_hold_end_it(
+    broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    address = broker.bootstrap_servers
+    any_time = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
+    held = [1, -5, -62_135_596_800_001, 253_402_300_800_000, 9_223_372_036_854_775, -9_223_372_036_854_775]
+    with Admin(bootstrap_servers=address) as admin, Producer(bootstrap_servers=address) as producer:
+        admin.create_topics([NewTopic(unique_name, 1, topic_configs=any_time)])
+        for timestamp in held:
+            producer.send(unique_name, b"v", timestamp_ms=timestamp).result()
+        for form in FORMATS:
+            call("export", unique_name, "--to", tmp_path / f"out.{form}", "-b", address).done()
+        producer.send(unique_name, b"v", timestamp_ms=NANOSECONDS).result()
+    told = (
+        f"The record {unique_name}-0:{len(held)} has the timestamp {NANOSECONDS} ms, and timestamps of a table end at"
+    )
+    for form in FORMATS:
+        again = ("export", unique_name, "--to", tmp_path / f"out.{form}", "-b", address)
+        assert told in call(*again).sentence()
+        assert "1 malformed as null" in call(*again, "--malformed", "null").done().err
+    with (tmp_path / "out.csv").open(newline="") as file:
+        texts = [one["timestamp"] for one in csv.DictReader(file)]
+    assert texts == [
+        "1970-01-01T00:00:00.001000Z", "1969-12-31T23:59:59.995000Z", "0000-12-31T23:59:59.999000Z",
+        "+10000-01-01T00:00:00.000000Z", "+294247-01-10T04:00:54.775000Z", "-290308-12-21T19:59:05.225000Z", "",
+    ]  # fmt: skip
+    parquet = pa.concat_tables(pq.read_table(one) for one in sorted((tmp_path / "out.parquet").glob("*.parquet")))
+    delta = DeltaTable(str(tmp_path / "out.delta")).to_pyarrow_table().sort_by("offset")
+    for table in (parquet, delta):
+        assert table["timestamp"].cast(pa.int64()).to_pylist() == [*(one * 1000 for one in held), None]

@@ -289,3 +289,70 @@ def test_half_a_dead_letter_is_refused(pipeline: PipelineCommand, wrong: str, te
     kept = [line for line in lines if not line.startswith(("malformed", "dead_letter")) or line.startswith(name)]
     file = pipeline.write("half.toml", "\n".join(kept))
     assert text in pipeline.refused(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")
+
+
+NANOSECONDS = 1_700_000_000_000_000_000
+
+
+@KAFKA_IN_SOAK
+def test_record_with_a_timestamp_that_spark_cannot_hold_goes_to_the_dead_letters(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, message_timestamp_after_max_ms=str(2**63 - 1), retention_ms="-1")
+    for name in (f"{unique_name}-late", f"{unique_name}-dead"):
+        create_topic(address, name)
+    good = b'{"carrier": "AA", "delay": 20}'
+    producer = Producer({"bootstrap.servers": address})
+    for value, timestamp in ((good, 5), (good, NANOSECONDS), (None, NANOSECONDS), (good, 7)):
+        producer.produce(unique_name, value, key=b"k", timestamp=timestamp, headers=[("own", b"1")])
+    assert producer.flush(120) == 0
+    text = DEAD_LETTER.format(topic=unique_name).replace(
+        "[query]", '[source.options]\nincludeHeaders = "false"\n[query]'
+    )
+    file = pipeline.write("late.toml", text)
+    for _ in range(2):
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+    assert len(committed(address, f"{unique_name}-late")) == 2
+    dead = committed(address, f"{unique_name}-dead")
+    assert [(record.key, record.value) for record in dead] == [(b"k", good), (b"k", None)]
+    error = f"the timestamp {NANOSECONDS} ms is beyond 9223372036854775 ms, the end of Spark's"
+    assert [headers_of(record) for record in dead] == [
+        {"own": "1", "oncelog.error": error, "oncelog.topic": unique_name, "oncelog.partition": "0"}
+        | {"oncelog.offset": str(offset)}
+        for offset in (1, 2)
+    ]
+    run("redrive", f"{unique_name}-dead", "-b", address).done()
+    again = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert again.returncode == 0, again.stderr
+    assert len(committed(address, f"{unique_name}-late")) == 3
+
+
+STRICT = """
+[source]
+topic = "{topic}"
+schema = "carrier string, delay int"
+
+[query]
+sql = "select carrier, delay from source"
+
+[sink]
+topic = "{topic}-late"
+"""
+
+
+def test_pipeline_without_dead_letters_stops_at_such_a_record(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    create_topic(address, unique_name, message_timestamp_after_max_ms=str(2**63 - 1))
+    create_topic(address, f"{unique_name}-late")
+    producer = Producer({"bootstrap.servers": address})
+    producer.produce(unique_name, b'{"carrier": "AA", "delay": 20}', timestamp=NANOSECONDS)
+    assert producer.flush(120) == 0
+    file = pipeline.write("late.toml", STRICT.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert ended.returncode != 0
+    assert f"Record 0 of {unique_name}-0 has the timestamp {NANOSECONDS} ms" in ended.stderr
+    assert committed(address, f"{unique_name}-late") == []

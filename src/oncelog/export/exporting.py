@@ -30,6 +30,7 @@ class Export:
     :param consumer: reads committed records, without a group.
     :param part_bytes: after this much, rows are committed.
     :param skip_deleted: continue after records that were deleted before they were exported.
+    :param nulls: whether a timestamp that the table cannot hold becomes null, instead of ending the export.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Export:
         *,
         skip_deleted: bool,
         part_bytes: int,
+        nulls: bool = False,
     ) -> None:
         self._admin = admin
         self._consumer = consumer
@@ -48,6 +50,7 @@ class Export:
         self._target = target
         self._skip_deleted = skip_deleted
         self._part_bytes = part_bytes
+        self._nulls = nulls
         self._names: list[TopicPartition] = []
         self._ends: dict[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, int] = {}
@@ -56,6 +59,8 @@ class Export:
         self._schema = pa.schema([])
         self._uncommitted = 0
         self.exported = 0
+        self.beyond = 0
+        """Records whose timestamp became null."""
         self.deleted = 0
 
     def begun(self) -> ExportProgress | None:
@@ -146,12 +151,27 @@ class Export:
         offsets = table["offset"]
         columns: dict[str, Any] = {
             "partition": pa.array([name.partition] * table.num_rows, pa.int32()),
-            **{column: table[column] for column in ("offset", "timestamp", "key", "value", "headers")},
+            "timestamp": self._timestamps(name, table),
+            **{column: table[column] for column in ("offset", "key", "value", "headers")},
         }
         for part, reader in self._typed.items():
             columns[part] = reader(table[part], lambda row: f"{name}:{offsets[row]}")
         self._target.write(pa.table([columns[one.name] for one in self._schema], schema=self._schema))
         self._uncommitted += table.num_rows
+
+    def _timestamps(self, name: TopicPartition, table: pa.Table) -> pa.ChunkedArray:
+        """:raises ExportError: one is beyond what a table holds."""
+        given = table["timestamp"]
+        found = pa.chunked_array([in_microseconds(chunk) for chunk in given.chunks])
+        if found.null_count and not self._nulls:
+            first = found.is_null().index(True).as_py()
+            raise ExportError(
+                f"The record {name}:{table['offset'][first]} has the timestamp {given[first].value} ms, and timestamps "
+                f"of a table end at {MAX_MS} ms, in the year 294247: its producer gives another unit than "
+                "milliseconds, as it seems; --malformed null exports the record with null as its timestamp"
+            )
+        self.beyond += found.null_count
+        return found
 
     def commit(self) -> None:
         """Commit the rows that were read, and how far they are.
@@ -171,8 +191,6 @@ class Export:
 
 
 def _schema(typed: Mapping[str, TypedColumn]) -> pa.Schema:
-    from oncelog.records.arrow import HEADERS_TYPE
-
     bytes_or_typed = {part: typed[part].type if part in typed else pa.binary() for part in ("key", "value")}
     return pa.schema(
         [

@@ -35,7 +35,10 @@ HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value
 _MAX_INT32 = 2**31 - 1
 _MAX_INT64 = 2**63 - 1
 _MIN_RECORD_BYTES = 7
-_MAX_MS = _MAX_INT64 // 1000
+_MIN_INT64 = -(2**63)
+MAX_MS = _MAX_INT64 // 1000
+"""The latest time in ms that microseconds hold, in the year 294247; the earliest is its negative."""
+_TIMESTAMP = pa.timestamp("ms", tz="UTC")
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -51,13 +54,14 @@ class BatchBytes(NamedTuple):
 
 
 def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
-    """The schema of :func:`decode_to_arrow`: names and types of Spark's Kafka source, without topic and partition."""
+    """The schema of :func:`decode_to_arrow`: names of Spark's Kafka source, without topic and partition, and its types,
+    but timestamps in ms, as Kafka has them."""
     binary = pa.large_binary() if large else pa.binary()
     fields = [
         pa.field("key", binary),
         pa.field("value", binary),
         pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("timestamp", _TIMESTAMP, nullable=False),
         pa.field("timestampType", pa.int32(), nullable=False),
     ]
     if headers:
@@ -91,9 +95,9 @@ def decode_to_arrow(
 ) -> pa.RecordBatch:
     """The records of ``batches`` with offsets in [``start_offset``, ``end_offset``), in order.
 
-    The caller leaves out what a reader may not see; this function leaves out control batches. Timestamps (ms in Kafka)
-    become us, clamped to int64. With ``headers`` there is a column of lists, null for a record without headers, as in
-    Spark's source. ``large`` uses 64-bit offsets for key and value.
+    The caller leaves out what a reader may not see; this function leaves out control batches. Timestamps are in ms, any
+    that Kafka has; :func:`in_microseconds` converts them. With ``headers`` there is a column of lists, null for a
+    record without headers, as in Spark's source. ``large`` uses 64-bit offsets for key and value.
 
     :raises CorruptBatch: as :func:`oncelog.records.batch.decode_records`, for any of the batches.
     :raises ValueError: more than 2 GiB of records without ``large``.
@@ -156,12 +160,14 @@ def _decode_compiled(
         if header.attributes & TIMESTAMP_TYPE_BIT:
             types[first : decoder.rows] = header.timestamp_type
     rows: int = decoder.rows
+    if rows and (timestamps[:rows].max() == _MAX_INT64 or timestamps[:rows].min() == _MIN_INT64):
+        return _decode_with_twin(areas, start_offset, end_offset, headers, large)  # some do not fit into microseconds
     binary = pa.large_binary() if large else pa.binary()
     columns = [
         keys.array(rows, binary),
         values.array(rows, binary),
         _numbers(pa.int64(), offsets[:rows]),
-        _numbers(pa.timestamp("us", tz="UTC"), timestamps[:rows]),
+        _numbers(_TIMESTAMP, timestamps[:rows] // 1000),
         _numbers(pa.int32(), types[:rows]),
     ]
     if header_lists:
@@ -240,12 +246,11 @@ def _decode_with_twin(
         records += chosen
         types += [header.timestamp_type.value] * len(chosen)
     binary = pa.large_binary() if large else pa.binary()
-    microseconds = [_microseconds(record.timestamp) for record in records]
     columns = [
         pa.array([record.key for record in records], binary),
         pa.array([record.value for record in records], binary),
         pa.array([record.offset for record in records], pa.int64()),
-        pa.array(microseconds, pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+        pa.array([record.timestamp for record in records], pa.int64()).cast(_TIMESTAMP),
         pa.array(types, pa.int32()),
     ]
     if headers:
@@ -257,10 +262,14 @@ def _decode_with_twin(
     return pa.RecordBatch.from_arrays(columns, schema=schema(headers=headers, large=large))
 
 
-def _microseconds(timestamp_ms: int) -> int:
-    if timestamp_ms > _MAX_MS:
-        return _MAX_INT64
-    return -_MAX_INT64 - 1 if timestamp_ms < -_MAX_MS else timestamp_ms * 1000
+def in_microseconds(timestamps: pa.Array) -> pa.Array:
+    """Timestamps in ms, without nulls, in microseconds; null for those beyond ``MAX_MS``, which these cannot hold."""
+    rows = len(timestamps)
+    held = np.frombuffer(timestamps.buffers()[1], np.int64, rows, timestamps.offset * 8)
+    kind = pa.timestamp("us", tz="UTC")
+    if not rows or (held.min() >= -MAX_MS and held.max() <= MAX_MS):
+        return _numbers(kind, held * 1000)
+    return pa.array([ms * 1000 if -MAX_MS <= ms <= MAX_MS else None for ms in held.tolist()], pa.int64()).cast(kind)
 
 
 # --- Arrow to record batches
@@ -428,7 +437,12 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
         raise ValueError(f"the timestamp column has type {timestamp.type}, a timestamp is needed")
     times, parts = _PER_MS[timestamp.type.unit]
     raw = timestamp.cast(pa.int64())
-    filled: Int64s = np.frombuffer(raw.buffers()[1], np.int64, rows, raw.offset * 8) * times // parts
+    filled: Int64s = np.frombuffer(raw.buffers()[1], np.int64, rows, raw.offset * 8)
+    if raw.null_count:
+        filled = np.where(_nulls(raw), 0, filled)
+    if times > 1 and max(-int(filled.min()), int(filled.max())) > _MAX_INT64 // times:
+        raise ValueError(f"a timestamp is beyond {_MAX_INT64 // times} s, which is all that Kafka's milliseconds hold")
+    filled = filled * times // parts
     if raw.null_count:
         filled = np.where(_nulls(raw), default_ms, filled)
     return np.ascontiguousarray(filled, np.int64)

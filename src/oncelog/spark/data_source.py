@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from oncelog.errors import ConfigError
-from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
+from oncelog.spark.options import includes_headers, includes_millis, parse_sink_options, parse_source_options
 from oncelog.spark.versions import HAS_READ_LIMITS, NO_DATA_SOURCES, PYSPARK, check_pyspark, pyspark_problem
 
 try:
@@ -53,7 +53,8 @@ SCHEMA = StructType(
 )
 """Not given as text, because then spark.sql.timestampType would decide what a timestamp is."""
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-HEADERS_SCHEMA = StructType([*SCHEMA.fields, StructField("headers", ArrayType(_HEADER))])
+_HEADERS = StructField("headers", ArrayType(_HEADER))
+_MILLIS = StructField("timestampMillis", LongType())
 
 
 class OncelogDataSource(DataSource):
@@ -68,7 +69,9 @@ class OncelogDataSource(DataSource):
         return "oncelog"
 
     def schema(self) -> StructType:
-        return HEADERS_SCHEMA if includes_headers(self._options) else SCHEMA
+        headers = [_HEADERS] if includes_headers(self._options) else []
+        millis = [_MILLIS] if includes_millis(self._options) else []
+        return StructType([*SCHEMA.fields, *headers, *millis])
 
     @property
     def _options(self) -> Mapping[str, str]:

@@ -70,6 +70,7 @@ SOURCE_OPTIONS = (
     "maxRecordsPerPartition",
     "failOnDataLoss",
     "includeHeaders",
+    "includeTimestampMillis",
     "commitOffsetsToGroup",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
@@ -191,6 +192,7 @@ class SourceOptions:
     max_records_per_partition: int | None
     fail_on_data_loss: bool
     include_headers: bool
+    include_millis: bool
     commit_group: str
     cluster: ClusterOptions
 
@@ -345,6 +347,7 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
         max_records_per_partition=given.positive("maxRecordsPerPartition"),
         fail_on_data_loss=given.boolean("failOnDataLoss", True),
         include_headers=given.boolean("includeHeaders", False),
+        include_millis=given.boolean("includeTimestampMillis", False),
         commit_group=given.text("commitOffsetsToGroup"),
         cluster=_reading(given, client),
     )
@@ -352,8 +355,17 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
 
 def includes_headers(options: Mapping[str, str]) -> bool:
     """Whether the rows have a column ``headers``: needed for the schema, before the other options matter."""
-    asked = {name.lower(): value for name, value in options.items()}.get("includeheaders", "false")
-    return asked.strip().lower() == "true"
+    return _asks(options, "includeHeaders")
+
+
+def includes_millis(options: Mapping[str, str]) -> bool:
+    """Whether the rows have a column ``timestampMillis``, as :func:`includes_headers`."""
+    return _asks(options, "includeTimestampMillis")
+
+
+def _asks(options: Mapping[str, str], option: str) -> bool:
+    given = {name.lower(): value for name, value in options.items()}
+    return given.get(option.lower(), "false").strip().lower() == "true"
 
 
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:

@@ -18,6 +18,7 @@ from oncelog.records.arrow import (
     EncodedBatch,
     decode_to_arrow,
     encode_from_arrow,
+    in_microseconds,
     partitions_of_keys,
     schema,
 )
@@ -144,16 +145,35 @@ def test_timestamp_type_is_that_of_each_batch() -> None:
     assert [row[1] for row in rows_of(table)][:2] == [T + 77] * 2
 
 
-def test_timestamps_beyond_microseconds_are_held_at_the_ends() -> None:
+def test_timestamps_are_those_of_kafka_whatever_they_are() -> None:
     largest = 2**63 - 1
-    records = [
-        Record(0, largest, None, None),
-        Record(1, -largest - 1, None, None),
-        Record(2, largest // 1000, None, None),
-    ]
-    table = decode_to_arrow(stored_batches(encode_batch(records)))
-    microseconds = table.column("timestamp").cast(pa.int64()).to_pylist()
-    assert microseconds == [largest, -largest - 1, largest // 1000 * 1000]
+    given = [largest, -largest - 1, largest // 1000, largest // 1000 + 1, -(largest // 1000), -1, 0, 1, T]
+    records = [Record(offset, given_ms, None, None) for offset, given_ms in enumerate(given)]
+    for some in (records, records[4:]):
+        table = decode_to_arrow(stored_batches(encode_batch(some, base_offset=some[0].offset)))
+        assert table.column("timestamp").cast(pa.int64()).to_pylist() == given[some[0].offset :]
+
+
+def test_what_microseconds_cannot_hold_is_null_in_them() -> None:
+    held = [0, -1, T, 9_223_372_036_854_775, -9_223_372_036_854_775]
+    beyond = [9_223_372_036_854_776, -9_223_372_036_854_776, T * 1_000_000, 2**63 - 1, -(2**63)]
+    for given in ([], held, [*held, *beyond], beyond):
+        column = pa.array([7, *given, 8], pa.timestamp("ms", "UTC")).slice(1, len(given))
+        found = in_microseconds(column)
+        assert found.type == pa.timestamp("us", "UTC")
+        assert found.cast(pa.int64()).to_pylist() == [None if ms in beyond else ms * 1000 for ms in given]
+
+
+def test_seconds_beyond_kafkas_milliseconds_are_refused() -> None:
+    value, destinations = pa.array([b"x", b"y"]), np.zeros(2, np.int64)
+    for given, fits in (([2**63 // 1000 + 1, 0], False), ([-(2**62), None], False), ([2**63 // 1000, None], True)):
+        timestamps = pa.array(given, pa.timestamp("s"))
+        if not fits:
+            with pytest.raises(ValueError, match="beyond 9223372036854775 s"):
+                encode_from_arrow(value, destinations, timestamp=timestamps, default_timestamp_ms=0)
+        else:
+            (batch,) = encode_from_arrow(value, destinations, timestamp=timestamps, default_timestamp_ms=0)
+            assert batch.max_timestamp == 9_223_372_036_854_775_000
 
 
 def test_corrupt_batches_are_refused() -> None:
@@ -389,7 +409,7 @@ encoded = encode_from_arrow(value, destinations, key=key, timestamp=times, defau
 table = decode_to_arrow([batch])
 assert table["value"].to_pylist() == [b"a", b"b"]
 assert table["key"].to_pylist() == [b"k", None]
-assert table["timestamp"].cast(pa.int64()).to_pylist() == [5000, 7000]
+assert table["timestamp"].cast(pa.int64()).to_pylist() == [5, 7]
 sys.exit("pandas" in sys.modules)
 """
 

@@ -40,7 +40,7 @@ PART_BYTES = 128 << 20
 )  # fmt: skip
 @click.option(
     "--malformed", type=click.Choice(("fail", "null")), default="fail", show_default=True,
-    help="What to do with keys and values that do not fit their schema.",
+    help="What to do with keys and values that do not fit their schema, and with timestamps beyond those of tables.",
 )  # fmt: skip
 @click.option(
     "--part-bytes", type=click.IntRange(min=1), default=PART_BYTES, show_default=True, metavar="N",
@@ -94,7 +94,10 @@ def command(
         ):
             from oncelog.export.exporting import Export
 
-            export = Export(admin, consumer, topic, target, part_bytes=part_bytes, skip_deleted=skip_deleted)
+            export = Export(
+                admin, consumer, topic, target,
+                part_bytes=part_bytes, skip_deleted=skip_deleted, nulls=malformed == "null",
+            )  # fmt: skip
             typed = _open(export, topic, schema_registry, nulls=malformed == "null")
             _rounds(export, stop, to, typed, as_json=cluster.as_json)
     except OSError as error:
@@ -167,7 +170,7 @@ def _rounds(export: Export, stop: Stop, to: str, typed: Mapping[str, TypedColumn
     if as_json:
         show_json(_totals(export, typed))
         return
-    unread = sum(one.unread for one in typed.values())
+    unread = export.beyond + sum(one.unread for one in typed.values())
     remark(
         f"{counted(export.exported, 'record')} exported to {to}"
         + (f", {unread} malformed as null" if unread else "")
@@ -177,5 +180,5 @@ def _rounds(export: Export, stop: Stop, to: str, typed: Mapping[str, TypedColumn
 
 
 def _totals(export: Export, typed: Mapping[str, TypedColumn]) -> dict[str, int]:
-    unread = sum(one.unread for one in typed.values())
+    unread = export.beyond + sum(one.unread for one in typed.values())
     return {"records": export.exported, "malformed": unread, "deleted": export.deleted, "left": export.left}

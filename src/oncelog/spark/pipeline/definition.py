@@ -43,6 +43,10 @@ class PipelineError(OncelogError):
     """A pipeline cannot start or has failed; one sentence names it and says why."""
 
 
+_FOR_DEAD_LETTERS = {name.lower(): name for name in ("includeHeaders", "includeTimestampMillis")}
+"""Options of reading that dead letters need: their headers, and those whose timestamp Spark cannot hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Topics to read.
@@ -56,7 +60,8 @@ class Source:
         bytes.
     :param dead_letter: the topic for malformed records, with ``dead-letter``.
     :param malformed: what happens to a value that is not such JSON: ``fail`` stops the pipeline, ``null`` gives nulls,
-        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
+        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows, and
+        so does it with a record whose timestamp is beyond the year 294247, which stops the pipeline else.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
     :param format: ``json``, or ``avro``, ``json-schema`` or ``protobuf`` in Confluent's wire format: each value is read
         with the schema that it was written with.
@@ -109,7 +114,8 @@ class Source:
         if self.topic:
             given["subscribe"] = self.topic
         if self.dead_letter:
-            given["includeHeaders"] = "true"
+            texts = {name: text for name, text in texts.items() if name.lower() not in _FOR_DEAD_LETTERS}
+            given |= dict.fromkeys(_FOR_DEAD_LETTERS.values(), "true")
         return given | texts
 
 

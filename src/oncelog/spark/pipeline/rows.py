@@ -31,8 +31,9 @@ from pyspark.sql.functions import (
 )
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
+from oncelog.records.arrow import MAX_MS
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
-from oncelog.spark.options import includes_headers
+from oncelog.spark.options import includes_headers, includes_millis
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _META = ("key", "timestamp", "topic", "partition", "offset")
 _HEADERS = "array<struct<key:string,value:binary>>"
 _RECORD = {"key": "binary", "value": "binary", "partition": "int", "headers": _HEADERS}
+_MILLIS = "timestampMillis"
 _CORRUPT = "_oncelog_malformed"
 _PROBLEM = "_oncelog_problem"
 
@@ -225,7 +227,11 @@ def _checked(rows: DataFrame, source: Source, whole: Column, problem: Column, is
     """
     if source.malformed == "fail":
         whole = whole.when(is_malformed, raise_error(_refusal(source, problem)))
-    rows = rows.withColumn(_PROBLEM, when(is_malformed, problem))
+    found = when(is_malformed, problem)
+    if _MILLIS in rows.columns:
+        beyond = concat(lit("the timestamp "), col(_MILLIS), lit(f" ms is beyond {MAX_MS} ms, the end of Spark's"))
+        found = when(col("timestamp").isNull(), beyond).otherwise(found)
+    rows = rows.withColumn(_PROBLEM, found)
     return rows.withColumn("payload", explode_outer(whole))
 
 
@@ -246,8 +252,10 @@ def _columns(schema: str) -> StructType:
     return found
 
 
-def _malformed() -> Column:
-    return col("value").isNotNull() & col("payload").isNull()
+def _malformed(rows: DataFrame) -> Column:
+    """Whether a row becomes a dead letter."""
+    unread = col("value").isNotNull() & col("payload").isNull()
+    return unread | col("timestamp").isNull() if _MILLIS in rows.columns else unread
 
 
 def _refusal(source: Source, problem: Column) -> Column:
@@ -262,7 +270,7 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
     """The rows that are passed to the transform."""
     if source.schema or source.is_registered:
         if source.dead_letter:
-            rows = rows.where(~_malformed())
+            rows = rows.where(~_malformed(rows))
         columns = rows.select("payload.*").columns
         payload = {name.lower() for name in columns}
         meta = [name for name in (*_META, *_passed_on(source)) if name not in payload]
@@ -273,15 +281,17 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _passed_on(source: Source) -> tuple[str, ...]:
-    """The headers column, if the pipeline's options ask for it."""
-    return ("headers",) if includes_headers(source.texts()) else ()
+    """The columns that the pipeline's options ask for."""
+    texts = source.texts()
+    headers = ("headers",) if includes_headers(texts) else ()
+    return (*headers, _MILLIS) if includes_millis(texts) else headers
 
 
 def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
     """The malformed records unchanged, with the reason and their origin as headers."""
     added = [_header(ERROR_HEADER, col(_PROBLEM)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
     none = array().cast(_HEADERS)
-    return rows.where(_malformed()).select(
+    return rows.where(_malformed(rows)).select(
         lit(source.dead_letter).alias("topic"),
         col("key"),
         col("value"),

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from oncelog.errors import ConfigError
-from oncelog.records.arrow import BatchBytes, decode_to_arrow
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.records.arrow import MAX_MS, BatchBytes, decode_to_arrow, in_microseconds
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, LogReplaced, OffsetRange, prefetched
 from oncelog.spark.kafka.place import Offsets
@@ -25,6 +25,11 @@ from oncelog.spark.source.planned_offsets import DataLoss, loss_error, positions
 from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)
+
+
+class TimestampBeyond(OncelogError):
+    """A record has a timestamp that Spark's microseconds cannot hold; the text names the record and what to do."""
+
 
 _ROWS_OF_ARROW_BATCH = 32_768
 _BYTES_OF_ARROW_BATCH = 16 << 20
@@ -144,14 +149,27 @@ def _to_arrow(options: SourceOptions, item: OffsetRange, batches: Sequence[Batch
     """Columns in the order of the schema; topic and partition are constant."""
     decoded = decode_to_arrow(batches, start_offset=item.start, end_offset=item.end, headers=options.include_headers)
     rows = decoded.num_rows
+    offset, milliseconds = decoded.column(2), decoded.column(3)
+    timestamp = in_microseconds(milliseconds)
+    if timestamp.null_count and not options.include_millis:
+        first = timestamp.is_null().index(True).as_py()
+        raise TimestampBeyond(
+            f"Record {offset[first]} of {item.partition} has the timestamp {milliseconds[first].value} ms, and Spark's "
+            f"timestamps end at {MAX_MS} ms, in the year 294247: its producer gives another unit than milliseconds, as "
+            "it seems; with the option includeTimestampMillis = true it is read, with null as its timestamp and the "
+            "number in the column timestampMillis"
+        )
     columns = [
         decoded.column(0),
         decoded.column(1),
         _repeated(item.partition.topic, rows),
         pa.array(np.full(rows, item.partition.partition, np.int32)),
-        *(decoded.column(number) for number in range(2, decoded.num_columns)),
+        offset,
+        timestamp,
+        *(decoded.column(number) for number in range(4, decoded.num_columns)),
+        *([milliseconds.view(pa.int64())] if options.include_millis else []),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(options.include_headers))
+    return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(options.include_headers, options.include_millis))
 
 
 def _repeated(text: str, rows: int) -> pa.Array:
@@ -160,7 +178,7 @@ def _repeated(text: str, rows: int) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data * rows)])
 
 
-def arrow_schema(headers: bool) -> pa.Schema:
+def arrow_schema(headers: bool, millis: bool = False) -> pa.Schema:
     """The source's schema in Arrow, as Spark checks it."""
     fields = [
         ("key", pa.binary()),
@@ -173,6 +191,8 @@ def arrow_schema(headers: bool) -> pa.Schema:
     ]
     if headers:
         fields.append(("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))))
+    if millis:
+        fields.append(("timestampMillis", pa.int64()))
     return pa.schema(fields)
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, with_indexes
+from oncelog.schemas.known_protos import is_known, known_file
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import PROTOBUF, Schema
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
-BUILT_IN = ("google/protobuf/", "google/type/")
 _ROOT = "oncelog-schema.proto"
 
 
@@ -40,7 +39,7 @@ class ProtobufCodec:
         pool = DescriptorPool()
         try:
             for name, dependency in dependencies.items():
-                if not name.startswith(BUILT_IN):
+                if not is_known(name):
                     _add(pool, name, dependency.text, dependencies)
             _add(pool, _ROOT, schema.text, dependencies)
             self._file: FileDescriptor = pool.FindFileByName(_ROOT)
@@ -167,8 +166,8 @@ def path_of(descriptor: Descriptor) -> list[int]:
 def _add(pool: DescriptorPool, name: str, text: str, dependencies: Mapping[str, Schema]) -> None:
     file = _file(text)
     for imported in file.dependency:
-        if imported not in dependencies or imported.startswith(BUILT_IN):
-            _add_built_in(pool, imported)
+        if imported not in dependencies or is_known(imported):
+            _add_known(pool, imported)
     file.name = name
     pool.AddSerializedFile(file.SerializeToString())
 
@@ -185,19 +184,14 @@ def _file(text: str) -> FileDescriptorProto:
         ) from error
 
 
-def _add_built_in(pool: DescriptorPool, name: str) -> None:
-    """A file that comes with the runtime."""
-    if not name.startswith(BUILT_IN):
+def _add_known(pool: DescriptorPool, name: str) -> None:
+    """A file that needs no reference, and those that it imports."""
+    if not is_known(name):
         raise SchemaError(f"the Protobuf file imports {name}, which is not among the schema's references")
     try:
         pool.FindFileByName(name)
-        return
     except KeyError:
-        pass
-    try:
-        file: FileDescriptor = import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2").DESCRIPTOR
-    except ModuleNotFoundError as error:
-        raise SchemaError(f"the Protobuf file imports {name}: pip install googleapis-common-protos") from error
-    for imported in file.dependencies:
-        _add_built_in(pool, imported.name)
-    pool.AddSerializedFile(file.serialized_pb)
+        file = known_file(name)
+        for imported in file.dependency:
+            _add_known(pool, imported)
+        pool.AddSerializedFile(file.SerializeToString())

@@ -17,7 +17,8 @@ from oncelog.errors import ConfigError
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codec, Codecs
 from oncelog.schemas.framing import framed, with_indexes
-from oncelog.schemas.protobuf_codec import BUILT_IN, file_text, path_of
+from oncelog.schemas.known_protos import is_known
+from oncelog.schemas.protobuf_codec import file_text, path_of
 from oncelog.schemas.registry import SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Reference, Schema
@@ -26,9 +27,6 @@ from oncelog.schemas.subjects import SubjectName, topic_subject
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FileDescriptor
     from google.protobuf.message import Message
-
-KNOWN_TO_ALL = (*BUILT_IN, "confluent/")
-"""Files that no reference is registered for: every registry knows them."""
 
 
 class _Writer(NamedTuple):
@@ -247,7 +245,7 @@ class ProtobufSerializer(Serializer):
         """The files that one imports, registered under their names as subjects."""
         found = []
         for imported in file.dependencies:
-            if imported.name.startswith(KNOWN_TO_ALL):
+            if is_known(imported.name):
                 continue
             schema = Schema(file_text(imported), PROTOBUF, self._references(imported))
             if self._auto_register:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft7Validator, validator_for
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
 from referencing import Registry, Resource, Specification
 from referencing._core import Resolver
 from referencing.exceptions import Unresolvable
@@ -54,7 +55,7 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
     """:raises InvalidSchema: the text is not a JSON Schema, or refers to something that was not given with it."""
     try:
         tree = _loaded(text)
-        registry: Registry[Any] = Registry()
+        registry: Registry[Any] = SPECIFICATIONS
         for dependency in dependencies:
             resource = _resource(_loaded(dependency.text))
             registry = registry.with_resource(dependency.name, resource)
@@ -75,7 +76,10 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, Unresolvable):
-        return f"it refers to {error.ref!r}, which is neither in it nor among its references"
+        return (
+            f"it refers to {error.ref!r}, which is neither in it nor among its references: register that schema, and "
+            "refer to it by this name (references; --reference of the command)"
+        )
     return (error.message if isinstance(error, SchemaError) else str(error))[:500] or type(error).__name__
 
 

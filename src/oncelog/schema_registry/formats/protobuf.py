@@ -2,7 +2,7 @@
 
 protoc runs in a process of its own, within a time limit: a text that makes it fail ends that process alone. A schema
 may come as text or as a serialized ``FileDescriptorProto`` in base64, as confluent-kafka's Python client sends it. Both
-become the same text; a descriptor that the text cannot express, because of options of its own, stays as it came.
+become the same text; a descriptor that the text cannot express stays as it came.
 """
 
 from __future__ import annotations
@@ -15,22 +15,34 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import (
+    DESCRIPTOR,
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.formats.protobuf_changes import Files, problems
 from oncelog.schema_registry.formats.protobuf_text import printed
 from oncelog.schema_registry.rest_errors import InvalidSchema
+from oncelog.schemas.known_protos import CONFLUENTS, is_known, known_file
 
 PROTOC_SECONDS = 30
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
-_WELL_KNOWN = ("google/protobuf/", "confluent/")
+_WARNING = re.compile(r".*warning:|WARNING:|[IW]\d{4} ")
+_NOT_FOUND = re.compile(r"(\S+): File not found\.")
 SERIALIZED = "serialized"
+_OWN = "oncelog-schema.proto"
 
 
 class ProtobufSchema:
@@ -66,13 +78,33 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
     source = text if given is None else printed(given)
     descriptor, imported = _compiled(source, dependencies)
     kept = _plain(descriptor if given is None else given)
-    written = source if given is not None else printed(kept)
-    same = descriptor if given is not None else _compiled(written, dependencies)[0]
-    if _plain(same) == kept:
-        return ProtobufSchema(written, kept, imported)
+    whole = _with_options(kept, imported)
+    for written in dict.fromkeys((printed(kept), printed(whole))):
+        same = descriptor if written == source else _compiled(written, dependencies)[0]
+        if _serialized(_with_options(_plain(same), imported)) == _serialized(whole):
+            return ProtobufSchema(written, kept, imported)
     if given is None:
         return ProtobufSchema(text.strip() + "\n", kept, imported)
-    return ProtobufSchema(base64.b64encode(kept.SerializeToString(deterministic=True)).decode(), kept, imported)
+    return ProtobufSchema(base64.b64encode(_serialized(kept)).decode(), kept, imported)
+
+
+def _with_options(kept: FileDescriptorProto, imported: Sequence[FileDescriptorProto]) -> FileDescriptorProto:
+    """The descriptor with the options that it and its imports define, which are unknown bytes otherwise."""
+    pool = DescriptorPool()
+    own = FileDescriptorProto()
+    own.CopyFrom(kept)
+    own.name = _OWN
+    standard = FileDescriptorProto.FromString(DESCRIPTOR.serialized_pb)
+    for file in (standard, *(one for one in imported if one.name != standard.name), own):
+        pool.AddSerializedFile(file.SerializeToString())
+    known: Any = GetMessageClass(pool.FindMessageTypeByName(FileDescriptorProto.DESCRIPTOR.full_name))
+    found: FileDescriptorProto = known.FromString(kept.SerializeToString())
+    return found
+
+
+def _serialized(descriptor: FileDescriptorProto) -> bytes:
+    found: bytes = descriptor.SerializeToString(deterministic=True)
+    return found
 
 
 def _descriptor_of(text: str) -> FileDescriptorProto | None:
@@ -123,9 +155,10 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
             given = _descriptor_of(dependency.text)
             _write(root, dependency.name, dependency.text if given is None else printed(given))
         _write(root, name, source)
-        own = files("oncelog.schema_registry.formats") / "protos"
+        for known in CONFLUENTS:
+            _write_file(root, known, printed(known_file(known)))
         command = [
-            sys.executable, "-I", "-m", "grpc_tools.protoc", f"-I{root}", f"-I{own}", "--include_imports",
+            sys.executable, "-I", "-m", "grpc_tools.protoc", f"-I{root}", *_google_types(), "--include_imports",
             f"--descriptor_set_out={out}", name,
         ]  # fmt: skip
         try:
@@ -135,10 +168,16 @@ def _compiled(source: str, dependencies: Sequence[Dependency]) -> tuple[FileDesc
         except subprocess.TimeoutExpired:
             raise InvalidSchema(f"this is not a Protobuf schema: protoc took more than {PROTOC_SECONDS} s") from None
         if ended.returncode != 0 or not out.exists():
-            raise InvalidSchema(f"this is not a Protobuf schema: {_message(ended.stderr, name)}")
+            raise InvalidSchema(f"this is not a Protobuf schema: {_message(ended.stderr, root, name)}")
         every = FileDescriptorSet.FromString(out.read_bytes())
     found = [one for one in every.file if one.name == name]
     return found[0], [one for one in every.file if one.name != name]
+
+
+def _google_types() -> list[str]:
+    """Where protoc finds ``google/type``, and nothing else of the folder that it is in."""
+    found = find_spec("google.type")
+    return [f"-Igoogle/type={folder}" for folder in (found.submodule_search_locations or () if found else ())]
 
 
 def _write(root: Path, name: str, text: str) -> None:
@@ -146,17 +185,30 @@ def _write(root: Path, name: str, text: str) -> None:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\0" in name or not path.parts:
         raise InvalidSchema(f"a reference of Protobuf is named by the path that is imported, not {name!r}")
-    if name.startswith(_WELL_KNOWN):
-        return  # protoc has it
-    file = root / path
+    if not is_known(name):
+        _write_file(root, name, text)
+
+
+def _write_file(root: Path, name: str, text: str) -> None:
+    file = root / PurePosixPath(name)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except (OSError, UnicodeEncodeError) as error:
-        raise InvalidSchema(f"the reference {name[:100]!r} is not a valid file name: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error.reason
+        raise InvalidSchema(f"the reference {name[:100]!r} is not a valid file name: {why}") from error
 
 
-def _message(stderr: bytes, name: str) -> str:
-    lines = [line for line in stderr.decode(errors="replace").splitlines() if "warning:" not in line]
+def _message(stderr: bytes, root: Path, name: str) -> str:
+    """What protoc says, without the folder in which it has run."""
+    text = stderr.decode(errors="replace").replace(f"{root}/", "").replace(str(root), "")
+    missing = sorted({file for file in _NOT_FOUND.findall(text) if file != name})
+    if missing:
+        return (
+            f"it imports {', '.join(missing)[:500]}, which is neither among its references nor a file that every "
+            "registry has (google/protobuf, google/type, confluent): register the file, and refer to it by the name "
+            "that is imported (references; --reference of the command)"
+        )
+    lines = [line for line in text.splitlines() if not _WARNING.match(line)]
     text = "; ".join(line.replace(f"{name}:", "line ", 1) for line in lines)
     return text[:1000] or "protoc failed without a message"

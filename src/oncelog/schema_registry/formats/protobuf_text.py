@@ -1,6 +1,6 @@
 """Writes a Protobuf descriptor as the text of a ``.proto`` file. Called by ``protobuf``.
 
-What it cannot express, as options that a schema defines itself and groups, it leaves out: the caller compares.
+What it cannot express, as groups, it leaves out: the caller compares.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
@@ -17,6 +18,7 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
     ServiceDescriptorProto,
 )
+from google.protobuf.message import Message
 
 _TYPES: Mapping[int, str] = {
     number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()
@@ -163,23 +165,26 @@ def _range(first: int, last: int) -> str:
 
 
 def _options(options: Any, *, leave_out: tuple[str, ...] = ()) -> list[str]:
-    """The options that Protobuf itself defines."""
-    return [
-        f"{field.name} = {_value(field, value)}"
-        for field, value in options.ListFields()
-        if not field.is_extension and field.name not in leave_out and not field.message_type and not _is_many(value)
-    ]
-
-
-def _is_many(value: object) -> bool:
-    return not isinstance(value, str | bytes | int | float | bool)
+    """The options that Protobuf itself defines, and those of files whose extensions the message knows."""
+    found = []
+    for field, value in options.ListFields():
+        if field.name in leave_out or (field.message_type and not field.is_extension):
+            continue
+        name = f"({field.full_name})" if field.is_extension else field.name
+        many = not isinstance(value, str | bytes | int | float | bool | Message)
+        found += [f"{name} = {_value(field, one)}" for one in (value if many else [value])]
+    return found
 
 
 def _value(field: FieldDescriptor, value: Any) -> str:
+    if isinstance(value, Message):
+        return f"{{ {text_format.MessageToString(value, as_one_line=True)} }}"
     if field.enum_type is not None:
         return str(field.enum_type.values_by_number[value].name)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, bytes):
+        return '"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
     return _quoted(value) if isinstance(value, str) else str(value)
 
 

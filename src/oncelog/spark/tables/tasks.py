@@ -30,25 +30,32 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class PartReporter(VersionChecked):
-    """The function of ``mapInArrow``: one row for each part."""
+    """The function of ``mapInArrow``: one row for each part.
+
+    :param names: of the columns.
+    """
 
     writer: TaskWriter
+    names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for part in self.writer(batch for batch in acknowledged(batches) if batch.num_rows):
+        named = (pa.RecordBatch.from_arrays(batch.columns, list(self.names)) for batch in acknowledged(batches))
+        for part in self.writer(batch for batch in named if batch.num_rows):
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
 
 
 def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
     """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver."""
     context = rows.sparkSession.sparkContext
+    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))  # PySpark takes no names with dots here
+    reporter = PartReporter(writer, tuple(rows.columns))
     for _ in range(ATTEMPTS):
         parts: list[WrittenPart] = []
         inline = 0
         with tagged(context) as tag:
-            for row in rows.mapInArrow(PartReporter(writer), REPORT).toLocalIterator(prefetchPartitions=True):
+            for row in plain.mapInArrow(reporter, REPORT).toLocalIterator(prefetchPartitions=True):
                 part = WrittenPart(*pickle.loads(row.part))
                 inline += len(part.inline or b"")
                 if inline > max_inline_bytes:

@@ -20,9 +20,7 @@ from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from oncelog.spark.sink.engine import ignore
 from oncelog.spark.tables.options import TableFormat, TableOptions
-from oncelog.spark.tables.sink import open_store, write_table_batch
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.tables.worlds import Query, world_of
 
@@ -84,9 +82,8 @@ def test_values_are_read_as_they_were_written(
         new_database = request.getfixturevalue("postgres").new_database if form is TableFormat.POSTGRESQL else str
         options = world_of(form, folder, new_database).options
         query = Query(folder / "checkpoint", options)
-        query.plan(0)
         frame = spark.createDataFrame(numbered, schema)
-        written = write_table_batch(frame, 0, str(query.root), options, "", open_store(options), ignore, set())
+        written = query.write_frame(0, frame)
         assert written.rows == len(rows)
         if form in (TableFormat.DELTA, TableFormat.ICEBERG):
             found = spark.read.parquet(*_files(options)).select(*schema.names)
@@ -162,7 +159,7 @@ def test_nested_values_are_json_that_spark_reads_back(
         "select array(1.5D, null, double('NaN')) as list, map('k', cast(1.25 as decimal(10,2))) as map, "
         "named_struct('a', 1Y, 'b', timestamp'2024-01-02 03:04:05.678901', 'c', cast(null as string)) as inner"
     )
-    write_table_batch(frame, 0, str(query.root), options, "", open_store(options), ignore, set())
+    query.write_frame(0, frame)
     if form is TableFormat.SQLITE:
         row = sqlite3.connect(options.url).execute('SELECT "list", "map", "inner" FROM flights').fetchone()
     else:

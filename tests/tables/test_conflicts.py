@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
@@ -80,6 +81,9 @@ class Unheard:
 
     def prepare(self, schema: StructType) -> str:
         return self._store.prepare(schema)
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        return self._store.arranged(rows)
 
     def task_writer(self) -> TaskWriter:
         return self._store.task_writer()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,13 +11,12 @@ import psycopg
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Schema
-from deltalake.schema import ArrayType as DeltaArray
 from deltalake.schema import Field, PrimitiveType
 from pyiceberg.schema import Schema as IcebergSchema
 from pyiceberg.types import LongType as IcebergLong
 from pyiceberg.types import NestedField
 from pyiceberg.types import StringType as IcebergString
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.databases.postgresql import PostgresTable
@@ -67,60 +65,6 @@ def test_null_is_refused_where_the_table_has_not_null(
     assert world.read() == [(0, "a")]
     query.run(1, [(1, "b")])
     assert world.read() == ([(1, "b")] if mode is Mode.COMPLETE else [(0, "a"), (1, "b")])
-
-
-@pytest.mark.parametrize("form", [TableFormat.DELTA], ids=str)
-def test_check_constraint_of_delta_is_refused_for_files_and_checked_by_upserts(
-    form: TableFormat, tmp_path: Path, new_database: Callable[[], str]
-) -> None:
-    world = world_of(form, tmp_path, new_database)
-    query = Query(tmp_path / "checkpoint", world.options)
-    query.run(0, [(1, "a")])
-    DeltaTable(world.options.table).alter.add_constraint({"positive": "id > 0"})
-    with pytest.raises(ConfigError, match=r"CHECK constraint \(positive\)"):
-        query.write(1, [(2, "b")])
-    upserts = Query(query.root, replace(world.options, mode=Mode.UPSERT, key=("id",)))
-    with pytest.raises(OncelogError):
-        upserts.write(1, [(-1, "b")])
-    assert world.read() == [(1, "a")]
-    upserts.run(1, [(2, "b")])
-    assert world.read() == [(1, "a"), (2, "b")]
-
-
-NESTED: list[tuple[list[Field], str]] = [
-    (
-        [Field("list", DeltaArray(PrimitiveType("long"), contains_null=True), nullable=False)],
-        "Column list of .* is NOT NULL",
-    ),
-    ([Field("list", DeltaArray(PrimitiveType("long"), contains_null=False))], "Column list of .* has NOT NULL inside"),
-    ([Field("a.b", PrimitiveType("long"), nullable=False)], r"Column a\.b of .* is NOT NULL"),
-]
-
-
-@pytest.mark.parametrize(("fields", "why"), NESTED)
-def test_not_null_that_files_of_tasks_would_get_around_is_refused_by_delta(
-    fields: list[Field], why: str, tmp_path: Path
-) -> None:
-    world = world_of(TableFormat.DELTA, tmp_path, str)
-    DeltaTable.create(world.options.table, Schema(fields))
-    kind = LongType() if fields[0].name == "a.b" else ArrayType(LongType())
-    schema = StructType([StructField(fields[0].name, kind)])
-    with pytest.raises(ConfigError, match=why):
-        Query(tmp_path / "checkpoint", world.options).write(0, [], schema=schema)
-
-
-def test_column_mapping_of_delta_is_refused(tmp_path: Path) -> None:
-    """delta-rs would write files whose columns other readers do not find."""
-    world = world_of(TableFormat.DELTA, tmp_path, str)
-    query = Query(tmp_path / "checkpoint", world.options)
-    query.run(0, [(1, "a")])
-    log = Path(world.options.table) / "_delta_log" / f"{0:020}.json"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    for line in lines:
-        line.get("metaData", {}).get("configuration", {})["delta.columnMapping.mode"] = "name"
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(ConfigError, match=r"delta\.columnMapping\.mode = name"):
-        query.write(1, [(2, "b")])
 
 
 def copied(store: TableStore, ids: Sequence[int | None]) -> Callable[[], list[WrittenPart]]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,10 @@ import psycopg
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import Catalog, load_catalog
+from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, plan_of
@@ -25,7 +28,7 @@ from oncelog.spark.sink.marker import BatchPlan
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
-from oncelog.spark.tables.sink import open_store
+from oncelog.spark.tables.sink import _Run, open_store, write_table_batch
 from oncelog.spark.tables.store import TableLook, TableStore, WrittenPart, table_group
 
 NOW_MS = 1_800_000_000_000
@@ -332,6 +335,17 @@ class Query:
         now = at_ms if now_ms is None else now_ms
         outcome, _ = write_batch(batch, self.store, observe, warnings.append, lambda: now, lambda attempt: None)
         return Told(outcome, warnings)
+
+    def write_frame(self, batch_id: int, rows: DataFrame) -> Written:
+        """The same with rows that Spark computes."""
+        self.plan(batch_id)
+        with contextlib.ExitStack() as writing:
+            run = _Run(str(uuid.uuid4()), batch_id, self.name, (), writing)
+            written = write_table_batch(
+                rows, batch_id, str(self.root), self.options, self.name, self.store, ignore, run
+            )
+        self.end(batch_id)
+        return written
 
     def run(self, batch_id: int, rows: Sequence[Row], **more: Any) -> Told:
         told = self.write(batch_id, rows, **more)

@@ -8,6 +8,8 @@ end in a StackOverflowError. So the text of an interruption is kept short, and n
 
 from __future__ import annotations
 
+import re
+
 INTERRUPTIONS = (
     "java.lang.InterruptedException",
     "java.io.InterruptedIOException",
@@ -31,3 +33,17 @@ def shortened(text: str) -> str:
     cut = "\n...\n"
     half = (MAX_CHARS - len(cut)) // 2
     return kept[:half] + cut + kept[-half:]
+
+
+_OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (A row for .+)$", re.MULTILINE)
+"""What a condition of a table raises in Spark's own code."""
+
+
+def our_sentence(text: str) -> str:
+    """What this package says somewhere in an error of Spark's, in a task or on the driver; empty if nothing, or if the
+    error is an interruption."""
+    if any(name in text for name in INTERRUPTIONS):
+        return ""
+    found = _OURS.findall(text) or _RAISED.findall(text)
+    return re.sub(r"\s*SQLSTATE: \w+", "", found[-1]).strip() if found else ""

@@ -5,20 +5,23 @@ Called by ``for_each_batch`` (:mod:`oncelog.spark.session`) and ``to_table`` (:m
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 
-from oncelog.errors import ConfigError
-from oncelog.spark.java_errors import shortened
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.java_errors import our_sentence, shortened
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import CheckpointError
 from oncelog.spark.sink.planning import BATCH_ID, QUERY_ID, checkpoint_at
 from oncelog.spark.versions import batch_of_query, session_of_query
+
+logger = logging.getLogger(__name__)
 
 
 class RunningQuery(NamedTuple):
@@ -116,13 +119,33 @@ def query_sinks() -> QuerySinks:
     return this_process().part(QuerySinks)
 
 
-@contextmanager
-def short_errors() -> Iterator[None]:
-    """Raises errors of the JVM without Java's stack traces: see :mod:`oncelog.spark.java_errors`."""
-    try:
-        yield
-    except Py4JJavaError as error:
-        raise Py4JError(shortened(str(error))) from None
+def said_first(write: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    """A function for ``foreachBatch`` whose refusals are one sentence, which is logged before Spark ends the query.
+
+    Spark shows an error of such a function three times, each time behind the frames of Python's stack and Java's. So
+    the frames of this package are left out, and those of the JVM: see :mod:`oncelog.spark.java_errors`.
+    """
+
+    def call(rows: DataFrame, batch_id: int) -> None:
+        failure: Exception | None = None
+        try:
+            write(rows, batch_id)
+        except OncelogError as error:
+            failure = error
+        except Py4JJavaError as error:
+            ours = our_sentence(str(error))
+            failure = RefusedRows(ours) if ours else Py4JError(shortened(str(error)))
+        if isinstance(failure, OncelogError):
+            logger.error("%s", failure)
+            logger.debug("where that was raised", exc_info=failure)
+        if failure is not None:
+            raise failure.with_traceback(None) from None
+
+    return call
+
+
+class RefusedRows(OncelogError):
+    """Rows that a task has refused; the text is the task's."""
 
 
 def running_query(rows: DataFrame, batch_id: int, named: str) -> RunningQuery:

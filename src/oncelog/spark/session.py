@@ -33,7 +33,7 @@ except ImportError as missing:
 
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
-from oncelog.spark.micro_batches import RunningQuery, query_sinks, running_query, short_errors
+from oncelog.spark.micro_batches import RunningQuery, query_sinks, running_query, said_first
 from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
@@ -154,13 +154,12 @@ def for_each_batch(
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
-            with short_errors():
-                planned, written = _write(rows, given, observe, query_sinks().groups(run.run_id))
+            planned, written = _write(rows, given, observe, query_sinks().groups(run.run_id))
         if on_written is not None:
             replayed = isinstance(planned.plan, BatchPlan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
 
-    return write_batch
+    return said_first(write_batch)
 
 
 def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Observer = ignore) -> Written:

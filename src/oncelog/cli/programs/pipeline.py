@@ -268,8 +268,9 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     from oncelog.spark.pipeline import PipelineError
     from oncelog.spark.versions import condition_of
 
-    root = logging.getLogger()
+    root, refusals = logging.getLogger(), logging.getLogger("oncelog.spark.micro_batches")
     root.addFilter(_not_of_py4j)
+    refusals.addFilter(_not_twice)
     logged = log.stat().st_size if log.exists() else 0
     try:
         yield
@@ -293,6 +294,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
             ) from error
     finally:
         root.removeFilter(_not_of_py4j)
+        refusals.removeFilter(_not_twice)
 
 
 def _why_java_ended(log: Path, begin: int) -> str:
@@ -304,6 +306,11 @@ def _why_java_ended(log: Path, begin: int) -> str:
         text = file.read().decode(errors="replace")
     found = re.findall(r'^Exception in thread "main" [\w.$]+: (.+)$', text, re.MULTILINE)
     return str(found[-1]) if found else ""
+
+
+def _not_twice(record: logging.LogRecord) -> bool:
+    """This command ends with the refusal itself."""
+    return record.levelno < logging.ERROR
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:

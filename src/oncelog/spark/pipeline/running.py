@@ -25,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import KafkaError
+from oncelog.spark.java_errors import our_sentence
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import EARLIEST, SourceOptions, parse_sink_options, parse_source_options
@@ -68,7 +69,6 @@ STARTS = 4
 """How often a query is started if Spark gives up on its Python worker before a batch has completed."""
 TIMEOUT_MS = 10_000
 """How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
-_OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
 """What a function of the user, or a library, raised in a worker."""
 _WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
@@ -374,9 +374,8 @@ def watch(
 def explain(error: Exception) -> str:
     """The one sentence of Spark's long message that says what is wrong: ours if there is one."""
     text = str(error)
-    ours = _OURS.findall(text)
-    if ours:
-        return str(ours[-1]).strip()
+    if ours := our_sentence(text):
+        return ours
     if changed := _SOURCES_CHANGED.search(text):
         return (
             f"Spark does not continue the checkpoint of a query that read {changed[1]} times with one that reads "

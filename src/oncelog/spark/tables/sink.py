@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from oncelog.errors import ConfigError
 from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
-from oncelog.spark.micro_batches import query_sinks, running_query, short_errors
+from oncelog.spark.micro_batches import query_sinks, running_query, said_first
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.sink.checkpoint import plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
@@ -81,7 +81,7 @@ def to_table_of(
                 "session of its own"
             )
         run = running_query(rows, batch_id, parsed.checkpoint_location)
-        with contextlib.ExitStack() as writing, short_errors():
+        with contextlib.ExitStack() as writing:
             written = write_table_batch(
                 rows,
                 batch_id,
@@ -96,7 +96,7 @@ def to_table_of(
             planned = checkpoint_at(run.checkpoint).planned(batch_id)
             on_written(replace(written, replayed=planned is not None and planned.planned_at_ms < made_ms))
 
-    return write
+    return said_first(write)
 
 
 def _pause(attempt: int) -> None:
@@ -181,7 +181,7 @@ def write_table_batch(
         return table_id
 
     def parts() -> Sequence[WrittenPart]:
-        return write_parts(prepared(rows, options), store.task_writer(), options.max_batch_bytes)
+        return write_parts(prepared(store.arranged(rows), options), store.task_writer(), options.max_batch_bytes)
 
     numbers = (batch_id, batch_id - 1)
     plans = [found.fingerprint for found in map(checkpoint.planned, numbers) if found is not None]

@@ -21,6 +21,7 @@ from oncelog.spark.tables.options import Mode
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 FOR_EVER_MS = 2**62
@@ -124,6 +125,11 @@ class TableStore(Protocol):
 
     def prepare(self, schema: StructType) -> str:
         """Create the table for these rows, or compare its columns with theirs and add to them; returns its id."""
+        ...
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        """The rows with what the table makes of them and checks in each. Called after :meth:`prepare`; raises
+        ConfigError before rows are computed."""
         ...
 
     def task_writer(self) -> TaskWriter:

@@ -40,6 +40,7 @@ except ImportError as missing:
     raise ConfigError("A postgresql sink needs psycopg: pip install 'oncelog[postgresql]'") from missing
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 BATCHES = "oncelog_batches"
@@ -126,6 +127,9 @@ class PostgresTable:
                 for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
             return self._place(connection).table_id
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        return rows
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes:

@@ -33,6 +33,7 @@ from oncelog.spark.tables.store import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 LOCK_S = 60.0
@@ -87,6 +88,9 @@ class SqliteTable:
                 connection.execute(f"CREATE INDEX {quoted(_ID + table_id)} ON {quoted(self._name)} ({first}) WHERE 0")
             connection.execute("COMMIT")
             return table_id
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        return rows
 
     def task_writer(self) -> TaskWriter:
         return InlineWriter()

@@ -22,13 +22,17 @@ from oncelog.spark.tables.databases.sql_names import quoted
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.lake.delta_demands import (
+    Demands,
+    arranged,
     check_names,
     check_nulls,
-    check_unconstrained,
+    check_understood,
     check_writable,
+    demands_of,
     required,
 )
 from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, file_schema
+from oncelog.spark.tables.lake.row_conditions import widened
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -56,6 +60,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.fs import FileSystem
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 INFO = "oncelog"
@@ -72,6 +77,7 @@ class DeltaTableStore:
     def __init__(self, options: TableOptions) -> None:
         self._options = options
         self._schema: StructType | None = None
+        self._kept = Demands()
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
@@ -108,15 +114,24 @@ class DeltaTableStore:
         """The columns that the table lacks and that may be added. Raises ConfigError."""
         from pyspark.sql.types import StructType
 
-        found = StructType.fromJson(_json(table.schema().to_json()))
+        found = _columns(table)
         check_writable(table, found, self._options)
+        schema = widened(schema, {field.name: field.dataType for field in found.fields})
         wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
         check_partitions(table.metadata().partition_columns, self._options)
         check_required(required(table), schema.names, self._options)
-        if self._options.mode is not Mode.UPSERT:
-            check_unconstrained(table, found, self._options)
+        if self._options.mode is Mode.UPSERT:
+            check_understood(table, demands_of(table, found), self._options)
         return StructType([schema[name] for name, _ in added])
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        table = self._load()
+        if table is None:
+            return rows
+        columns = _columns(table)
+        self._kept = demands_of(table, columns)
+        return arranged(rows, self._kept, columns, self._options)
 
     def missing_rights(self) -> list[str]:
         """Of a folder of this machine; an object store is not asked."""
@@ -160,6 +175,11 @@ class DeltaTableStore:
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
         if self._schema is not None and self._missing(table, self._schema).fields:
             raise Conflict(f"{self._options} has lost columns since it was prepared")
+        if added := set(demands_of(table, _columns(table)).conditions) - set(self._kept.conditions):
+            raise TableRefused(
+                f"{self._options} got the {min(added).name} while a batch was written, and its rows are not checked "
+                "for that: nothing was committed, and a new start computes the batch again"
+            )
         rows = inline_rows(commit.parts)
         upserts = commit.mode is Mode.UPSERT and bool(rows)
         if upserts:
@@ -265,6 +285,13 @@ def file_system(options: TableOptions) -> FileSystem:
     from pyarrow.fs import PyFileSystem
 
     return PyFileSystem(DeltaStorageHandler(options.table, dict(options.storage)))
+
+
+def _columns(table: DeltaTable) -> StructType:
+    """The columns, with what Delta keeps in their metadata."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(_json(table.schema().to_json()))
 
 
 def _same(table: DeltaTable, commit: Commit) -> bool:

@@ -1,33 +1,108 @@
-"""What a Delta table demands of its rows and files, as far as the library does not see to it. Pure."""
+"""What a Delta table demands of its rows and files, as far as the library does not see to it.
+
+Conditions of a table are texts of Spark's SQL (CHECK, invariants, generated columns), or mean what Spark does (lengths,
+NOT NULL inside structs). Spark computes them with the rows, so they hold as Delta-Spark keeps them: a condition that is
+NULL is not fulfilled. Files that tasks have written are looked into by nobody else.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from oncelog.errors import ConfigError
-from oncelog.spark.tables.columns import null_refusal
+from oncelog.spark.tables.columns import escaped, null_refusal
+from oncelog.spark.tables.lake.delta_features import check_features, sql_name
 from oncelog.spark.tables.lake.parquet import DataFile
-from oncelog.spark.tables.options import TableOptions
+from oncelog.spark.tables.lake.row_conditions import Condition, cast_wider, fulfilling, resolved
+from oncelog.spark.tables.options import Mode, TableOptions
 from oncelog.spark.tables.store import TableRefused
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+    from pyspark.sql import DataFrame
 
 _CHECK = "delta.constraints."
 _MAPPING = "delta.columnMapping.mode"
-_COMPUTED = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
-"""Entries of a column by which an engine refuses or makes its values."""
+_APPEND_ONLY = "delta.appendOnly"
+_INVARIANTS = "delta.invariants"
+_GENERATED = "delta.generationExpression"
+_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+_FILLED = ("delta.identity.start", "CURRENT_DEFAULT")
+"""Entries of a column by which an engine makes its values."""
 _FORBIDDEN = re.compile(r"[ ,;{}()\n\t=]")
 
 
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What Spark computes with the rows of a batch.
+
+    :param generated: the expressions of columns that the rows need not have.
+    :param padded: the lengths of columns that are CHAR.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    generated: tuple[tuple[str, str], ...] = ()
+    padded: tuple[tuple[str, int], ...] = ()
+
+
+def demands_of(table: DeltaTable, columns: StructType) -> Demands:
+    """What a table that passed :func:`check_writable` demands of its rows."""
+    configuration = table.metadata().configuration
+    conditions = [
+        Condition(f"CHECK constraint {name.removeprefix(_CHECK)} ({text})", text)
+        for name, text in sorted(configuration.items())
+        if name.startswith(_CHECK)
+    ]
+    generated, padded = [], []
+    for field in columns.fields:
+        name, metadata = escaped(field.name), field.metadata or {}
+        if _INVARIANTS in metadata:
+            text = json.loads(metadata[_INVARIANTS])["expression"]["expression"]
+            conditions.append(Condition(f"invariant of column {field.name} ({text})", text))
+        if _GENERATED in metadata:
+            generated.append((field.name, metadata[_GENERATED]))
+            text = f"{name} <=> ({metadata[_GENERATED]})"
+            conditions.append(Condition(f"generated column {field.name} ({metadata[_GENERATED]})", text))
+        if _LENGTH in metadata:
+            kind, length = metadata[_LENGTH].rstrip(")").split("(")
+            text = f"{name} IS NULL OR length({name}) <= {length}"
+            conditions.append(Condition(f"length of column {field.name} ({metadata[_LENGTH]})", text))
+            padded += [(field.name, int(length))] if kind == "char" else []
+        for path in _not_null(field):
+            text = ".".join(path)
+            conditions.append(Condition(f"NOT NULL of {text}", f"{'.'.join(map(escaped, path))} IS NOT NULL"))
+    return Demands(tuple(conditions), tuple(generated), tuple(padded))
+
+
+def _not_null(field: StructField) -> Iterator[tuple[str, ...]]:
+    """The paths that may not be NULL and whose NULLs a file's statistics do not count."""
+    uncounted = isinstance(field.dataType, (ArrayType, MapType, StructType)) or "." in field.name
+    if not field.nullable and uncounted:
+        yield (field.name,)
+    if isinstance(field.dataType, StructType):
+        for inner in field.dataType.fields:
+            for path in _inside(inner):
+                yield field.name, *path
+
+
+def _inside(field: StructField) -> Iterator[tuple[str, ...]]:
+    if not field.nullable:
+        yield (field.name,)
+    if isinstance(field.dataType, StructType):
+        for inner in field.dataType.fields:
+            for path in _inside(inner):
+                yield field.name, *path
+
+
 def required(table: DeltaTable) -> list[str]:
-    """The columns that are NOT NULL."""
-    return [field.name for field in table.schema().fields if not field.nullable]
+    """The columns that are NOT NULL and that the rows must have."""
+    return [f.name for f in table.schema().fields if not f.nullable and _GENERATED not in f.metadata]
 
 
 def check_nulls(files: Sequence[DataFile], required: Sequence[str], options: TableOptions) -> None:
@@ -42,52 +117,110 @@ def check_nulls(files: Sequence[DataFile], required: Sequence[str], options: Tab
 
 def check_writable(table: DeltaTable, columns: StructType, options: TableOptions) -> None:
     """Refuse what the library would write in a way that other readers do not understand, or not write at all."""
-    mapping = table.metadata().configuration.get(_MAPPING, "none")
+    check_features(table, options)
+    configuration = table.metadata().configuration
+    mapping = configuration.get(_MAPPING, "none")
     if mapping != "none":
         raise ConfigError(
             f"{options} has {_MAPPING} = {mapping}, and delta-rs names columns in files by their plain names, which "
-            "others would read as NULL: use a table without column mapping"
+            f"others would read as NULL: copy the rows in Spark (CREATE TABLE ... AS SELECT * FROM {sql_name(options)})"
+            " into a table without column mapping, or write to another table"
+        )
+    if configuration.get(_APPEND_ONLY, "").lower() == "true" and options.mode is not Mode.APPEND:
+        raise ConfigError(
+            f"{options} has {_APPEND_ONLY} = true, and mode {options.mode.value} replaces rows: use mode append, or "
+            f"ALTER TABLE {sql_name(options)} SET TBLPROPERTIES ('{_APPEND_ONLY}' = 'false')"
         )
     for field in columns.fields:
-        if _requires(field.dataType):
-            raise ConfigError(f"Column {field.name} of {options} has NOT NULL inside, which delta-rs does not check")
+        _check_column(field, options)
+
+
+def _check_column(field: StructField, options: TableOptions) -> None:
+    if _requires(field.dataType):
+        raise ConfigError(
+            f"Column {field.name} of {options} has NOT NULL inside an array or a map, which Delta-Spark does not "
+            "check either: write to a table without it"
+        )
+    metadata = field.metadata or {}
+    if not re.fullmatch(r"(char|varchar)\(\d+\)|", metadata.get(_LENGTH, "")):
+        raise ConfigError(
+            f"Column {field.name} of {options} is {metadata[_LENGTH]}, and lengths inside other types are not checked "
+            "here: make it string there, or write to another table"
+        )
+    found = [name for name in _FILLED if name in metadata]
+    if found:
+        raise ConfigError(
+            f"Column {field.name} of {options} has {found[0]}, which files that are added to a table do not follow: "
+            "write to a table without it"
+        )
 
 
 def _requires(kind: DataType) -> bool:
-    """Whether a value inside a value of this type may not be NULL; the keys of maps never may."""
+    """Whether an array or a map in this type holds something that may not be NULL; the keys of maps never may."""
     match kind:
         case StructType():
-            return any(not field.nullable or _requires(field.dataType) for field in kind.fields)
+            return any(_requires(field.dataType) for field in kind.fields)
         case ArrayType():
-            return not kind.containsNull or _requires(kind.elementType)
+            return not kind.containsNull or _demanding(kind.elementType)
         case MapType():
-            return not kind.valueContainsNull or _requires(kind.keyType) or _requires(kind.valueType)
+            return not kind.valueContainsNull or _demanding(kind.keyType) or _demanding(kind.valueType)
         case _:
             return False
 
 
-def check_unconstrained(table: DeltaTable, columns: StructType, options: TableOptions) -> None:
-    """Refuse a table with conditions that only an engine checks: files of tasks would get around them."""
-    checks = [name for name in table.metadata().configuration if name.startswith(_CHECK)]
-    if checks:
-        raise ConfigError(
-            f"{options} has a CHECK constraint ({checks[0].removeprefix(_CHECK)}), and files that are added to a table "
-            "are not checked: drop the constraint and filter in the query, or use mode upsert, which checks"
-        )
-    for column in columns.fields:
-        uncounted = isinstance(column.dataType, (ArrayType, MapType, StructType)) or "." in column.name
-        if uncounted and not column.nullable:
+def _demanding(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(not field.nullable or _demanding(field.dataType) for field in kind.fields)
+    return _requires(kind)
+
+
+def check_understood(table: DeltaTable, demands: Demands, options: TableOptions) -> None:
+    """Refuse an upsert into a table with a condition that the library, which checks merged rows, cannot compute."""
+    from deltalake import QueryBuilder
+    from deltalake.exceptions import DeltaError
+
+    texts = [one.sql for one in demands.conditions if one.name.startswith(("CHECK", "invariant"))]
+    for text in [*texts, *(f"({expression}) IS NULL" for _, expression in demands.generated)]:
+        try:
+            list(QueryBuilder().register("t", table).execute(f"SELECT 1 FROM (SELECT * FROM t LIMIT 0) t WHERE {text}"))
+        except (DeltaError, ValueError) as error:
             raise ConfigError(
-                f"Column {column.name} of {options} is NOT NULL, and in files of tasks nobody counts the NULLs of "
-                "nested columns and names with dots: drop the condition, or use mode upsert, which checks"
-            )
-    for field in table.schema().fields:
-        conditions = [name for name in field.metadata if name in _COMPUTED]
-        if conditions:
-            raise ConfigError(
-                f"Column {field.name} of {options} has {conditions[0]}, which files that are added to a table do not "
-                "follow: use a table without it"
-            )
+                f"{options} has the condition {text}, which deltalake cannot compute when it merges rows "
+                f"({str(error).strip().partition(chr(10))[0][:200]}): use mode append, or drop the condition"
+            ) from error
+
+
+def arranged(rows: DataFrame, demands: Demands, columns: StructType, options: TableOptions) -> DataFrame:
+    """The rows with wider types, generated and padded columns, and the conditions of the table.
+
+    Raises ConfigError if Spark cannot compute a condition. What an upsert's rows have no columns for is left to the
+    library, which looks at the merged rows.
+    """
+    from pyspark.sql.functions import col, expr, lit, rpad, when
+    from pyspark.sql.functions import length as length_of
+
+    rows = cast_wider(rows, {f.name: f.dataType for f in columns.fields})
+    if demands == Demands():
+        return rows
+    given = rows.columns
+    if options.mode is not Mode.UPSERT:
+        absent = [f for f in columns.fields if f.name not in given and _GENERATED not in (f.metadata or {})]
+        rows = rows.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in absent))
+    for name, expression in demands.generated:
+        if name not in given:
+            computed = resolved(rows, expr(expression), f"generated column {name} ({expression})", options)
+            if computed is None:
+                raise ConfigError(
+                    f"Column {name} of {options} is generated ({expression}) from columns that the rows lack: add them "
+                    "in the query"
+                )
+            rows = rows.withColumn(name, computed.cast(columns[name].dataType))
+            given = [*given, name]
+    for name, length in demands.padded:
+        if name in given:
+            text = col(escaped(name))
+            rows = rows.withColumn(name, when(length_of(text) < length, rpad(text, length, " ")).otherwise(text))
+    return fulfilling(rows, given, demands.conditions, options)
 
 
 def check_names(schema: StructType, options: TableOptions) -> None:

@@ -22,6 +22,7 @@ from oncelog.spark.tables.columns import check_partitions, check_required, missi
 from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.lake.parquet import file_schema
+from oncelog.spark.tables.lake.row_conditions import cast_wider, fulfilling, widened
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -56,6 +57,16 @@ try:
     from pyiceberg.table.update import AssertCurrentSchemaId, AssertDefaultSpecId, AssertTableUUID
     from pyiceberg.transforms import IdentityTransform
 
+    from oncelog.spark.tables.lake.iceberg_demands import (
+        MADE_OF,
+        check_deletes,
+        check_types,
+        check_writable,
+        conditions,
+        made_of,
+        spark_types,
+        summary_of,
+    )
     from oncelog.spark.tables.lake.iceberg_upsert import upsert
 except ImportError as missing:
     raise ConfigError("An iceberg sink needs pyiceberg: pip install 'oncelog[iceberg]'") from missing
@@ -74,6 +85,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.types import NestedField
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 SINK = "oncelog.sink"
@@ -97,6 +109,7 @@ class IcebergTable:
         self._opened: Catalog | None = None
         self._table: Table | None = None
         self._shape: TableShape | None = None
+        self._checked: tuple[object, ...] = ()
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
@@ -105,33 +118,51 @@ class IcebergTable:
     def prepare(self, schema: StructType) -> str:
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        stored = file_schema(to_arrow_schema(stored_schema(schema, TableFormat.ICEBERG), timezone="UTC"), ())
+        stored = stored_schema(schema, TableFormat.ICEBERG)
         check_rights(self._options, self.missing_rights())
         try:
-            table = self._load() or self._create(stored)
-            if self._lacks_columns(table, stored):
+            table = self._load() or self._create(file_schema(to_arrow_schema(stored, timezone="UTC"), ()))
+            self._check(table)
+            if missing := self._missing(table, stored):
                 with table.update_schema() as update:
-                    update.union_by_name(stored)
+                    update.union_by_name(missing)
         except _FAILURES as error:
             raise self._refused(error) from error
-        self._check_partitions(table)
         self._table = table
         return str(table.metadata.table_uuid)
 
     def compare(self, schema: StructType) -> None:
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         table = self._load()
         if table is not None:
-            stored = stored_schema(schema, TableFormat.ICEBERG)
-            self._lacks_columns(table, file_schema(to_arrow_schema(stored, timezone="UTC"), ()))
-            self._check_partitions(table)
+            self._check(table)
+            self._missing(table, stored_schema(schema, TableFormat.ICEBERG))
 
-    def _lacks_columns(self, table: Table, stored: pa.Schema) -> bool:
-        """Whether columns are to be added. Raises ConfigError if they may not be, or if one has another type."""
-        found = [(name, _text(kind)) for name, kind in _fields(table.schema().as_arrow())]
-        check_required([one.name for one in table.schema().fields if one.required], stored.names, self._options)
-        return bool(missing_columns([(name, _text(kind)) for name, kind in _fields(stored)], found, self._options))
+    def _check(self, table: Table) -> None:
+        """Refuse a table that cannot be written as it is; asked again when it has changed."""
+        metadata = table.metadata
+        checked = (metadata.table_uuid, metadata.current_schema_id, metadata.default_spec_id, dict(table.properties))
+        check_deletes(summary_of(table), self._options)
+        if checked != self._checked:
+            check_writable(table, self._options)
+            self._check_partitions(table)
+            self._checked = checked
+
+    def _missing(self, table: Table, stored: StructType) -> pa.Schema | None:
+        """The columns that are to be added. Raises ConfigError if they may not be, or if one has another type."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        schema = table.schema()
+        check_types(schema, stored.names, self._options)
+        check_required([one.name for one in schema.fields if one.required], stored.names, self._options)
+        wide = file_schema(to_arrow_schema(widened(stored, spark_types(schema)), timezone="UTC"), ())
+        found = {name: _text(kind) for name, kind in _fields(schema.as_arrow())}
+        taken = {one.name: str(one.field_type) for one in schema.fields}
+        wanted = []
+        for name, kind in _fields(wide):
+            is_made = _text(kind) == MADE_OF.get(taken.get(name, "").partition("[")[0])
+            wanted.append((name, found[name] if is_made else _text(kind)))
+        missing = missing_columns(wanted, list(found.items()), self._options)
+        return pa.schema([wide.field(name) for name, _ in missing]) if missing else None
 
     def missing_rights(self) -> list[str]:
         """Of a warehouse in a folder of this machine; an object store is not asked."""
@@ -195,6 +226,12 @@ class IcebergTable:
                 )
         else:
             check_partitions([str(names(field.source_id)) for field in fields], self._options)
+
+    def arranged(self, rows: DataFrame) -> DataFrame:
+        schema = self._prepared().schema()
+        rows = cast_wider(rows, spark_types(schema))
+        found = conditions(schema)
+        return fulfilling(rows, rows.columns, found, self._options) if found else rows
 
     def task_writer(self) -> TaskWriter:
         table = self._prepared()
@@ -266,7 +303,7 @@ class IcebergTable:
                 append.append_data_file(file)
 
     def _source(self, table: Table, rows: Sequence[pa.RecordBatch]) -> pa.Table:
-        source = _rows(rows)
+        source = made_of(_rows(rows), table.schema(), self._options)
         _check_nulls(source, table.metadata, str(self._options))
         return source
 
@@ -317,6 +354,7 @@ class IcebergFilesWriter:
             return
         metadata, properties = pickle.loads(self.table)
         for rows in _chunks(many):
+            rows = made_of(rows, metadata.schema(), self.name)
             _check_nulls(rows, metadata, self.name)
             try:
                 found = list(_write(metadata, properties, rows))
@@ -384,7 +422,8 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
 
 
 def _text(kind: Any) -> str:
-    """A type in words that do not tell large and small buffers, or names inside lists and maps, apart."""
+    """A type in words that do not tell large and small buffers, names inside lists and maps, or the order of a struct's
+    fields apart: files name fields by their ids."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return "string"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -394,7 +433,7 @@ def _text(kind: Any) -> str:
     if pa.types.is_map(kind):
         return f"map<{_text(kind.key_type)},{_text(kind.item_type)}>"
     if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{one.name}: {_text(one.type)}' for one in kind)}>"
+        return f"struct<{', '.join(sorted(f'{one.name}: {_text(one.type)}' for one in kind))}>"
     if pa.types.is_timestamp(kind):
         return "timestamp" if kind.tz is None else "timestamptz"
     return str(kind)

@@ -1,0 +1,233 @@
+"""What an Iceberg table demands of its writers, as far as pyiceberg does not see to it before rows are computed.
+
+The library itself is asked: it writes a row and a manifest with the table's own schema, partitions and properties, into
+a folder that is deleted. What it would ignore without a word is looked at here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyiceberg.exceptions import NotInstalledError
+from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
+from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StructType,
+    TimestampNanoType,
+    TimestamptzNanoType,
+    TimeType,
+    UUIDType,
+)
+from pyspark.sql import types as spark
+
+from oncelog.errors import ConfigError
+from oncelog.spark.tables.columns import escaped
+from oncelog.spark.tables.lake.row_conditions import Condition
+from oncelog.spark.tables.options import Mode, TableOptions
+from oncelog.spark.tables.store import TableRefused
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+    from pyiceberg.table import Table
+    from pyiceberg.table.metadata import TableMetadata
+
+_FORMAT_VERSION = 2
+_EQUALITY_DELETES = "total-equality-deletes"
+_PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.enabled")
+"""Properties that say where files are; the trial's are in its own folder."""
+_REFUSALS = (ValueError, TypeError, KeyError, NotImplementedError, ImportError, NotInstalledError, pa.ArrowException)
+"""What pyiceberg raises for what it cannot do."""
+_UNHELD = (TimeType, TimestampNanoType, TimestamptzNanoType)
+"""Types that no column of Spark's has the values of."""
+
+
+def check_writable(table: Table, options: TableOptions) -> None:
+    """Refuse a table that pyiceberg cannot write, or whose properties it ignores, with the way out."""
+    library = f"pyiceberg {version('pyiceberg')}"
+    properties = table.properties
+    if table.format_version > _FORMAT_VERSION:
+        raise ConfigError(
+            f"{options} has format-version {table.format_version}, and {library} writes 1 and 2: no engine takes a "
+            "table back to a lower version, so copy the rows in Spark (CREATE TABLE ... USING iceberg TBLPROPERTIES "
+            f"('format-version' = '2') AS SELECT * FROM {options.table}), or write to another table"
+        )
+    written = properties.get("write.format.default", "parquet").lower()
+    if written != "parquet":
+        raise ConfigError(
+            f"{options} has write.format.default = {written}, and {library} writes parquet alone: ALTER TABLE "
+            f"{options.table} SET TBLPROPERTIES ('write.format.default' = 'parquet'), and all readers read both"
+        )
+    for name in ("write.location-provider.impl", "encryption.key-id"):
+        if name in properties and "write.py-location-provider.impl" not in properties:
+            raise ConfigError(
+                f"{options} has {name} = {properties[name]}, which {library} does not follow: unset it (ALTER TABLE "
+                f"{options.table} UNSET TBLPROPERTIES ('{name}')), or write to another table"
+            )
+    try:
+        _try(table.metadata)
+    except _REFUSALS as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ConfigError(
+            f"{options} cannot be written by {library} ({reason}), with its partitions {table.spec()}: change what it "
+            "names in the table, or write to another table"
+        ) from error
+
+
+def summary_of(table: Table) -> Mapping[str, str]:
+    """What the current snapshot says of the table."""
+    snapshot = table.current_snapshot()
+    return {} if snapshot is None or snapshot.summary is None else snapshot.summary.additional_properties
+
+
+def check_deletes(summary: Mapping[str, str], options: TableOptions) -> None:
+    """Refuse an upsert into rows that another engine has deleted in a way that pyiceberg does not read."""
+    if options.mode is Mode.UPSERT and int(summary.get(_EQUALITY_DELETES, 0)):
+        raise ConfigError(
+            f"{options} has equality deletes, as Flink writes them, and pyiceberg does not read them, which an upsert "
+            f"needs: rewrite the files in Spark (CALL system.rewrite_data_files('{options.table}', options => "
+            "map('delete-file-threshold', '1'))), or use mode append"
+        )
+
+
+MADE_OF = {"uuid": "string", "fixed": "binary"}
+"""Types without one in Spark, and what :func:`made_of` makes them of."""
+
+
+def _try(metadata: TableMetadata) -> None:
+    """Write one row and a manifest, as a commit would. Raises one of ``_REFUSALS``."""
+    with tempfile.TemporaryDirectory(prefix="oncelog-iceberg-") as folder:
+        properties = {name: value for name, value in metadata.properties.items() if name not in _PLACES}
+        changed: dict[str, Any] = {"location": f"file://{folder}", "properties": properties}
+        trial = metadata.model_copy(update=changed | {"snapshots": [], "snapshot_log": [], "metadata_log": []})
+        schema, spec, io = trial.schema(), trial.spec(), PyArrowFileIO()
+        rows = pa.Table.from_pylist([_row(schema)], schema=schema.as_arrow())
+        files = list(_dataframe_to_data_files(table_metadata=trial, df=rows, io=io))
+        output = io.new_output(f"file://{folder}/manifest.avro")
+        with write_manifest(trial.format_version, spec, schema, output, 1, "null") as writer:
+            for file in files:
+                entry = ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=1, data_file=file)
+                writer.add_entry(entry)
+
+
+def _row(schema: Schema) -> dict[str, Any]:
+    """A row with values where they have to be."""
+    return {field.name: _value(field.field_type) for field in schema.fields if field.required}
+
+
+def _value(kind: IcebergType) -> Any:
+    if isinstance(kind, StructType):
+        return {field.name: _value(field.field_type) for field in kind.fields if field.required}
+    if isinstance(kind, ListType):
+        return []
+    if isinstance(kind, MapType):
+        return []
+    if isinstance(kind, FixedType):
+        return bytes(len(kind))
+    if isinstance(kind, UUIDType):
+        return bytes(16)
+    return _ZEROS.get(str(kind).partition("(")[0], 0)
+
+
+_ZEROS: dict[str, Any] = {"string": "", "binary": b"", "boolean": False}
+"""Values of types whose value is not a number; dates, times and decimals take 0."""
+
+
+def spark_types(schema: Schema) -> dict[str, spark.DataType]:
+    """The columns whose type in Spark may be wider than that of rows."""
+    found: dict[str, spark.DataType] = {}
+    for field in schema.fields:
+        match field.field_type:
+            case IntegerType():
+                found[field.name] = spark.IntegerType()
+            case LongType():
+                found[field.name] = spark.LongType()
+            case FloatType():
+                found[field.name] = spark.FloatType()
+            case DoubleType():
+                found[field.name] = spark.DoubleType()
+            case DecimalType() as exact:
+                found[field.name] = spark.DecimalType(exact.precision, exact.scale)
+    return found
+
+
+def check_types(schema: Schema, names: list[str], options: TableOptions) -> None:
+    """Refuse rows with a column whose type no value of Spark's has."""
+    for name in names:
+        field = next((one for one in schema.fields if one.name == name), None)
+        if field is not None and isinstance(field.field_type, _UNHELD):
+            raise ConfigError(
+                f"Column {name} of {options} is {field.field_type}, which no type of Spark's holds: leave the column "
+                "out of the rows, or write to a table with another type"
+            )
+
+
+def made_of(rows: pa.Table, schema: Schema, table: object) -> pa.Table:
+    """The rows with uuids made of texts, and binary of the length that the table has. Raises TableRefused."""
+    for number, column in enumerate(rows.schema):
+        field = next((one for one in schema.fields if one.name == column.name), None)
+        kind = None if field is None else field.field_type
+        try:
+            if isinstance(kind, UUIDType) and pa.types.is_string(column.type):
+                values = [None if text is None else uuid.UUID(text).bytes for text in rows[column.name].to_pylist()]
+                stored = pa.array(values, pa.binary(16))
+                rows = rows.set_column(number, column.name, pa.ExtensionArray.from_storage(pa.uuid(), stored))
+            elif isinstance(kind, FixedType) and pa.types.is_binary(column.type):
+                rows = rows.set_column(number, column.name, rows[column.name].cast(pa.binary(len(kind))))
+        except ValueError as error:
+            raise TableRefused(
+                f"A row for {table} has a value in column {column.name} that is no {kind} ({error}): mend or leave out "
+                "such rows in the query"
+            ) from error
+    return rows
+
+
+def conditions(schema: Schema) -> list[Condition]:
+    """What is NOT NULL inside other columns: a value that is there has it."""
+    return [
+        Condition(f"NOT NULL inside column {field.name}", text)
+        for field in schema.fields
+        for text in _inside(field, escaped(field.name), itertools.count())
+    ]
+
+
+def _inside(field: NestedField, sql: str, names: Iterator[int]) -> Iterator[str]:
+    match field.field_type:
+        case StructType() as struct:
+            for one in struct.fields:
+                inner = f"{sql}.{escaped(one.name)}"
+                yield from _if_there(sql, _demanded(one, inner, names))
+        case ListType() as many:
+            yield from _each(sql, many.element_field, names)
+        case MapType() as pairs:
+            yield from _each(f"map_values({sql})", pairs.value_field, names)
+
+
+def _demanded(field: NestedField, sql: str, names: Iterator[int]) -> list[str]:
+    return [*([f"{sql} IS NOT NULL"] if field.required else []), *_inside(field, sql, names)]
+
+
+def _each(sql: str, field: NestedField, names: Iterator[int]) -> Iterator[str]:
+    name = f"value{next(names)}"
+    found = _demanded(field, name, names)
+    if found:
+        yield from _if_there(sql, [f"forall({sql}, {name} -> {' AND '.join(f'({one})' for one in found)})"])
+
+
+def _if_there(sql: str, found: list[str]) -> list[str]:
+    return [f"{sql} IS NULL OR ({one})" for one in found]

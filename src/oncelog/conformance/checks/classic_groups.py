@@ -9,6 +9,7 @@ from oncelog.conformance.raw.group_members import (
     Member,
     commit,
     committed,
+    committed_once_stable,
     describe_group,
     fetch_offsets,
     stable_alone,
@@ -48,7 +49,7 @@ def a_pending_offset_is_unstable_and_gone_after_an_abort(fixture: Fixture, versi
     same((error, found), (0, {(topic, 0): (UNSTABLE, -1, "")}))
     same(committed(connection, group, topic), 5)
     producer.abort()
-    same(committed(connection, group, topic, stable=True), 5)
+    same(committed_once_stable(connection, group, topic), 5)
 
 
 @check("KIP-447")
@@ -62,7 +63,7 @@ def a_pending_offset_counts_after_the_commit(fixture: Fixture, version_2: bool) 
     same(committed(connection, group, topic), -1)
     same(committed(connection, group, topic, stable=True), -UNSTABLE)
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 9)
+    same(committed_once_stable(connection, group, topic), 9)
 
 
 @check("KIP-447")
@@ -102,7 +103,7 @@ def a_later_offset_of_the_same_transaction_wins(fixture: Fixture) -> None:
     producer.send_offsets(group, {(topic, 0): 9})
     producer.send_offsets(group, {(topic, 0): 4}, metadata="rewound")
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 4)
+    same(committed_once_stable(connection, group, topic), 4)
 
 
 @check("KIP-447")
@@ -128,7 +129,7 @@ def offsets_of_a_member_are_checked(fixture: Fixture) -> None:
     same(send(generation=member.generation, member=member.id, instance="one"), [0])
     same(send(generation=member.generation, member=member.id), [0])
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 3)
+    same(committed_once_stable(connection, group, topic), 3)
 
 
 @check("KIP-447")
@@ -171,7 +172,7 @@ def offsets_of_a_fenced_producer_are_refused(fixture: Fixture, version: int) -> 
     RawTransactionalProducer(connection, producer.id).init()
     (error,) = producer.commit_offsets_once(group, {(topic, 0): 4}, version=version)
     same(error, 47)
-    same(committed(connection, group, topic, stable=True), -1)
+    same(committed_once_stable(connection, group, topic), -1)
 
 
 @check("KIP-890")
@@ -183,7 +184,7 @@ def txn_offset_commit_5_adds_the_group_itself(fixture: Fixture) -> None:
     producer.send_offsets(group, {(topic, 0): 3})
     same([added.topic for added in producer.describe().topics], ["__consumer_offsets"])
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 3)
+    same(committed_once_stable(connection, group, topic), 3)
 
 
 @check(PROTOCOL, assumes="offset.metadata.max.bytes is 4096")
@@ -210,7 +211,7 @@ def a_plain_commit_behind_the_pending_one_wins(fixture: Fixture) -> None:
     same(committed(connection, group, topic), 4)
     same(committed(connection, group, topic, stable=True), -UNSTABLE)
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 4)
+    same(committed_once_stable(connection, group, topic), 4)
 
 
 @check("KIP-98")
@@ -222,7 +223,7 @@ def a_plain_commit_before_the_pending_one_loses(fixture: Fixture) -> None:
     commit(connection, group, {(topic, 0): 4})
     producer.send_offsets(group, {(topic, 0): 9})
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) == 9)
+    same(committed_once_stable(connection, group, topic), 9)
 
 
 @check("KIP-98")
@@ -235,7 +236,7 @@ def a_group_with_pending_offsets_is_not_deleted(fixture: Fixture) -> None:
     (answer,) = connection.ask(DeleteGroupsRequest(groups_names=[group]), 2).results
     first = answer.error_code
     producer.commit()
-    until(lambda: committed(connection, group, topic, stable=True) in (9, -1))
+    among(committed_once_stable(connection, group, topic), (9, -1))
     among(first, (0, NON_EMPTY))
     same(committed(connection, group, topic), 9 if first else committed(connection, group, topic))
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from oncelog.conformance.expect import among, eventually, holds, same
 from oncelog.conformance.fixture import Fixture
-from oncelog.conformance.raw.group_members import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from oncelog.conformance.raw.group_members import (
+    commit,
+    committed,
+    committed_once_stable,
+    describe_group,
+    fetch_offsets,
+    stable_alone,
+    until,
+)
 from oncelog.conformance.raw.transactional_producer import LOADING, RawTransactionalProducer, find_coordinator
 from oncelog.conformance.raw.wire import RawConnection
 from oncelog.conformance.registry import check, each
@@ -184,7 +192,7 @@ def offsets_in_a_transaction_carry_the_epoch_too(fixture: Fixture) -> None:
     same(send(member.epoch, "someone"), [UNKNOWN_MEMBER])
     same(send(member.epoch, member.id), [0])
     producer.commit()
-    until(lambda: committed(connection, group, unique_name, stable=True) == 8)
+    same(committed_once_stable(connection, group, unique_name), 8)
 
 
 @check("KIP-848")

@@ -229,6 +229,20 @@ def committed(connection: RawConnection, group: str, topic: str, partition: int 
     return -code if code else offset
 
 
+def committed_once_stable(connection: RawConnection, group: str, topic: str) -> int:
+    """The committed offset as a client asks for it, which repeats the request while an offset is pending.
+
+    A group's coordinator may still have a transaction's offsets pending after the transaction is complete: Apache
+    Kafka's takes them up in another thread than the marker's.
+    """
+
+    def probe() -> tuple[int] | None:
+        found = committed(connection, group, topic, stable=True)
+        return None if found == -Error.UNSTABLE_OFFSET_COMMIT else (found,)
+
+    return eventually(probe)[0]
+
+
 def describe_group(connection: RawConnection, group: str, version: int | None = None) -> Any:
     version = connection.best(DescribeGroupsRequest.API_KEY, 5) if version is None else version
     return connection.ask(DescribeGroupsRequest(groups=[group]), version).groups[0]

@@ -109,7 +109,7 @@ COLUMNS = """\
 | `offset` | long | ignored | the same |
 | `timestamp` | timestamp | ignored | the same: a record's time is that of its writing. |
 | `timestampType` | int | ignored | the same |
-| `headers` | array<struct<key, value>>, with `includeHeaders` | the same type | the same |
+| `headers` | array<struct<key, value>>, with `includeHeaders` | this or a map, of text or bytes | no maps, no text |
 | `timestampMillis` | long, with `includeTimestampMillis` | ignored | |
 | any other | | ignored | the same |
 | a name in another case, `VALUE` | | used if no column has the exact name | ignored, and `value` is missing |

@@ -356,3 +356,35 @@ def test_pipeline_without_dead_letters_stops_at_such_a_record(
     assert ended.returncode != 0
     assert f"Record 0 of {unique_name}-0 has the timestamp {NANOSECONDS} ms" in ended.stderr
     assert committed(address, f"{unique_name}-late") == []
+
+
+MAPS = """
+[source]
+topic = "{topic}"
+
+[sinks.one]
+topic = "{topic}-one"
+sql = "select 'v' as value, map('a', cast(key as string), 'b', null) as headers from source"
+
+[sinks.two]
+topic = "{topic}-two"
+sql = "select 'b' as x, array(named_struct('value', 't', 'key', 'a')) as headers from source"
+"""
+
+
+def test_headers_of_a_pipeline_may_be_maps_and_texts(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-one", f"{unique_name}-two"):
+        create_topic(address, name)
+    produce(address, unique_name, [b"1"])
+    file = pipeline.write("maps.toml", MAPS.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert ended.returncode == 0, ended.stderr
+    assert [(one.value, one.headers) for one in committed(address, f"{unique_name}-one")] == [
+        (b"v", [("a", b"k0"), ("b", None)])
+    ]
+    assert [(one.value, one.headers) for one in committed(address, f"{unique_name}-two")] == [
+        (b'{"x":"b"}', [("a", b"t")])
+    ]

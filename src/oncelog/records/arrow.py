@@ -7,7 +7,7 @@ results, more slowly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -321,8 +321,9 @@ def encode_from_arrow(
 
     ``destinations`` holds a number of at least 0 for each row: a partition, or the caller's own index for topic and
     partition. ``key`` and ``value`` are binary or string arrays; ``timestamp`` is a timestamp array (null rows,
-    or all if it is None, get ``default_timestamp_ms``); ``headers`` is a list array of structs of key and
-    value. A batch takes at most ``batch_size_bytes`` of uncompressed records, but at least one record.
+    or all if it is None, get ``default_timestamp_ms``); ``headers`` is an array of lists of structs of key and
+    value, or of maps, whose values are binary or strings. A batch takes at most ``batch_size_bytes`` of uncompressed
+    records, but at least one record.
 
     :raises ValueError: arrays of different lengths, a header without a key, or a row too large for a record.
     """
@@ -336,7 +337,8 @@ def encode_from_arrow(
         raise ValueError("every row needs a destination from 0 up")
     order, bounds, numbers = _by_destination(destinations)
     timestamps = _milliseconds(timestamp, rows, default_timestamp_ms)
-    columns = _Columns(None if key is None else _binary(key), _binary(value), headers)
+    lists = None if headers is None else header_lists(headers)
+    columns = _Columns(None if key is None else _binary(key), _binary(value), lists)
     source = _CompiledSource(columns, timestamps, order) if compiled else _PythonSource(columns, timestamps, order)
     runs = zip(numbers, bounds[:-1], bounds[1:], strict=True)
     return _encode_runs(source, runs, compression, level, batch_size_bytes)
@@ -393,7 +395,6 @@ class _PythonSource:
         self._keys = [None] * len(self._values) if columns.key is None else columns.key.to_pylist()
         self._headers: list[Any] = [None] * len(self._values)
         if columns.headers is not None:
-            _header_columns(columns.headers)
             self._headers = columns.headers.to_pylist()
         self._timestamps: list[int] = timestamps.tolist()
         self._order: list[int] = order.tolist()
@@ -481,32 +482,43 @@ def _column(array: pa.Array) -> Any:
 
 def check_headers(column: pa.Array | pa.ChunkedArray) -> None:
     """
-    :raises ValueError: the column is not a list of structs of key and value, or an item or a key is null.
+    :raises ValueError: as :func:`header_lists`.
     """
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        _header_columns(chunk)
+        header_lists(chunk)
 
 
-def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any] | None:
-    """The list column and its items' keys and values.
+def header_lists(headers: pa.Array) -> pa.Array:
+    """Headers, which may be maps, and whose values may be strings, as lists of structs of key and binary value.
 
-    :raises ValueError: the column is not a list of structs of key and value, or an item or a key is null.
+    :raises ValueError: the column is neither lists of structs of key and value nor maps, or an item or a key is null.
     """
     kind = headers.type
     wide = pa.types.is_large_list(kind)
-    if (
-        not (wide or pa.types.is_list(kind))
-        or not pa.types.is_struct(kind.value_type)
-        or sorted(field.name for field in kind.value_type) != ["key", "value"]
+    if pa.types.is_map(kind):
+        keys, values = headers.keys, headers.items
+    elif (
+        (wide or pa.types.is_list(kind))
+        and pa.types.is_struct(kind.value_type)
+        and sorted(field.name for field in kind.value_type) == ["key", "value"]
     ):
-        raise ValueError(f"headers must be lists of structs of key and value, not {kind}")
-    items = headers.values
-    keys, values = _binary(items.field("key")), _binary(items.field("value"))
-    used: Sequence[pa.Array] = (headers.flatten(), headers.flatten().field("key"))
-    if any(array.null_count for array in used):
-        raise ValueError("a header needs a key")
-    if compiled is None:
-        return None
+        used = headers.flatten()
+        if used.null_count or used.field("key").null_count:
+            raise ValueError("a header needs a key")
+        keys, values = headers.values.field("key"), headers.values.field("value")
+        if pa.types.is_binary(values.type):
+            return headers
+    else:
+        raise ValueError(f"headers must be maps, or lists of structs of key and value, not {kind}")
+    items = pa.StructArray.from_arrays([keys, _binary(values)], ["key", "value"])
+    made = (pa.large_list if wide else pa.list_)(items.type)
+    return pa.Array.from_buffers(made, len(headers), headers.buffers()[:2], offset=headers.offset, children=[items])
+
+
+def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any]:
+    """The list column and its items' keys and values."""
+    keys, values = _binary(headers.values.field("key")), _binary(headers.values.field("value"))
     validity, offsets = headers.buffers()[:2]
+    wide = pa.types.is_large_list(headers.type)
     lists = compiled.Column(offsets, None, validity, wide, headers.offset, len(headers))
     return lists, _column(keys), _column(values)

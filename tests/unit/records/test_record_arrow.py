@@ -289,15 +289,33 @@ def test_slices_of_headers_are_read() -> None:
     lists = [[{"key": f"k{i}", "value": None if i % 3 else b"v%d" % i}] * (i % 4) or None for i in range(20)]
     whole = pa.array(lists, arrow.HEADERS_TYPE)
     wide = whole.cast(pa.large_list(pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])))
+    texts = whole.cast(pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
     values = pa.array([b"v"] * 20, pa.binary())
-    for array in (whole, wide):
+    for array in (whole, wide, texts):
         for start, stop in [(0, 20), (3, 20), (5, 9), (7, 7)]:
             part = array[start:stop]
             batches = _encoded(
                 values[start:stop], np.zeros(stop - start, np.int64), headers=part, default_timestamp_ms=T
             )
-            wanted = [tuple((item["key"], item["value"]) for item in row or ()) for row in part.to_pylist()]
+            wanted = [
+                tuple((item["key"], item["value"]) for item in row or ()) for row in whole[start:stop].to_pylist()
+            ]
             assert [record.headers for record in decoded(batches).get(0, [])] == wanted
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string()])
+def test_headers_may_be_maps(kind: pa.DataType, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not compiled:
+        monkeypatch.setattr(arrow, "compiled", None)
+    rows = [[("a", b"1"), ("größe", None)], None, [], [("", b"")], [(f"k{n}", b"%d" % n) for n in range(50)]]
+    maps = pa.array(rows, pa.map_(pa.string(), pa.binary())).cast(pa.map_(pa.string(), kind))
+    values = pa.array([b"v"] * len(rows), pa.binary())
+    for start, stop in [(0, 5), (1, 5), (3, 4), (2, 2)]:
+        part, zeros = maps[start:stop], np.zeros(stop - start, np.int64)
+        batches = encode_from_arrow(values[start:stop], zeros, headers=part, default_timestamp_ms=T)
+        found = [record.headers for batch in batches for record in decode_records(batch.data)]
+        assert found == [tuple(row or ()) for row in rows[start:stop]]
 
 
 def test_a_headers_key_and_value_are_told_by_their_names_not_by_their_order() -> None:
@@ -348,7 +366,7 @@ def test_wrong_arguments_are_refused() -> None:
         encode_from_arrow(pa.array([1, 2]), zeros, default_timestamp_ms=T)
     with pytest.raises(ValueError, match="timestamp"):
         encode_from_arrow(values, zeros, timestamp=pa.array([1, 2]), default_timestamp_ms=T)
-    with pytest.raises(ValueError, match="lists of structs"):
+    with pytest.raises(ValueError, match="must be maps, or lists of structs"):
         encode_from_arrow(values, zeros, headers=values, default_timestamp_ms=T)
     keyless = pa.array([[{"key": None, "value": b"x"}], None], arrow.HEADERS_TYPE)
     with pytest.raises(ValueError, match="needs a key"):

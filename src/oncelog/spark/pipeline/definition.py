@@ -125,7 +125,7 @@ class Sink:
 
     Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); for other
     rows the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
-    column ``headers`` of Kafka's type becomes the record's headers.
+    column ``headers``, a map or an array of structs of key and value, becomes the record's headers.
 
     :param topic: the topic for all rows; empty if each row names its own in a column ``topic``.
     :param key: the column that becomes the record's key; empty for records without keys.

@@ -23,13 +23,15 @@ from pyspark.sql.functions import (
     from_json,
     get,
     lit,
+    map_entries,
     raise_error,
     size,
     struct,
     to_json,
+    transform,
     when,
 )
-from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from oncelog.records.arrow import MAX_MS
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
@@ -37,6 +39,7 @@ from oncelog.spark.options import includes_headers, includes_millis
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas
+from oncelog.spark.sink.rows import check_headers, holds_headers, quoted_name
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
@@ -319,12 +322,14 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
         )
     chosen: dict[str, Column] = {} if key is None else {"key": _key(rows, key)}
     if "value" in columns and not sink.format:
-        chosen |= {name: col(columns[name]) for name in ("value", "partition", "headers") if name in columns}
+        chosen |= {name: col(columns[name]) for name in ("value", "partition") if name in columns}
+        if "headers" in columns:
+            chosen["headers"] = _headers(rows.schema[columns["headers"]])
     else:
         left_out = {"topic"} if not sink.topic else set()
         left_out |= {"key"} if not sink.key else set()
         if _holds_headers(rows, columns.get("headers")):
-            chosen["headers"] = col(columns["headers"])
+            chosen["headers"] = _headers(rows.schema[columns["headers"]])
             left_out |= {"headers"}
         payload = [column for column in rows.columns if column.lower() not in left_out]
         if sink.format:
@@ -340,7 +345,18 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
 
 def _holds_headers(rows: DataFrame, name: str | None) -> bool:
     """Whether a column holds record headers, and is not a part of the value that happens to have the name."""
-    return name is not None and rows.schema[name].dataType.simpleString() == _HEADERS
+    return name is not None and holds_headers(rows.schema[name].dataType)
+
+
+def _headers(column: StructField) -> Column:
+    """A column of headers as Kafka's source has it. Raises ConfigError if it holds none."""
+    check_headers(column)
+    given = col(quoted_name(column.name))
+    if column.dataType.simpleString() == _HEADERS:
+        return given
+    if isinstance(column.dataType, MapType):
+        return map_entries(given).cast(_HEADERS)
+    return transform(given, lambda one: struct(one["key"], one["value"])).cast(_HEADERS)
 
 
 def _key(rows: DataFrame, name: str) -> Column:

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.records.arrow import encode_from_arrow, partitions_of_keys
+from oncelog.records.arrow import encode_from_arrow, header_lists, partitions_of_keys
 from oncelog.records.batch import Compression
 from oncelog.spark.kafka.interface import PartitionBatch
 
@@ -52,14 +61,17 @@ class SinkColumns:
         positions = positions_of(schema.fieldNames())
         for name, (types, words) in _TYPES.items():
             if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
-                found = schema.fields[positions[name]].dataType.simpleString()
-                raise ConfigError(f"Column {name} has type {found}, but must be {words}: cast it")
+                found = schema.fields[positions[name]]
+                raise ConfigError(
+                    f"Column {found.name} has type {found.dataType.simpleString()}, but must be {words}: convert it, "
+                    f"for example with {_conversion(found)}"
+                )
         if "value" not in positions:
             raise ConfigError(f"A column named value is required; the columns are {', '.join(schema.fieldNames())}")
         if "topic" not in positions and not topic_option:
             raise ConfigError("Name the destination: with the option topic, or a column topic")
         if "headers" in positions:
-            _check_headers(schema.fields[positions["headers"]].dataType)
+            check_headers(schema.fields[positions["headers"]])
         topic = None if topic_option else positions["topic"]
         get = positions.get
         return cls(positions["value"], get("key"), topic, get("partition"), get("headers"))
@@ -70,8 +82,9 @@ _TYPES: dict[str, tuple[tuple[type[DataType], ...], str]] = {
     "key": ((StringType, BinaryType), "string or binary"),
     "topic": ((StringType,), "string"),
     "partition": ((IntegerType,), "int"),
-    "headers": ((ArrayType,), "array<struct<key:string,value:binary>>"),
 }
+_COLUMNS = (*_TYPES, "headers")
+HEADERS_TYPES = "map<string,string>, array<struct<key:string,value:string>>, or one of these with binary values"
 
 
 def positions_of(names: Sequence[str]) -> dict[str, int]:
@@ -81,7 +94,7 @@ def positions_of(names: Sequence[str]) -> dict[str, int]:
     without one, a name that differs in case counts.
     """
     positions: dict[str, int] = {}
-    for wanted in _TYPES:
+    for wanted in _COLUMNS:
         exact = [number for number, name in enumerate(names) if name == wanted]
         found = exact or [number for number, name in enumerate(names) if name.lower() == wanted]
         if len(found) > 1:
@@ -97,14 +110,55 @@ def quoted_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _check_headers(kind: Any) -> None:
-    item = kind.elementType
-    fields = [(field.name, type(field.dataType)) for field in item.fields] if isinstance(item, StructType) else []
-    if fields != [("key", StringType), ("value", BinaryType)]:
+def holds_headers(kind: DataType) -> bool:
+    """Whether a column of this type can be the headers of records."""
+    if isinstance(kind, MapType):
+        return isinstance(kind.keyType, StringType) and isinstance(kind.valueType, StringType | BinaryType)
+    item = kind.elementType if isinstance(kind, ArrayType) else None
+    if not isinstance(item, StructType) or sorted(item.fieldNames()) != ["key", "value"]:
+        return False
+    return isinstance(item["key"].dataType, StringType) and isinstance(item["value"].dataType, StringType | BinaryType)
+
+
+def check_headers(column: StructField) -> None:
+    """Raises ConfigError if a column cannot be the headers of records."""
+    if not holds_headers(column.dataType):
         raise ConfigError(
-            f"Column headers has type {kind.simpleString()}, but must be {_TYPES['headers'][1]}, with its fields in "
-            "this order: convert it, for example with transform(headers, h -> struct(h.key, h.value))"
+            f"Column {column.name} has type {column.dataType.simpleString()}, but headers must be {HEADERS_TYPES}: "
+            f"convert it, for example with {_headers_conversion(column)}"
         )
+
+
+def _headers_conversion(column: StructField) -> str:
+    """An expression of Spark's SQL that makes headers of the column; what it is made of decides which."""
+    kind, name = column.dataType, quoted_name(column.name)
+    if isinstance(kind, StructType):
+        return f"from_json(to_json({name}), 'map<string,string>')"
+    if isinstance(kind, StringType):
+        return f"from_json({name}, 'map<string,string>')"
+    item = kind.elementType if isinstance(kind, ArrayType) else None
+    if isinstance(item, StructType) and len(item) == 2:
+        key, value = (quoted_name(field.name) for field in sorted(item.fields, key=lambda field: field.name != "key"))
+        return f"transform({name}, h -> struct(string(h.{key}) AS key, string(h.{value}) AS value))"
+    if isinstance(kind, MapType):
+        keys = f"transform_keys({name}, (k, v) -> {_text_of('k', kind.keyType)})"
+        return f"transform_values({keys}, (k, v) -> {_text_of('v', kind.valueType)})"
+    if isinstance(kind, NullType):
+        return f"cast({name} AS map<string,string>)"
+    return f"map('name', {_text_of(name, kind)})"
+
+
+def _conversion(column: StructField) -> str:
+    """An expression of Spark's SQL that makes a key, a value, a topic or a partition of the column."""
+    name = quoted_name(column.name)
+    if column.name.lower() == "partition":
+        return f"cast({name} AS int)"
+    return _text_of(name, column.dataType)
+
+
+def _text_of(expression: str, kind: DataType) -> str:
+    nested = isinstance(kind, StructType | ArrayType | MapType)
+    return f"to_json({expression})" if nested else f"cast({expression} AS string)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +231,7 @@ class TaskEncoder:
         if headers is not None and headers.null_count == len(headers):
             headers = None
         if headers is not None:
-            _check_header_keys(headers)
+            headers = _lists_of(headers)
         if self._encoding.max_request_bytes is not None:
             _check_sizes(rows.column(columns.value), key, self._encoding.max_request_bytes)
         encoded = encode_from_arrow(
@@ -252,13 +306,14 @@ class TaskEncoder:
         return partitions
 
 
-def _check_header_keys(headers: pa.ListArray) -> None:
-    items = headers.flatten()
-    if items.null_count or items.field(0).null_count:
+def _lists_of(headers: pa.Array) -> pa.Array:
+    try:
+        return header_lists(headers)
+    except ValueError:
         raise BadRow(
             "A row has a header that is null or whose key is null in column headers, and Kafka's headers need a key: "
-            "leave the header out of the array, or give it a key"
-        )
+            "leave the header out of the array, for example with filter(headers, h -> h.key IS NOT NULL)"
+        ) from None
 
 
 def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql.types import (
     DataType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -28,6 +29,12 @@ TYPES: dict[str, DataType] = {
     "array<string>": ArrayType(StringType()),
     "headers": ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())])),
     "swapped": ArrayType(StructType([StructField("value", BinaryType()), StructField("key", StringType())])),
+    "texts": ArrayType(StructType([StructField("key", StringType()), StructField("value", StringType())])),
+    **{
+        f"map<{key.simpleString()},{value.simpleString()}>": MapType(key, value)
+        for key in (StringType(), IntegerType())
+        for value in (StringType(), BinaryType(), IntegerType())
+    },
 }
 
 
@@ -142,6 +149,26 @@ def test_headers_and_nulls_arrive() -> None:
     assert (second.key, second.value, list(second.headers)) == (b"", b"", [])
 
 
+@pytest.mark.parametrize(
+    ("ddl", "kind"),
+    [
+        ("map<string,string>", pa.map_(pa.string(), pa.string())),
+        ("map<string,binary>", pa.map_(pa.string(), pa.binary())),
+        ("texts", pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))),
+        ("swapped", pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))),
+    ],
+)
+def test_headers_are_taken_as_maps_and_with_texts(ddl: str, kind: pa.DataType) -> None:
+    rows: list[list[tuple[str, str | None]] | None] = [[("h", "ä"), ("none", None), ("", "")], None, [], [("i", "2")]]
+    given = rows if pa.types.is_map(kind) else [
+        None if row is None else [{"key": key, "value": value} for key, value in row] for row in rows
+    ]  # fmt: skip
+    columns = {"value": pa.array([b"v"] * 4), "headers": pa.array(given, kind)}
+    records = encode(f"value binary, headers {ddl}", columns, {"t": 1}, "t")[("t", 0)]
+    wanted = [[(key, None if value is None else value.encode()) for key, value in row or []] for row in rows]
+    assert [list(record.headers) for record in records] == wanted
+
+
 @pytest.mark.parametrize("item", [None, {"key": None, "value": b"1"}])
 def test_header_without_a_key_is_refused(item: object) -> None:
     kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -157,15 +184,13 @@ def test_header_without_a_key_is_refused(item: object) -> None:
     ("ddl", "topic", "text"),
     [
         ("key string", "t", "column named value is required; the columns are key"),
-        ("value int", "t", "Column value has type int, but must be string or binary: cast it"),
+        ("value int", "t", "Column value has type int, but must be string or binary: convert it"),
         ("value string, key int", "t", "Column key has type int"),
         ("value string, partition bigint", "t", "Column partition has type bigint, but must be int"),
-        ("value string, headers array<string>", "t", "Column headers has type array<string>, but must be array<struct"),
-        (
-            "value string, headers swapped",
-            "t",
-            "struct<key:string,value:binary>>, with its fields in this order: convert",
-        ),
+        ("value string, headers array<string>", "t", "Column headers has type array<string>, but headers must be map<"),
+        ("value string, headers map<int,string>", "t", "Column headers has type map<int,string>, but headers must be"),
+        ("value string, headers map<string,int>", "t", "or one of these with binary values: convert it, for example"),
+        ("value string, headers string", "t", "Column headers has type string, but headers must be"),
         ("Value string, offset bigint, VALUE string", "t", "Columns Value and VALUE are both named value: drop or"),
         ("value string, value string", "t", "Columns value and value are both named value: drop or rename one"),
         ("value string", "", "with the option topic, or a column topic"),

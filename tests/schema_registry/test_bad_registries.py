@@ -142,7 +142,7 @@ def test_a_schema_that_is_none_is_one_error_and_not_fetched_again(stand_in: Stan
     stand_in.answer("POST", "/subjects/s/versions", {"schema": text})
     codecs = Codecs(SchemaRegistry(stand_in.url))
     for _ in range(2):
-        with pytest.raises(SchemaError, match="schema 1: this is not an Avro schema"):
+        with pytest.raises(SchemaError, match="schema 1 cannot be used: this is not an Avro schema"):
             codecs.of(1)
     assert len(stand_in.requests) == 1
 
@@ -160,7 +160,9 @@ def test_a_payload_cut_anywhere_is_one_error(stand_in: StandIn) -> None:
     data = struct.pack(">bi", 0, 1) + b"\x04\x02x\x04yz\x00" + struct.pack("<d", 1.5)
     assert codecs.decoded(data).value == {"a": ["x", "yz"], "b": 1.5}
     for length in range(len(data)):
-        with pytest.raises(SchemaError, match="they end too early" if length >= 5 else "cannot hold a schema id"):
+        with pytest.raises(
+            SchemaError, match="they end too early|items cannot be in" if length >= 5 else "cannot hold a schema id"
+        ):
             codecs.decoded(data[:length])
     with pytest.raises(SchemaError, match="1 bytes are left over"):
         codecs.decoded(data + b"\0")

@@ -84,6 +84,9 @@ COMPLEX_FUNCTIONS = {
     "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
     "oncelog/server/connections/sending.py:write": HOT,
     "oncelog/server/server.py:iteration_ends": HOT,
+    "oncelog/schemas/arrow/resolution.py:of": EACH_FIELD,
+    "oncelog/schemas/arrow/resolution.py:_plain": EACH_FIELD,
+    "oncelog/schemas/avro/values.py:_new": EACH_FIELD,
     "oncelog/spark/java_regex.py:_escape": EACH_FIELD,
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
     "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,
@@ -93,6 +96,8 @@ COMPLEX_FUNCTIONS = {
     "tests/property/client/test_producer_sequences.py:test_every_record_is_stored_once_whatever_the_leader_answers": (
         ONE_SCRIPT
     ),
+    "tests/support/random_avro.py:_plain": EACH_FIELD,
+    "tests/support/random_avro.py:written": EACH_FIELD,
     "tests/unit/coordinator/group/consumer/test_consumer_protocol.py:"
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
     "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,

@@ -74,7 +74,7 @@ class RegistryReader:
             raise SchemaError(f"its schema, id {schema_id}, has not been fetched: look at the record by itself")
         if known.codec is None:
             raise SchemaError(known.label)
-        return ReadSchema(known.codec.to_json(known.codec.decode(data)), known.label)
+        return ReadSchema(known.codec.decode_json(data)[0], known.label)
 
     def _fetch(self, ids: list[int]) -> None:
         for schema_id in ids:

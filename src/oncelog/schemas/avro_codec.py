@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import struct
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from oncelog.errors import ConfigError
-from oncelog.schemas.avro_json import from_json, to_json
+from oncelog.schemas.avro import fast
+from oncelog.schemas.avro.resolution import resolve
+from oncelog.schemas.avro.types import NamedTypes
+from oncelog.schemas.avro.unions import with_names
+from oncelog.schemas.avro.values import EXACT, PYTHON, Form, ValueReader
+from oncelog.schemas.avro_json import AvroJson
 from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
 from oncelog.schemas.avro_tree import load, read, resolved
 from oncelog.schemas.framing import HEADER_BYTES
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import AVRO, Schema
 
 UNFIT = (
@@ -21,41 +26,50 @@ UNFIT = (
     StopIteration, struct.error,
 )  # fmt: skip
 """What fastavro raises for a value or for bytes that do not fit: it checks neither before it reads or writes them."""
-
-
-class _NotingReads(io.BytesIO):
-    """Notes whether more bytes were read than there were."""
-
-    was_short = False
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        found = super().read(size)
-        self.was_short |= size is not None and len(found) < size
-        return found
+MAX_READERS = 100
+"""How many readers' schemas are kept prepared for one writer's."""
 
 
 class AvroCodec:
     """Reads and writes the payloads of one schema.
 
     :param dependencies: what the schema refers to, by name.
-    :raises SchemaError: the text is not an Avro schema, or a few bytes could claim a huge value of it.
+    :raises SchemaMismatch: the text is not an Avro schema, or a few bytes could claim a huge value of it.
     """
 
     schema_type = AVRO
 
     def __init__(self, schema: Schema, dependencies: Mapping[str, Schema]) -> None:
-        self.parsed, self._hinted = _parsed(schema, dependencies)
+        self.parsed = _parsed(schema, dependencies)
         try:
             self._most_bytes = most_bytes(self.parsed)
         except (ConfigError, RecursionError) as error:
-            raise SchemaError(str(error) or "the schema nests too deeply to be read") from error
+            raise SchemaMismatch(str(error) or "the schema nests too deeply to be read") from error
+        self.types = NamedTypes(self.parsed)
         self.name: str | None = self.parsed.get("name") if isinstance(self.parsed, dict) else None
-        kind = self.parsed.get("type") if isinstance(self.parsed, dict) else self.parsed
-        self._is_bytes = kind == "bytes"
+        kind = self.types.known(self.parsed)
+        self._is_record = isinstance(kind, dict) and kind["type"] in ("record", "error")
+        self._is_bytes = isinstance(kind, dict) and kind["type"] == "bytes"
         """Serializers write a value that is nothing but bytes without its length, as Java's do."""
+        self._json = AvroJson(NamedTypes("bytes") if self._is_bytes else self.types)
+        self._has_unions = self.types.has_unions()
+        self._readers: dict[tuple[int, Form], tuple[AvroCodec, ValueReader]] = {}
+        self._alike: tuple[AvroCodec, bool] | None = None
+
+    @cached_property
+    def _for_reading(self) -> Any:
+        return fast.for_reading(self.types)
+
+    @cached_property
+    def _for_writing(self) -> Any:
+        return fast.for_writing(self.types)
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
-        """:raises SchemaError: the value does not fit; ``strict``: it has a field that the schema has not."""
+        """A value as fastavro takes it; of a union of several types also as a pair, the type's name and the value.
+
+        :raises SchemaError: the value does not fit, or fits several types of a union; ``strict``: it has a field that
+            the schema has not.
+        """
         import fastavro
 
         if self._is_bytes:
@@ -64,63 +78,83 @@ class AvroCodec:
             return value
         written = io.BytesIO()
         try:
-            fastavro.schemaless_writer(written, self._hinted, value, strict_allow_default=strict)
+            named = with_names(self.types, value) if self._has_unions else value
+            whole = named if self._is_record else {fast.WHOLE: named}
+            fastavro.schemaless_writer(written, self._for_writing, whole, strict_allow_default=strict)
         except UNFIT as error:
             raise SchemaError(f"the value does not fit the Avro schema{self._named}: {_message(error)}") from error
         return written.getvalue()
 
-    def decode(self, data: bytes, reader: AvroCodec | None = None, *, position: int = HEADER_BYTES) -> Any:
+    def decode(
+        self, data: bytes, reader: AvroCodec | None = None, *, position: int = HEADER_BYTES, form: Form = PYTHON
+    ) -> Any:
         """The value behind the schema id, as ``reader`` sees it.
 
-        :raises SchemaError: the bytes do not fit the schema, or the reader cannot take what was written.
+        :raises SchemaMismatch: the reader cannot take what was written.
+        :raises SchemaError: the bytes do not fit the schema.
         """
         import fastavro
 
         payload = data[position:]
-        if self._is_bytes:
-            return payload
         if self._most_bytes is not None and len(payload) > self._most_bytes:
             raise SchemaError(
                 f"with a schema whose types nest like this one's, values are read to {self._most_bytes} bytes"
             )
+        is_own = reader is None or self._is_alike(reader)
+        if self._is_bytes and is_own:
+            return payload
+        if form is not PYTHON or not is_own:
+            return self._resolved(payload, reader or self, form)
         source = io.BytesIO(payload)
         try:
-            value = fastavro.schemaless_reader(source, self._hinted, None if reader is None else reader._hinted)
-        except UNFIT as error:
-            message = "they end too early" if self._end_too_early(payload) else _message(error)
-            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {message}") from error
+            value: Any = fastavro.schemaless_reader(source, self._for_reading, None)
+        except UNFIT:
+            return self._resolved(payload, self, form)  # which says what is wrong
         left = len(payload) - source.tell()
         if left:
             raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {left} bytes are left over")
-        return value
+        return value if self._is_record else value[fast.WHOLE]
 
-    def _end_too_early(self, payload: bytes) -> bool:
-        """Whether unreadable bytes were truncated, which fastavro's errors do not say."""
-        import fastavro
+    def _is_alike(self, reader: AvroCodec) -> bool:
+        if self._alike is None or self._alike[0] is not reader:
+            self._alike = reader, reader.parsed == self.parsed
+        return self._alike[1]
 
-        source = _NotingReads(payload)
-        with contextlib.suppress(*UNFIT):
-            fastavro.schemaless_reader(source, self._hinted, None)
-        return source.was_short
+    def _resolved(self, payload: bytes, reader: AvroCodec, form: Form) -> Any:
+        found = self._readers.get((id(reader), form))
+        if found is None:
+            if len(self._readers) >= MAX_READERS:
+                self._readers.clear()
+            made = ValueReader(resolve(self.types, reader.types), reader.types, form)
+            found = self._readers[id(reader), form] = (reader, made)
+        try:
+            return found[1].read(payload)
+        except SchemaMismatch:
+            raise
+        except SchemaError as error:
+            raise SchemaError(f"the bytes do not fit the Avro schema{self._named}: {error}") from None
 
-    def to_json(self, value: Any) -> Any:
-        """The value as JSON has it."""
-        return to_json(value)
+    def decode_json(self, data: bytes, *, position: int = HEADER_BYTES) -> tuple[Any, str | None]:
+        """The value as JSON has it, and the name of its type.
+
+        :raises SchemaError: the bytes do not fit the schema.
+        """
+        return self._json.shown(self.decode(data, position=position, form=EXACT)), self.name
 
     def from_json(self, value: Any) -> Any:
-        """A JSON value as the schema has it; the inverse of :meth:`to_json`.
+        """A JSON value as :meth:`encode` takes it; the inverse of :meth:`decode_json`.
 
-        :raises SchemaError: it does not fit.
+        :raises SchemaError: it does not fit, or fits several types of a union.
         """
-        return from_json(self.parsed, value)
+        return self._json.taken(value)
 
     @property
     def _named(self) -> str:
         return f" {self.name}" if self.name else ""
 
 
-def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> tuple[Any, Any]:
-    """The schema as fastavro keeps it; and the same, marked so that fastavro does not parse it for each value."""
+def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
+    """The schema as fastavro keeps it."""
     from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 
     try:
@@ -135,20 +169,14 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> tuple[Any, An
         named: dict[str, Any] = {}
         parsed = parse_schema(made, named, _write_hint=False, _ignore_default_error=True)
     except (SchemaParseException, UnknownType, *UNFIT) as error:
-        raise SchemaError(f"this is not an Avro schema: {_message(error)}") from error
+        raise SchemaMismatch(f"this is not an Avro schema: {_message(error)}") from error
     except SchemaError as error:
-        raise SchemaError(f"this is not an Avro schema: {error}") from error
+        raise SchemaMismatch(f"this is not an Avro schema: {error}") from error
     for name, (own, default) in symbols.items():
         if name in named:
             named[name]["symbols"] = own
             named[name] |= {} if default is None else {"default": default}
-    return parsed, _hinted(parsed, named)
-
-
-def _hinted(parsed: Any, named: dict[str, Any]) -> Any:
-    if isinstance(parsed, list):
-        return [_hinted(branch, named) for branch in parsed]
-    return {**parsed, "__fastavro_parsed": True, "__named_schemas": named} if isinstance(parsed, dict) else parsed
+    return parsed
 
 
 def _message(error: BaseException) -> str:

@@ -1,6 +1,7 @@
-"""Avro values as JSON and back, for people: dates as texts, bytes as text or base64, unions without wrapping. Pure.
+"""Avro values as JSON and back, for people: dates as texts, bytes as text or base64. Pure.
 
-``from_json`` also takes Avro's own JSON encoding of a union, ``{"string": "x"}``.
+Where plain JSON does not tell the type of a union, a value is Avro's own ``{"shop.Order": ...}``; that is taken
+everywhere. A text for bytes has a character for each byte, as in Avro's own JSON (ISO-8859-1).
 """
 
 from __future__ import annotations
@@ -10,26 +11,23 @@ import datetime
 import decimal
 import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
+from oncelog.schemas.avro.types import NULL, NamedTypes, branch_name, logical_type
+from oncelog.schemas.avro.unions import BITS, TYPE_KEY, Fit, Unions, common_fit, is_whole
+from oncelog.schemas.avro.values import date_of, local_moment_of, moment_of, time_of
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.shown import json_bytes
 
 _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_PRIMITIVES: dict[str, tuple[type, ...]] = {
-    "null": (type(None),),
-    "boolean": (bool,),
-    "int": (int,),
-    "long": (int,),
-    "float": (int, float),
-    "double": (int, float),
-    "string": (str,),
-}
+_MAX_SCALE = 1000
+"""Decimal numbers with more digits behind the point have an exponent: a schema may ask for any number of zeros."""
+_NUMBER, _TEXT, _OBJECT = "number", "text", "object"
 
 
 def to_json(value: Any) -> Any:
-    """A value that fastavro has read, with nothing in it that JSON does not have."""
+    """A Python value with nothing in it that JSON does not have."""
     if isinstance(value, dict):
         return {name: to_json(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -37,7 +35,7 @@ def to_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return json_bytes(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return _no_number(value)
     if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, decimal.Decimal | uuid.UUID):
@@ -45,104 +43,195 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def from_json(parsed: Any, value: Any) -> Any:
-    """A JSON value as fastavro writes it with this schema.
+def _no_number(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
-    :raises SchemaError: it does not fit; the text says where.
+
+class AvroJson:
+    """Values of one schema.
+
+    :param types: of the schema.
     """
-    try:
-        return _Reading().value(parsed, value, "")
-    except RecursionError as error:
-        raise SchemaError("the value nests too deeply") from error
 
+    def __init__(self, types: NamedTypes) -> None:
+        self._types = types
+        self._unions = Unions(types, _fit, _named, '{{"{}": ...}}')
 
-class _Reading:
-    """One value; named types are learned as they are met."""
+    # --- as JSON
 
-    def __init__(self) -> None:
-        self._named: dict[str, Any] = {}
+    def shown(self, value: Any) -> Any:
+        """A value in the form :data:`~oncelog.schemas.avro.values.EXACT` with nothing in it that JSON does not have."""
+        return self.shown_as(self._types.root, value)
 
-    def value(self, schema: Any, value: Any, where: str) -> Any:
-        if isinstance(schema, list):
-            return self._union(schema, value, where)
-        if isinstance(schema, str):
-            if schema in self._named:
-                return self.value(self._named[schema], value, where)
-            schema = {"type": schema}
-        kind = schema["type"]
-        if not isinstance(kind, str):
-            return self.value(kind, value, where)
-        if "name" in schema:
-            self._named[schema["name"]] = schema
-        return self._of_kind(kind, schema, value, where)
-
-    def _of_kind(self, kind: str, schema: Mapping[str, Any], value: Any, where: str) -> Any:
-        match kind:
+    def shown_as(self, schema: Any, value: Any) -> Any:
+        """A part of such a value, of a type of the schema."""
+        known = self._types.known(schema)
+        if isinstance(known, list):
+            return self._union_shown(known, value)
+        match known["type"]:
             case "record" | "error":
-                return self._record(schema, value, where)
+                return {one["name"]: self.shown_as(one["type"], value[one["name"]]) for one in known["fields"]}
+            case "array":
+                return [self.shown_as(known["items"], one) for one in value]
+            case "map":
+                return {name: self.shown_as(known["values"], one) for name, one in value.items()}
+            case _:
+                return _shown(known, value)
+
+    def _union_shown(self, union: list[Any], value: Any) -> Any:
+        if value is None:
+            return None
+        kinds = self._types.kinds(union)
+        branch, inner = kinds[0], value
+        if len(kinds) > 1:
+            branch, inner = next(one for one in kinds if branch_name(one) == value[0]), value[1]
+        shown = self.shown_as(branch, inner)
+        return {branch_name(branch): shown} if self._is_unclear(union, branch, shown) else shown
+
+    def _is_unclear(self, union: list[Any], branch: Any, shown: Any) -> bool:
+        """Whether plain JSON could be of another type: a rule about types, so that a field always looks alike; and
+        for single values that look like a name of a type or a number that is none."""
+        name = branch_name(branch)
+        union_types = [self._types.known(one) for one in union]
+        others = [one for one in union_types if branch_name(one) != name]
+        if _json_kinds(branch) & {kind for one in others for kind in _json_kinds(one)}:
+            return True
+        if isinstance(shown, dict):
+            if TYPE_KEY in shown:
+                return True
+            return len(shown) == 1 and next(iter(shown)) in map(branch_name, union_types)
+        if not isinstance(shown, str) or shown not in _NO_NUMBERS:
+            return False
+        return {"float", "double"} & {one["type"] for one in union_types} != set() and any(
+            _TEXT in _json_kinds(one) for one in union_types
+        )
+
+    # --- from JSON
+
+    def taken(self, value: Any) -> Any:
+        """A JSON value as the codec writes it.
+
+        :raises SchemaError: it does not fit, or fits several types of a union; the text says where.
+        """
+        try:
+            return self._value(self._types.root, value, "")
+        except RecursionError as error:
+            raise SchemaError("the value nests too deeply") from error
+
+    def _value(self, schema: Any, value: Any, where: str) -> Any:
+        known = self._types.known(schema)
+        if isinstance(known, list):
+            return self._union(known, value, where)
+        match known["type"]:
+            case "record" | "error":
+                return self._record(known, value, where)
             case "array":
                 items = _checked(value, list, "an array", where)
-                return [self.value(schema["items"], one, f"{where}[{i}]") for i, one in enumerate(items)]
+                return [self._value(known["items"], one, f"{where}[{i}]") for i, one in enumerate(items)]
             case "map":
                 inner = _checked(value, dict, "an object", where)
-                return {name: self.value(schema["values"], one, f"{where}.{name}") for name, one in inner.items()}
-            case "enum":
-                if value not in schema["symbols"]:
-                    raise _unfit(where, f"one of {', '.join(schema['symbols'][:10])}", value)
-                return value
-            case "bytes" | "fixed":
-                return _bytes(schema, value, where)
+                return {name: self._value(known["values"], one, f"{where}.{name}") for name, one in inner.items()}
             case _:
-                return _primitive(kind, schema.get("logicalType"), value, where)
+                return _taken(known, value, where)
 
-    def _record(self, schema: Mapping[str, Any], value: Any, where: str) -> Any:
+    def _record(self, known: Any, value: Any, where: str) -> Any:
         given = dict(_checked(value, dict, "an object", where))
-        for field in schema["fields"]:
+        for field in known["fields"]:
             name = field["name"]
             here = f"{where}.{name}" if where else name
             if name in given:
-                given[name] = self.value(field["type"], given[name], here)
+                given[name] = self._value(field["type"], given[name], here)
             elif "default" not in field:
                 raise SchemaError(f"{here} is missing, and has no default")
-            else:
-                self._learn(field["type"])
         return given
 
-    def _learn(self, schema: Any) -> None:
-        """Note the named types of a field that is left out: later ones may refer to them."""
-        if isinstance(schema, list):
-            for branch in schema:
-                self._learn(branch)
-        elif isinstance(schema, dict):
-            if "name" in schema:
-                self._named[schema["name"]] = schema
-            for inner in (schema.get("items"), schema.get("values"), schema.get("type")):
-                self._learn(inner)
-            for field in schema.get("fields", ()):
-                self._learn(field["type"])
-
-    def _union(self, branches: list[Any], value: Any, where: str) -> Any:
-        for branch in branches:
-            self._learn(branch)
-        if isinstance(value, dict) and len(value) == 1:
-            [(name, inner)] = value.items()
-            for branch in branches:
-                if name == _branch_name(branch):
-                    return name, self.value(branch, inner, where)
-        problems = []
-        for branch in branches:
-            try:
-                return self.value(branch, value, where)
-            except SchemaError as error:
-                problems.append(str(error))
-        raise SchemaError(problems[-1] if problems else f"{where or 'the value'} fits no type: the union is empty")
+    def _union(self, union: list[Any], value: Any, where: str) -> Any:
+        if value is None and NULL in map(self._types.known, union):
+            return None
+        kinds = self._types.kinds(union)
+        if len(kinds) == 1 and (_named(value) or ("",))[0] != branch_name(kinds[0]):
+            return self._value(kinds[0], value, where)
+        branch, inner = self._unions.chosen(union, value, where)
+        taken = self._value(branch, inner, where)
+        return taken if len(kinds) == 1 else (branch_name(branch), taken)
 
 
-def _branch_name(branch: Any) -> str | None:
-    if isinstance(branch, dict):
-        kind = branch.get("name", branch.get("type"))
-        return kind if isinstance(kind, str) else None
-    return branch if isinstance(branch, str) else None
+def _named(value: Any) -> tuple[str, Any] | None:
+    """Avro's own form, and fastavro's key in a record."""
+    if isinstance(value, dict) and len(value) == 1:
+        [(name, inner)] = value.items()
+        return name, inner
+    if isinstance(value, dict) and isinstance(value.get(TYPE_KEY), str):
+        return value[TYPE_KEY], {name: inner for name, inner in value.items() if name != TYPE_KEY}
+    return None
+
+
+def _json_kinds(known: Any) -> set[str]:
+    kind, logical = known["type"], logical_type(known)
+    if logical in _SHOWN_TIMES or logical == "decimal":
+        return {_TEXT, _NUMBER}
+    if logical == "uuid":
+        return {_TEXT}
+    return {
+        "int": {_NUMBER}, "long": {_NUMBER}, "float": {_NUMBER}, "double": {_NUMBER}, "string": {_TEXT},
+        "enum": {_TEXT}, "bytes": {_TEXT, _OBJECT}, "fixed": {_TEXT, _OBJECT}, "map": {_OBJECT}, "record": {_OBJECT},
+        "error": {_OBJECT},
+    }.get(kind, {kind})  # fmt: skip
+
+
+# --- values that hold no others, as JSON
+
+_SHOWN_TIMES: dict[str, tuple[int, Callable[[int], Any]]] = {
+    "date": (1, date_of),
+    "time-millis": (1000, time_of),
+    "time-micros": (1, time_of),
+    "timestamp-millis": (1, moment_of),
+    "timestamp-micros": (1, moment_of),
+    "local-timestamp-millis": (1, local_moment_of),
+    "local-timestamp-micros": (1, local_moment_of),
+}
+
+
+def _shown(known: Any, value: Any) -> Any:
+    logical = logical_type(known)
+    if logical in _SHOWN_TIMES:
+        factor, time = _SHOWN_TIMES[logical]
+        try:
+            return time(value * factor).isoformat()
+        except SchemaError:  # no text says such a time: the number that was written does
+            return value // 1000 if logical.endswith("timestamp-millis") else value
+    if logical == "decimal":
+        return str(value) if known.get("scale", 0) > _MAX_SCALE else format(value, "f")
+    if logical == "uuid":
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode() if value.isascii() else {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return _no_number(value)
+    return value
+
+
+# --- values that hold no others, from JSON
+
+
+def _fit(known: Any, value: Any) -> Fit:
+    kind, logical = known["type"], logical_type(known)
+    if logical in _SHOWN_TIMES or logical == "decimal":
+        is_text, is_number = isinstance(value, str), isinstance(value, int | float) and not isinstance(value, bool)
+        return _tried(known, value, Fit.EXACT if is_text else Fit.CHANGED) if is_text or is_number else Fit.NO
+    if kind in BITS:
+        return Fit.EXACT if is_whole(kind, value) else Fit.NO
+    if kind in ("string", "bytes", "fixed") or (isinstance(value, str) and kind in ("float", "double")):
+        return _tried(known, value, Fit.EXACT)
+    return common_fit(known, value)
+
+
+def _tried(known: Any, value: Any, fit: Fit) -> Fit:
+    try:
+        _taken(known, value, "")
+    except SchemaError:
+        return Fit.NO
+    return fit
 
 
 def _checked(value: Any, kind: type, what: str, where: str) -> Any:
@@ -155,49 +244,89 @@ def _unfit(where: str, what: str, value: Any) -> SchemaError:
     return SchemaError(f"{where or 'the value'} must be {what}, not {repr(value)[:80]}")
 
 
-def _bytes(schema: Mapping[str, Any], value: Any, where: str) -> Any:
-    if schema.get("logicalType") == "decimal" and isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = decimal.Decimal(str(value))
-        except decimal.InvalidOperation:
-            raise _unfit(where, "a decimal number", value) from None
-        if not number.is_finite():
-            raise _unfit(where, "a decimal number", value)
-        return number
-    if isinstance(value, str):
-        return value.encode()
+def _taken(known: Any, value: Any, where: str) -> Any:
+    kind, logical = known["type"], logical_type(known)
+    match kind:
+        case "bytes" | "fixed" if logical == "decimal":
+            return _decimal(known, value, where)
+        case "bytes" | "fixed":
+            return _bytes(known, logical, value, where)
+        case "enum":
+            if value not in known["symbols"]:
+                raise _unfit(where, f"one of {', '.join(known['symbols'][:10])}", value)
+            return value
+        case "float" | "double" if isinstance(value, str) and value in _NO_NUMBERS:
+            return _NO_NUMBERS[value]
+        case _ if logical in _SHOWN_TIMES and isinstance(value, str):
+            return _time(str(logical), value, where)
+        case "string" if logical == "uuid":
+            return _uuid(value, where)
+        case _:
+            return _primitive(kind, value, where)
+
+
+def _decimal(known: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        raise _unfit(where, "a decimal number", value)
+    try:
+        number = decimal.Decimal(str(value))
+    except decimal.InvalidOperation:
+        raise _unfit(where, "a decimal number", value) from None
+    if not number.is_finite():
+        raise _unfit(where, "a decimal number", value)
+    return number
+
+
+def _bytes(known: Any, logical: str | None, value: Any, where: str) -> Any:
     if isinstance(value, dict) and value.keys() == {"base64"}:
         try:
-            return base64.b64decode(value["base64"], validate=True)
+            data = base64.b64decode(value["base64"], validate=True)
         except (ValueError, TypeError):
             raise _unfit(where, "base64", value["base64"]) from None
-    raise _unfit(where, 'a text or {"base64": ...}', value)
+    elif isinstance(value, str) and logical == "uuid" and len(value) > known["size"]:
+        return uuid.UUID(_uuid(value, where))
+    else:
+        data = _latin(value, where)
+    if len(data) != known.get("size", len(data)):
+        raise _unfit(where, f"{known['size']} bytes", value)
+    return data
 
 
-def _primitive(kind: str, logical: str | None, value: Any, where: str) -> Any:
-    kinds: Any = _PRIMITIVES.get(kind, ())
-    if isinstance(value, str):
-        if kind in ("float", "double") and value in _NO_NUMBERS:
-            return _NO_NUMBERS[value]
-        if (kind, logical) in _TIMES:
-            return _time(str(logical), value, where)
-        if (kind, logical) == ("string", "uuid") and not _is_uuid(value):
-            raise _unfit(where, "a UUID such as 00000000-0000-4000-8000-000000000000", value)
+def _latin(value: Any, where: str) -> bytes:
+    try:
+        return str(_checked(value, str, 'a text or {"base64": ...}', where)).encode("latin-1")
+    except UnicodeEncodeError:
+        what = 'a text with a character for each byte (\\u0000 to \\u00ff) or {"base64": ...}'
+        raise _unfit(where, what, value) from None
+
+
+def _uuid(value: Any, where: str) -> str:
+    """A text that is a UUID: readers refuse any other text."""
+    try:
+        uuid.UUID(_checked(value, str, "string", where))
+    except ValueError:
+        raise _unfit(where, "a UUID such as 00000000-0000-4000-8000-000000000000", value) from None
+    return str(value)
+
+
+_PRIMITIVES: dict[str, tuple[type, ...]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "int": (int,),
+    "long": (int,),
+    "float": (int, float),
+    "double": (int, float),
+    "string": (str,),
+}
+
+
+def _primitive(kind: str, value: Any, where: str) -> Any:
+    kinds = _PRIMITIVES.get(kind, ())
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind != "boolean"):
         raise _unfit(where, kind, value)
-    bits = _BITS.get(kind)
-    if bits is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-        raise _unfit(where, f"{kind} of {bits} bits", value)
+    if kind in BITS and not is_whole(kind, value):
+        raise _unfit(where, f"{kind} of {BITS[kind]} bits", value)
     return value
-
-
-def _is_uuid(text: str) -> bool:
-    """Whether the text is a UUID: readers refuse any other text."""
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _time(logical: str, value: str, where: str) -> Any:
@@ -214,9 +343,4 @@ def _time(logical: str, value: str, where: str) -> Any:
     return moment
 
 
-_TIMES = {("int", "date"), ("int", "time-millis"), ("long", "time-micros")} | {
-    ("long", f"{which}-{unit}") for which in ("timestamp", "local-timestamp") for unit in ("millis", "micros")
-}
-"""What has a text; a timestamp in nanoseconds is the number that it is shown as."""
-_BITS = {"int": 32, "long": 64}
 _EXAMPLES = {"date": "2026-01-31", "time-millis": "12:00:00", "time-micros": "12:00:00"}

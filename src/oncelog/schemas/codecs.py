@@ -11,7 +11,7 @@ from oncelog.schemas.framing import schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.registry import MAX_KEPT, SchemaRegistry
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 
 SERIALIZED = "serialized"
@@ -29,7 +29,7 @@ class Codec(Protocol):
 
     def encode(self, value: Any, *, strict: bool = False) -> bytes: ...
     def decode(self, data: bytes) -> Any: ...
-    def to_json(self, value: Any) -> Any: ...
+    def decode_json(self, data: bytes) -> tuple[Any, str | None]: ...
     def from_json(self, value: Any) -> Any: ...
 
 
@@ -58,7 +58,7 @@ class Codecs:
 
     def of(self, schema_id: int) -> Codec:
         """:raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
-        :raises SchemaError: the schema cannot be used here.
+        :raises SchemaMismatch: the schema cannot be used here.
         """
         with self._lock:
             found = self._made.get(schema_id)
@@ -69,24 +69,24 @@ class Codecs:
             try:
                 found = self.make(schema)
             except SchemaError as error:
-                found = f"schema {schema_id}: {error}"
+                found = str(error)
             with self._lock:
                 if len(self._made) >= MAX_KEPT:
                     self._made.clear()
                 self._made[schema_id] = found
         if isinstance(found, str):
-            raise SchemaError(found)
+            raise SchemaMismatch(f"schema {schema_id} cannot be used: {found}")
         return found
 
     def make(self, schema: Schema) -> Codec:
         """The codec of a schema that need not be registered; one of Protobuf in its form ``serialized``.
 
-        :raises SchemaError: the schema cannot be used here.
+        :raises SchemaMismatch: the schema cannot be used here.
         """
         need_schema_packages()
         kind: Any = KINDS.get(schema.schema_type)
         if kind is None:
-            raise SchemaError(f"schemas of type {schema.schema_type} are not known here; known: {', '.join(KINDS)}")
+            raise SchemaMismatch(f"schemas of type {schema.schema_type} are not known here; known: {', '.join(KINDS)}")
         form = SERIALIZED if schema.schema_type == PROTOBUF else ""
         made: Codec = kind(schema, self.registry.dependencies(schema, form))
         return made
@@ -99,6 +99,5 @@ class Codecs:
         """
         schema_id = schema_id_of(data)
         codec = self.of(schema_id)
-        value = codec.decode(data)
-        name = value.DESCRIPTOR.full_name if codec.schema_type == PROTOBUF else codec.name
-        return Decoded(codec.to_json(value), schema_id, codec.schema_type, name)
+        value, name = codec.decode_json(data)
+        return Decoded(value, schema_id, codec.schema_type, name)

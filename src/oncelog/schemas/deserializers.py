@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oncelog.schemas.aio import AsyncSchemaRegistry
+from oncelog.schemas.avro.values import NAMED, PYTHON
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.codecs import Codecs, need_schema_packages
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
@@ -66,6 +67,8 @@ class AvroDeserializer(Deserializer):
     """Reads Avro.
 
     :param reader_schema: what the program expects: fields are resolved into it by Avro's rules.
+    :param union_names: give a value of a union of several types as a pair, the full name of its type
+        (``"shop.Order"``, ``"bytes"``) and the value, as the serializer takes it; otherwise it is the value alone.
     """
 
     def __init__(
@@ -73,9 +76,11 @@ class AvroDeserializer(Deserializer):
         registry: SchemaRegistry | AsyncSchemaRegistry,
         reader_schema: str | Mapping[str, Any] | Schema | None = None,
         *,
+        union_names: bool = False,
         from_dict: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__(registry, from_dict=from_dict)
+        self._form = NAMED if union_names else PYTHON
         self._reader: AvroCodec | None = None
         if reader_schema is not None:
             made = self._codecs.make(schema_of(reader_schema, AVRO))
@@ -85,7 +90,7 @@ class AvroDeserializer(Deserializer):
         codec = self._codecs.of(schema_id_of(data))
         if not isinstance(codec, AvroCodec):
             raise _other(data, codec.schema_type, "Avro")
-        return codec.decode(data, self._reader)
+        return codec.decode(data, self._reader, form=self._form)
 
 
 class JsonSchemaDeserializer(Deserializer):

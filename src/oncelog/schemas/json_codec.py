@@ -88,9 +88,9 @@ class JsonCodec:
         except RecursionError as error:
             raise SchemaError(f"the value nests too deeply for the JSON Schema{self._named}") from error
 
-    def to_json(self, value: Any) -> Any:
-        """The value itself."""
-        return value
+    def decode_json(self, data: bytes) -> tuple[Any, str | None]:
+        """The value, and the schema's title."""
+        return self.decode(data), self.name
 
     def from_json(self, value: Any) -> Any:
         """The value itself."""

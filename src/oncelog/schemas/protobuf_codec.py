@@ -93,12 +93,13 @@ class ProtobufCodec:
         path, position = indexes_of(data, HEADER_BYTES)
         return read_message(message_class or self.message_class(path), data[position:])
 
-    def to_json(self, value: Any) -> Any:
-        """A message as Protobuf's JSON has it, with the file's own names."""
+    def decode_json(self, data: bytes) -> tuple[Any, str | None]:
+        """A message as Protobuf's JSON has it, with the file's own names; and the message's name."""
         from google.protobuf import json_format
 
+        value = self.decode(data)
         try:
-            return json_format.MessageToDict(
+            shown = json_format.MessageToDict(
                 value,
                 preserving_proto_field_name=True,
                 always_print_fields_with_no_presence=True,
@@ -106,6 +107,7 @@ class ProtobufCodec:
             )
         except (json_format.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             raise SchemaError(f"the message cannot be shown as JSON: {error}") from error
+        return shown, value.DESCRIPTOR.full_name
 
     def from_json(self, value: Any) -> Any:
         """A message from Protobuf's JSON.

@@ -24,3 +24,11 @@ class SchemaRegistryError(OncelogError):
 
 class SchemaError(OncelogError):
     """Data does not fit its schema, or is not framed as a schema registry's clients frame it."""
+
+
+class SchemaMismatch(SchemaError):
+    """Nothing is wrong with the data: what is asked for here does not go with the schema that it was written with.
+
+    The schema has a type that the reader's schema cannot take, or cannot be used here at all. To leave such records out
+    would lose good ones: the reader's schema or the installation is to be changed.
+    """

@@ -161,16 +161,20 @@ def test_a_schema_of_which_few_bytes_would_stop_the_console_is_refused(schema: o
 def test_schemas_with_nulls_and_empty_records_are_read() -> None:
     empty = {"type": "record", "name": "started", "fields": []}
     schema = PastedSchema.parse(json.dumps({"type": "array", "items": ["null", empty, _holding("null", 5, "string")]}))
-    assert schema.read(b"\x04\x00\x02\x00") == [None, {}]
+    assert schema.read(b"\x04\x00\x02\x00") == [None, {"started": {}}]
 
 
 def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
     decimal = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2}
+    many = {"type": "array", "items": decimal | {"precision": 10**18, "scale": 10**18}}
+    assert PastedSchema.parse(json.dumps(many)).read(b"\x02\x02\x05\x00") == ["5E-1000000000000000000"]
     with pytest.raises(NotAvro):
-        PastedSchema.parse(json.dumps(decimal | {"precision": 10**18, "scale": 10**18})).read(b"\x02\x05")
+        PastedSchema.parse(json.dumps({"type": "array", "items": {"type": "string", "logicalType": "uuid"}})).read(
+            b"\x02\x02\x05\x00"
+        )
     deep = PastedSchema.parse(json.dumps(_holding(["int", "t"])))
     shown = decode(b"\x02" * 1_500 + b"\x00\x00", ValueDecoder.AUTO, deep)
-    assert shown.kind == "Avro" or shown.problem == "nests too deeply to be shown with the Avro schema"  # before 3.12
+    assert shown.kind == "Avro" or shown.problem.endswith("nests too deeply")
 
 
 def test_a_schema_that_names_itself_is_read() -> None:

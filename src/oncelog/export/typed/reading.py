@@ -17,11 +17,12 @@ from oncelog.export.typed.avro import avro_shape
 from oncelog.export.typed.json_schema import json_shape
 from oncelog.export.typed.protobuf import protobuf_shape
 from oncelog.export.typed.shape import Shape
+from oncelog.schemas.avro.values import EXACT
 from oncelog.schemas.avro_codec import UNFIT, AvroCodec
 from oncelog.schemas.codecs import Codecs
 from oncelog.schemas.framing import schema_id_of
 from oncelog.schemas.protobuf_codec import ProtobufCodec
-from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, SchemaRegistryError
 
 _UNFIT = (*UNFIT, pa.ArrowException)
 
@@ -45,7 +46,7 @@ class TypedColumn:
     def _of_schema(self, schema_id: int) -> Shape:
         reader = self._reader
         if isinstance(reader, AvroCodec):
-            return avro_shape(reader.parsed)
+            return avro_shape(reader.types)
         if isinstance(reader, ProtobufCodec):
             return protobuf_shape(reader.first_message())
         return json_shape(json.loads(self._codecs.registry.schema(schema_id).text))
@@ -79,20 +80,33 @@ class TypedColumn:
     def _read(self, data: bytes) -> Any:
         codec = self._codecs.of(schema_id_of(data))
         if codec.schema_type != self._reader.schema_type:
-            raise SchemaError(f"it was written with {codec.schema_type}, and the columns are of another kind")
+            raise _OtherMessage(f"it was written with {codec.schema_type}, and the columns are of another kind")
         if isinstance(codec, AvroCodec) and isinstance(self._reader, AvroCodec):
-            return codec.decode(data, self._reader)
+            return codec.decode(data, self._reader, form=EXACT)
         value = codec.decode(data)
         if codec.schema_type == "PROTOBUF" and value.DESCRIPTOR.full_name != self._reader.name:
-            raise SchemaError(f"it is a {value.DESCRIPTOR.full_name}, and the columns are those of {self._reader.name}")
+            raise _OtherMessage(
+                f"it is a {value.DESCRIPTOR.full_name}, and the columns are those of {self._reader.name}"
+            )
         return value
 
     def _count_or_refuse(self, error: Exception, where: str) -> None:
         if isinstance(error, SchemaRegistryError) and not error.is_not_found:
             raise error
-        if not self._nulls:
+        if isinstance(error, SchemaMismatch):
             raise ExportError(
-                f"The {self._part} of record {where} cannot be read: {error}; --malformed null exports null in its "
-                "place, and without --schema-registry all stay as they are"
+                f"The {self._part} of record {where} cannot be read into the columns: {error}; nothing is wrong with "
+                "the record: register a version that can take it, such as with a default, and export to another name; "
+                "without --schema-registry all stay as they are"
             ) from error
-        self.unread += 1
+        if self._nulls:
+            self.unread += 1
+            return
+        advice = "without --schema-registry all stay as they are"
+        if not isinstance(error, _OtherMessage):
+            advice = f"--malformed null exports null in its place, and {advice}"
+        raise ExportError(f"The {self._part} of record {where} cannot be read: {error}; {advice}") from error
+
+
+class _OtherMessage(SchemaError):
+    """A good record, of a message that the columns are not for."""

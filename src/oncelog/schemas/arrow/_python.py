@@ -12,6 +12,7 @@ from typing import Any
 
 from oncelog.errors import InvariantError
 from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, Column, ReadOp, ReadStep
+from oncelog.schemas.avro.source import AvroSource, check_boolean, check_text
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 
@@ -19,55 +20,7 @@ _CODES = {CellKind.BOOL: "b", CellKind.INT32: "i", CellKind.INT64: "q", CellKind
 _FLOAT = struct.Struct("<f")
 _DOUBLE = struct.Struct("<d")
 DECIMAL_BYTES = 16
-Read = Callable[["_Bytes"], None]
-
-
-class _Bytes:
-    """A payload, and how far it has been read."""
-
-    __slots__ = ("data", "depth", "end", "position")
-
-    def __init__(self, data: bytes, position: int) -> None:
-        self.data, self.position, self.end, self.depth = data, position, len(data), 0
-
-    def take(self, count: int) -> bytes:
-        begin = self.position
-        if count < 0 or count > self.end - begin:
-            raise SchemaError("they end too early" if count >= 0 else f"a length is {count}")
-        self.position = begin + count
-        return self.data[begin : begin + count]
-
-    def whole(self, bits: int = 64) -> int:
-        """A number in Avro's zigzag."""
-        value, position = 0, self.position
-        for shift in range(0, 70, 7):
-            if position >= self.end:
-                raise SchemaError("they end too early")
-            byte = self.data[position]
-            position += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                self.position = position
-                if value >> bits:
-                    break
-                return (value >> 1) ^ -(value & 1)
-        raise SchemaError(f"a number has more than {bits} bits")
-
-    def counts(self, sized: bool = False) -> Any:
-        """The number of items in each block of an array or a map."""
-        while True:
-            count = self.whole()
-            if count == 0:
-                return
-            if count < 0:
-                count = -count
-                size = self.whole()
-                if sized:
-                    self.take(size)
-                    continue
-            if count > self.end - self.position:
-                raise SchemaError(f"{count} items cannot be in {self.end - self.position} bytes")
-            yield count
+Read = Callable[["AvroSource"], None]
 
 
 class _Cells:
@@ -148,7 +101,7 @@ class ColumnDecoder:
 
         :raises SchemaError: the bytes do not fit; nothing is added.
         """
-        length, source = len(self._cells.valid), _Bytes(data, position)
+        length, source = len(self._cells.valid), AvroSource(data, position)
         try:
             read(source)
             if source.position != source.end:
@@ -221,7 +174,7 @@ class _StepFunctions:
         if step.operation in _SKIPPING:
             return _SKIPPING[step.operation](inner)
         if step.operation is ReadOp.DEFAULT:
-            return lambda source: inner[0](_Bytes(step.extra, 0))
+            return lambda source: inner[0](AvroSource(step.extra))
         if step.column is None:
             raise InvariantError(f"the step {step.operation.name} has no column")
         cells = self._of[step.column]
@@ -233,14 +186,14 @@ class _StepFunctions:
 
 
 def _failing(text: str) -> Read:
-    def fail(source: _Bytes) -> None:
+    def fail(source: AvroSource) -> None:
         raise SchemaError(text)
 
     return fail
 
 
 def _union(inner: list[Read]) -> Read:
-    def union(source: _Bytes) -> None:
+    def union(source: AvroSource) -> None:
         branch = source.whole()
         if not 0 <= branch < len(inner):
             raise SchemaError(f"a union has no branch {branch}")
@@ -250,7 +203,7 @@ def _union(inner: list[Read]) -> Read:
 
 
 def _record(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
-    def record(source: _Bytes) -> None:
+    def record(source: AvroSource) -> None:
         for read in inner:
             read(source)
         cells.valid.append(1)
@@ -259,7 +212,7 @@ def _record(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
 
 
 def _items(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
-    def items(source: _Bytes) -> None:
+    def items(source: AvroSource) -> None:
         for count in source.counts():
             for _ in range(count):
                 inner[0](source)
@@ -269,10 +222,10 @@ def _items(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
 
 
 def _entries(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
-    def entries(source: _Bytes) -> None:
+    def entries(source: AvroSource) -> None:
         for count in source.counts():
             for _ in range(count):
-                cells.children[0].put_bytes(_text(source.take(source.whole())))
+                cells.children[0].put_bytes(check_text(source.take(source.whole())))
                 inner[0](source)
         cells.put_items()
 
@@ -280,7 +233,7 @@ def _entries(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
 
 
 def _member(step: ReadStep, cells: _Cells, inner: list[Read]) -> Read:
-    def member(source: _Bytes) -> None:
+    def member(source: AvroSource) -> None:
         for i, child in enumerate(cells.children):
             if i == step.extra:
                 inner[0](source)
@@ -300,14 +253,14 @@ def _longs(cells: _Cells, factor: int, divisor: int, bits: int) -> Read:
 
 def _bytes(cells: _Cells, is_text: bool) -> Read:
     if is_text:
-        return lambda source: cells.put_bytes(_text(source.take(source.whole())))
+        return lambda source: cells.put_bytes(check_text(source.take(source.whole())))
     return lambda source: cells.put_bytes(source.take(source.whole()))
 
 
 def _decimal(cells: _Cells, size: int, precision: int) -> Read:
     limit = 10**precision
 
-    def read(source: _Bytes) -> None:
+    def read(source: AvroSource) -> None:
         value = int.from_bytes(source.take(source.whole() if size < 0 else size), "big", signed=True)
         if not -limit < value < limit:
             raise SchemaError(f"a decimal number has more than {precision} digits")
@@ -318,7 +271,7 @@ def _decimal(cells: _Cells, size: int, precision: int) -> Read:
 
 
 def _skip_record(inner: list[Read]) -> Read:
-    def record(source: _Bytes) -> None:
+    def record(source: AvroSource) -> None:
         source.depth += 1
         if source.depth > MAX_DEPTH:
             raise SchemaError(f"it is nested more than {MAX_DEPTH} levels deep")
@@ -330,7 +283,7 @@ def _skip_record(inner: list[Read]) -> Read:
 
 
 def _skip_items(inner: list[Read]) -> Read:
-    def items(source: _Bytes) -> None:
+    def items(source: AvroSource) -> None:
         for count in source.counts(sized=True):
             for _ in range(count):
                 inner[0](source)
@@ -339,7 +292,7 @@ def _skip_items(inner: list[Read]) -> Read:
 
 
 def _skip_entries(inner: list[Read]) -> Read:
-    def entries(source: _Bytes) -> None:
+    def entries(source: AvroSource) -> None:
         for count in source.counts(sized=True):
             for _ in range(count):
                 source.take(source.whole())
@@ -352,11 +305,11 @@ def _skip_fixed(size: int) -> Read:
     return lambda source: _nothing(source.take(size))
 
 
-def _skip_whole(source: _Bytes) -> None:
+def _skip_whole(source: AvroSource) -> None:
     source.whole()
 
 
-def _skip_bytes(source: _Bytes) -> None:
+def _skip_bytes(source: AvroSource) -> None:
     source.take(source.whole())
 
 
@@ -374,22 +327,8 @@ def _nothing(value: object) -> None:
     return
 
 
-def _text(data: bytes) -> bytes:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        raise SchemaError("a text is not UTF-8") from None
-    return data
-
-
 def _either(data: bytes, is_text: bool) -> bytes:
-    return _text(data) if is_text else data
-
-
-def _boolean(byte: int) -> int:
-    if byte > 1:
-        raise SchemaError(f"a boolean is the byte {byte}")
-    return byte
+    return check_text(data) if is_text else data
 
 
 def _symbol(symbols: tuple[bytes | None, ...], index: int) -> bytes:
@@ -410,7 +349,7 @@ def _scaled(value: int, factor: int, divisor: int) -> int:
 
 _PLAIN: dict[ReadOp, Callable[[_Cells, Any], Read]] = {
     ReadOp.NULL: lambda cells, extra: lambda source: cells.null(),
-    ReadOp.BOOL: lambda cells, extra: lambda source: cells.put(_boolean(source.take(1)[0])),
+    ReadOp.BOOL: lambda cells, extra: lambda source: cells.put(check_boolean(source.take(1)[0])),
     ReadOp.INT: lambda cells, extra: lambda source: cells.put(source.whole(32)),
     ReadOp.LONG: lambda cells, extra: _longs(cells, *extra),
     ReadOp.WHOLE_TO_FLOAT: lambda cells, extra: lambda source: cells.put(source.whole(extra)),

@@ -8,17 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from oncelog.schemas.arrow.layout import CellKind, Column
+from oncelog.schemas.avro.types import NULL, UNITS, NamedTypes, logical_type
 from oncelog.schemas.schema_errors import SchemaError
 
-UNITS = {
-    "timestamp-millis": 1_000,
-    "timestamp-micros": 1_000_000,
-    "timestamp-nanos": 1_000_000_000,
-    "local-timestamp-millis": 1_000,
-    "local-timestamp-micros": 1_000_000,
-    "local-timestamp-nanos": 1_000_000_000,
-}
-"""Units a second of the logical types that are moments."""
 MAX_PRECISION = 38
 MAX_COLUMNS = 10_000
 """Limit for the columns of one schema, nested ones among them: a few lines of schema can double them repeatedly."""
@@ -35,45 +27,8 @@ _PLAIN = {
 }
 
 
-def named_types(parsed: Any) -> dict[str, Any]:
-    """The named types of a schema that fastavro has parsed, by full name."""
-    found: dict[str, Any] = {}
-    left = [parsed]
-    while left:
-        schema = left.pop()
-        if isinstance(schema, list):
-            left.extend(schema)
-        elif isinstance(schema, dict):
-            if isinstance(schema.get("name"), str):
-                found[schema["name"]] = schema
-            left.extend(schema[name] for name in ("items", "values", "type") if name in schema)
-            left.extend(one["type"] for one in schema.get("fields", ()))
-    return found
-
-
-class AvroTypes:
-    """The types of one schema.
-
-    :param parsed: as fastavro has parsed it.
-    """
-
-    def __init__(self, parsed: Any) -> None:
-        self.root = parsed
-        self._named = named_types(parsed)
-
-    def known(self, schema: Any) -> Any:
-        """The type itself, where it is given by its name, or as ``{"type": ...}``; a primitive as a dictionary."""
-        while True:
-            if isinstance(schema, str):
-                if schema not in self._named:
-                    return {"type": schema}
-                schema = self._named[schema]
-            elif isinstance(schema, dict) and not isinstance(schema["type"], str):
-                schema = schema["type"]
-            elif isinstance(schema, dict) and schema["type"] in self._named:
-                schema = self._named[schema["type"]]
-            else:
-                return schema
+class AvroTypes(NamedTypes):
+    """The types of one schema, and their columns."""
 
     def column(self) -> Column:
         """The column of the schema.
@@ -117,7 +72,7 @@ class _Columns:
         return struct_of(fields)
 
     def _union(self, branches: list[Any], around: tuple[str, ...]) -> Column:
-        kinds = [branch for branch in branches if self._types.known(branch) != {"type": "null"}]
+        kinds = [branch for branch in branches if self._types.known(branch) != NULL]
         if len(kinds) == 1:
             return self.column(kinds[0], around)
         plain = joined(self._types, kinds)
@@ -139,10 +94,10 @@ def struct_of(fields: list[tuple[str, Column]]) -> Column:
 
 def kind_of(schema: Mapping[str, Any]) -> tuple[CellKind, pa.DataType]:
     """The column of a type that contains no other type."""
-    kind, logical = schema["type"], schema.get("logicalType")
-    if kind == "int" and logical == "date":
+    kind, logical = schema["type"], logical_type(schema)
+    if logical == "date":
         return CellKind.INT32, pa.date32()
-    if kind == "long" and logical in UNITS and not logical.endswith("nanos"):  # Spark counts microseconds
+    if logical in UNITS and not logical.endswith("nanos"):  # Spark counts microseconds
         return CellKind.INT64, pa.timestamp("us", None if logical.startswith("local") else "UTC")
     precision = decimal_precision(schema)
     if precision is not None:
@@ -154,7 +109,7 @@ def kind_of(schema: Mapping[str, Any]) -> tuple[CellKind, pa.DataType]:
 def decimal_precision(schema: Mapping[str, Any]) -> int | None:
     """The precision of a decimal number that a column can hold; None for other types, and for longer numbers."""
     precision, scale = schema.get("precision"), schema.get("scale", 0)
-    if schema.get("logicalType") != "decimal" or schema["type"] not in ("bytes", "fixed"):
+    if logical_type(schema) != "decimal":
         return None
     if not isinstance(precision, int) or not isinstance(scale, int) or not 0 < precision <= MAX_PRECISION:
         return None

@@ -18,6 +18,7 @@ from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
 from oncelog.schemas.arrow.value_reading import ReaderSchema
+from oncelog.schemas.avro.types import NamedTypes, branch_name
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.avro_tree import is_name
@@ -137,7 +138,7 @@ class ColumnWriter:
     def _written(self, value: Any) -> bytes:
         try:
             if isinstance(self._codec, AvroCodec):
-                payload = self._codec.encode(value, strict=True)
+                payload = self._codec.encode(_Members(self._codec.types).named(self._codec.parsed, value), strict=True)
             elif isinstance(self._codec, JsonCodec):
                 payload = self._codec.encode(to_json(_without_nulls(value)))
             else:
@@ -145,6 +146,42 @@ class ColumnWriter:
         except SchemaError as error:
             raise SchemaError(f"a row cannot be written with {self._shown}: {error}") from error
         return framed(self._id, payload)
+
+
+class _Members:
+    """Structs that stand for unions of several types (``member0`` and so on) as pairs, a type's name and a value."""
+
+    def __init__(self, types: NamedTypes) -> None:
+        self._types = types
+
+    def named(self, schema: Any, value: Any) -> Any:
+        """:raises SchemaError: two members of a union have values."""
+        known = self._types.known(schema)
+        if value is None:
+            return None
+        if isinstance(known, list):
+            return self._union(known, value)
+        match known["type"]:
+            case "record" | "error" if isinstance(value, dict):
+                kinds = {one["name"]: one["type"] for one in known["fields"]}
+                return {name: self.named(kinds[name], one) if name in kinds else one for name, one in value.items()}
+            case "array" if isinstance(value, list):
+                return [self.named(known["items"], one) for one in value]
+            case "map" if isinstance(value, dict):
+                return {name: self.named(known["values"], one) for name, one in value.items()}
+        return value
+
+    def _union(self, union: list[Any], value: Any) -> Any:
+        kinds = self._types.kinds(union)
+        if len(kinds) == 1:
+            return self.named(kinds[0], value)
+        members = [f"member{i}" for i in range(len(kinds))]
+        if not isinstance(value, dict) or list(value) != members:
+            return value
+        given = [(kind, value[name]) for kind, name in zip(kinds, members, strict=True) if value[name] is not None]
+        if len(given) > 1:
+            raise SchemaError(f"of {', '.join(members)} only one may have a value: they are types of a union")
+        return (branch_name(given[0][0]), self.named(*given[0])) if given else None
 
 
 def _takes_null(types: AvroTypes, field: Mapping[str, Any]) -> bool:

@@ -216,9 +216,18 @@ def _deserialized(
         if not done:
             raise RecordDeserializationError(
                 Error.INVALID_RECORD,
-                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it",
+                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; {_advice(error)}",
             ) from error
     return tuple(done)
+
+
+def _advice(error: Exception) -> str:
+    """What to do after a deserializer's exception. To pass over the record is advised only if the fault is its own."""
+    from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
+
+    if isinstance(error, SchemaError | ValueError) and not isinstance(error, SchemaMismatch):
+        return "seek past it"
+    return "the position stays before it: mend what the error names, and poll again"
 
 
 __all__ = ["Chunk", "CompletedFetch", "Decoder", "Deserializer"]

@@ -1,0 +1,102 @@
+"""Schemas as fastavro is given them, which reads and writes fast what it reads and writes right. Pure.
+
+fastavro rounds decimal numbers that are longer than their type, does not know a ``uuid`` of 16 bytes, and writes a
+default as the schema's JSON has it. Here such types have names of our own, with our conversions, and defaults are
+values.
+"""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from oncelog.schemas.avro.defaults import default_bytes
+from oncelog.schemas.avro.resolution import resolve
+from oncelog.schemas.avro.types import NamedTypes, logical_type, named_types
+from oncelog.schemas.avro.unions import with_names
+from oncelog.schemas.avro.values import NAMED, ValueReader, decimal_of, uuid_of
+from oncelog.schemas.schema_errors import SchemaError
+
+_OURS = {("bytes", "decimal"), ("fixed", "decimal"), ("fixed", "uuid")}
+WHOLE = "value"
+"""The only field of the record that holds a value of another type: its bytes are those of the value."""
+
+
+def for_reading(types: NamedTypes) -> Any:
+    """A record, which holds a value of another type as :data:`WHOLE`."""
+    made = copy.deepcopy(types.root)
+    _convert(made, _OURS)
+    return _prepared(made)
+
+
+def for_writing(types: NamedTypes) -> Any:
+    """As :func:`for_reading`, with defaults that can be written."""
+    made = copy.deepcopy(types.root)
+    _convert(made, {("fixed", "uuid")})
+    for record in _dicts(made):
+        for field in record.get("fields", ()):
+            if "default" in field:
+                _set_default(types, field)
+    return _prepared(made)
+
+
+def _prepared(made: Any) -> Any:
+    """Marked as parsed: fastavro would parse the schema for every value, and refuse its defaults."""
+    is_record = isinstance(made, dict) and made.get("type") in ("record", "error")
+    root = made if is_record else {"type": "record", "name": "oncelog", "fields": [{"name": WHOLE, "type": made}]}
+    return {**root, "__fastavro_parsed": True, "__named_schemas": named_types(root)}
+
+
+def _set_default(types: NamedTypes, field: Any) -> None:
+    """A default that does not fit is none: whoever leaves the field out is told that it is missing."""
+    of_field = types.of(field["type"])
+    plan = resolve(of_field, of_field, is_payload=False)
+    try:
+        value = ValueReader(plan, types, NAMED).read(default_bytes(types, field, field["name"]))
+        field["default"] = with_names(of_field, value)
+    except SchemaError:
+        del field["default"]
+
+
+def _convert(made: Any, wanted: set[tuple[str, str]]) -> None:
+    _register()
+    for one in _dicts(made):
+        if isinstance(one["type"], str) and (one["type"], logical_type(one)) in wanted:
+            one["logicalType"] = f"oncelog-{one['logicalType']}"
+
+
+def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
+    """All types of a parsed schema."""
+    left = [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, dict):
+            yield one
+            left.extend(one.get(name) for name in ("items", "values", "type"))
+            left.extend(field["type"] for field in one.get("fields", ()))
+
+
+def _register() -> None:
+    """Our conversions under names of our own: those of other programs in this process stay as they are."""
+    from fastavro import read, write
+
+    read.LOGICAL_READERS.setdefault("bytes-oncelog-decimal", _read_decimal)
+    read.LOGICAL_READERS.setdefault("fixed-oncelog-decimal", _read_decimal)
+    read.LOGICAL_READERS.setdefault("fixed-oncelog-uuid", _read_uuid)
+    write.LOGICAL_WRITERS.setdefault("fixed-oncelog-uuid", _uuid_bytes)
+
+
+def _read_decimal(data: bytes, writer_schema: Any = None, reader_schema: Any = None) -> Any:
+    return decimal_of(writer_schema.get("scale", 0))(data)
+
+
+def _read_uuid(data: bytes, writer_schema: Any = None, reader_schema: Any = None) -> Any:
+    return uuid_of(data)
+
+
+def _uuid_bytes(value: Any, schema: Any = None) -> Any:
+    return value.bytes if isinstance(value, uuid.UUID) else value

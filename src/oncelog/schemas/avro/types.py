@@ -1,0 +1,128 @@
+"""The named types of an Avro schema, and what its logical types say. Pure."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+NULL = {"type": "null"}
+MICROSECONDS = 1_000_000
+UNITS = {
+    "timestamp-millis": 1_000,
+    "timestamp-micros": 1_000_000,
+    "timestamp-nanos": 1_000_000_000,
+    "local-timestamp-millis": 1_000,
+    "local-timestamp-micros": 1_000_000,
+    "local-timestamp-nanos": 1_000_000_000,
+}
+"""Units a second of the logical types that are moments."""
+_TIMES_OF_DAY = {"time-millis": 1_000, "time-micros": 1_000_000}
+_LOGICAL = {
+    "int": {"date", "time-millis"},
+    "long": {"time-micros", *UNITS},
+    "bytes": {"decimal"},
+    "fixed": {"decimal", "uuid"},
+    "string": {"uuid"},
+}
+"""What each type may stand for; elsewhere a logical type says nothing, as Avro's specification has it."""
+_UUID_BYTES = 16
+
+
+def named_types(parsed: Any) -> dict[str, Any]:
+    """The named types of a schema that fastavro has parsed, by full name."""
+    found: dict[str, Any] = {}
+    left = [parsed]
+    while left:
+        schema = left.pop()
+        if isinstance(schema, list):
+            left.extend(schema)
+        elif isinstance(schema, dict):
+            if isinstance(schema.get("name"), str):
+                found[schema["name"]] = schema
+            left.extend(schema[name] for name in ("items", "values", "type") if name in schema)
+            left.extend(one["type"] for one in schema.get("fields", ()))
+    return found
+
+
+class NamedTypes:
+    """The types of one schema.
+
+    :param parsed: as fastavro has parsed it.
+    """
+
+    def __init__(self, parsed: Any) -> None:
+        self.root = parsed
+        self._named = named_types(parsed)
+
+    def known(self, schema: Any) -> Any:
+        """The type itself, where it is given by its name, or as ``{"type": ...}``; a primitive as a dictionary."""
+        while True:
+            if isinstance(schema, str):
+                if schema not in self._named:
+                    return {"type": schema}
+                schema = self._named[schema]
+            elif isinstance(schema, dict) and not isinstance(schema["type"], str):
+                schema = schema["type"]
+            elif isinstance(schema, dict) and schema["type"] in self._named:
+                schema = self._named[schema["type"]]
+            else:
+                return schema
+
+    def of(self, schema: Any) -> NamedTypes:
+        """The same types, with another one as the root."""
+        made = copy.copy(self)
+        made.root = schema
+        return made
+
+    def has_unions(self) -> bool:
+        """Whether a union has several types besides null, so that a value alone may not say which is meant."""
+        return any(len(self.kinds(union)) > 1 for union in _unions(self.root))
+
+    def kinds(self, union: list[Any]) -> list[Any]:
+        """The types of a union, without null."""
+        return [known for known in map(self.known, union) if known != NULL]
+
+
+def _unions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        yield schema
+        for branch in schema:
+            yield from _unions(branch)
+    elif isinstance(schema, dict):
+        inner = [schema.get("items"), schema.get("values"), *(one["type"] for one in schema.get("fields", ()))]
+        for one in [*inner, schema.get("type")]:
+            if isinstance(one, list | dict):
+                yield from _unions(one)
+
+
+def logical_type(known: Any) -> str | None:
+    """The logical type of a type that may have it; None for others, which are read as the type itself."""
+    logical, kind = known.get("logicalType"), known["type"]
+    if not isinstance(logical, str) or logical not in _LOGICAL.get(kind, ()):
+        return None
+    return None if logical == "uuid" and kind == "fixed" and known["size"] != _UUID_BYTES else logical
+
+
+def scale_between(writer: Any, reader: Any) -> tuple[int, int]:
+    """Factor and divisor for a number that is a time: one in other units stays the same time.
+
+    Timestamps become microseconds, unless the reader has nanoseconds.
+    """
+    read_as, written_as = logical_type(reader), logical_type(writer)
+    if read_as in _TIMES_OF_DAY:
+        unit = _TIMES_OF_DAY[read_as]
+        return unit // _TIMES_OF_DAY.get(written_as or "", unit) or 1, 1
+    if read_as not in UNITS:
+        return 1, 1
+    wrote = UNITS.get(written_as or "", UNITS[read_as])
+    kept = max(UNITS[read_as], MICROSECONDS)
+    return (kept // wrote, 1) if kept >= wrote else (1, wrote // kept)
+
+
+def branch_name(known: Any) -> str:
+    """How Avro's JSON names a type of a union: its full name, or the type."""
+    return str(known.get("name", known["type"]))
+
+
+def last_name(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -82,6 +82,9 @@ class Unheard:
     def prepare(self, schema: StructType) -> str:
         return self._store.prepare(schema)
 
+    def columns(self) -> list[str] | None:
+        return self._store.columns()
+
     def arranged(self, rows: DataFrame) -> DataFrame:
         return self._store.arranged(rows)
 

@@ -25,6 +25,7 @@ from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan
+from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.tables.commit import TableBatch, write_batch
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
@@ -338,7 +339,7 @@ class Query:
 
     def write_frame(self, batch_id: int, rows: DataFrame) -> Written:
         """The same with rows that Spark computes."""
-        self.plan(batch_id)
+        self.plan(batch_id, at_ms=now_ms())
         with contextlib.ExitStack() as writing:
             run = _Run(str(uuid.uuid4()), batch_id, self.name, (), writing)
             written = write_table_batch(

@@ -48,6 +48,7 @@ _TABLE_SINK = {
     "url": "url",
     "mode": "mode",
     "key": "key",
+    "latest_by": "latestBy",
     "partition_by": "partitionBy",
     "evolve": "evolve",
 }

@@ -117,13 +117,14 @@ def check_columns(schema: StructType, options: TableOptions) -> None:
         raise ConfigError(f"The rows for {options} have two columns named {twice[0]}: give one another name")
     if not schema.names:
         raise ConfigError(f"The rows for {options} have no columns")
-    for option, names in (("key", options.key), ("partitionBy", options.partition_by)):
+    given = (("key", options.key), ("latestBy", options.latest_by), ("partitionBy", options.partition_by))
+    for option, names in given:
         for name in names:
             if name not in schema.names:
                 raise ConfigError(
                     f"Option {option} of {options} names {name!r}, but the columns are {', '.join(schema.names)}"
                 )
-            refused = (*_NESTED, BinaryType, *(_FLOATING if option == "key" else ()))
+            refused = (*_NESTED, BinaryType, *(() if option == "partitionBy" else _FLOATING))
             if isinstance(schema[name].dataType, refused):
                 raise ConfigError(
                     f"Column {name} cannot be in option {option}: it is {_ddl(schema[name].dataType)}, cast it"

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+UNKNOWN = (
+    "which of them is the last is not known: name the columns that say it in latestBy (latest_by in a pipeline's file)"
+    ", or keep the source's topic, partition and offset among the columns, and the highest offset counts"
+)
+"""Why two rows with one key are refused, and what to do."""
+
+
 class KeyRefused(OncelogError):
     """Two rows of a batch have one key, or a row has none."""
 
@@ -34,8 +41,7 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
     if twice.num_rows:
         key = ", ".join(f"{name} = {twice.column(name)[0].as_py()}" for name in options.key)
         raise KeyRefused(
-            f"A batch for {options} has {twice.column('count_all')[0].as_py()} rows with the key {key}, and which of "
-            "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
+            f"A batch for {options} has {twice.column('count_all')[0].as_py()} rows with the key {key}, and {UNKNOWN}"
         )
 
 

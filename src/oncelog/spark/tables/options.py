@@ -23,6 +23,7 @@ TABLE_OPTIONS = (
     "url",
     "mode",
     "key",
+    "latestBy",
     "partitionBy",
     "evolve",
     "writers",
@@ -64,6 +65,7 @@ class TableOptions:
     :param catalog: the properties of pyiceberg's catalog, and its ``name``, ``default`` unless given.
     :param storage: the options of the object store, by the names that deltalake gives them.
     :param key: the columns that identify a row, for ``UPSERT``.
+    :param latest_by: the columns that say which of two rows with one key is later, the first one first.
     :param evolve: whether columns that the rows have and the table lacks are added.
     :param driver_writes: whether the executors write nothing themselves.
     :param max_batch_bytes: limits the rows of a batch that go through the driver's memory, as Arrow.
@@ -76,6 +78,7 @@ class TableOptions:
     storage: Mapping[str, str] = field(default_factory=dict)
     mode: Mode = Mode.APPEND
     key: tuple[str, ...] = ()
+    latest_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
     evolve: bool = False
     driver_writes: bool = False
@@ -113,6 +116,7 @@ def parse_table_options(options: Mapping[str, str]) -> TableOptions:
         storage=storage,
         mode=_word(given, "mode", Mode, Mode.APPEND),
         key=_names(given, "key"),
+        latest_by=_names(given, "latestBy"),
         partition_by=_names(given, "partitionBy"),
         evolve=_parsed(given, "evolve", _boolean, "true or false", False),
         driver_writes=_parsed(given, "writers", _driver_writes, "auto, or 0 for the driver", False),
@@ -153,6 +157,10 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
         raise ConfigError(f"Option {name} has no meaning for a {kind.value} sink: leave it out")
     if (options.mode is Mode.UPSERT) != bool(options.key):
         raise ConfigError("mode = upsert and key, the columns that identify a row, need each other: set both")
+    if options.latest_by and options.mode is not Mode.UPSERT:
+        raise ConfigError("latestBy says which row of a key is the latest, for mode = upsert: set it, or leave it out")
+    if both := set(options.latest_by) & set(options.key):
+        raise ConfigError(f"latestBy and key both name {min(both)}, which all rows of a key have: leave it out")
 
 
 def _word(given: Mapping[str, str], name: str, words: type[E], default: E | None = None) -> E:

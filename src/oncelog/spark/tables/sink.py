@@ -22,8 +22,9 @@ from oncelog.spark.sink.checkpoint import plan_of
 from oncelog.spark.sink.engine import BatchOutcome, Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan, last_write_key
 from oncelog.spark.sink.planning import checkpoint_at, now_ms
-from oncelog.spark.tables.columns import check_columns, prepared
+from oncelog.spark.tables.columns import check_columns, escaped, prepared
 from oncelog.spark.tables.commit import TableBatch, write_batch
+from oncelog.spark.tables.latest import latest, written_columns
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
 from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart, table_group
 from oncelog.spark.tables.tasks import write_parts
@@ -164,8 +165,8 @@ def write_table_batch(
     began = time.monotonic()
     checkpoint = checkpoint_at(location)
     group = table_group(checkpoint.query_id(), name)
-    schema = rows.schema
-    check_columns(schema, options)
+    check_columns(rows.schema, options)
+    schema = written_columns(rows.schema, options, store.columns)
 
     def plan(seen: TableLook) -> BatchPlan:
         run.claim(group, seen.table_id)
@@ -181,7 +182,8 @@ def write_table_batch(
         return table_id
 
     def parts() -> Sequence[WrittenPart]:
-        return write_parts(prepared(store.arranged(rows), options), store.task_writer(), options.max_batch_bytes)
+        arranged = store.arranged(latest(rows, options).select(*map(escaped, schema.names)))
+        return write_parts(prepared(arranged, options), store.task_writer(), options.max_batch_bytes)
 
     numbers = (batch_id, batch_id - 1)
     plans = [found.fingerprint for found in map(checkpoint.planned, numbers) if found is not None]

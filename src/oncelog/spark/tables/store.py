@@ -127,6 +127,10 @@ class TableStore(Protocol):
         """Create the table for these rows, or compare its columns with theirs and add to them; returns its id."""
         ...
 
+    def columns(self) -> list[str] | None:
+        """The names of the table's columns; None if there is no table."""
+        ...
+
     def arranged(self, rows: DataFrame) -> DataFrame:
         """The rows with what the table makes of them and checks in each. Called after :meth:`prepare`; raises
         ConfigError before rows are computed."""

@@ -18,7 +18,8 @@ from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.databases.postgresql_copy import ON_THEIR_WAY, STAGED, CopyWriter, connected, copy_rows
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
-from oncelog.spark.tables.keys import KeyRefused, check_keys, null_key
+from oncelog.spark.tables.keys import UNKNOWN, KeyRefused, check_keys, null_key
+from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -127,6 +128,11 @@ class PostgresTable:
                 for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
             return self._place(connection).table_id
+
+    def columns(self) -> list[str] | None:
+        with self._connected() as connection:
+            oid = _oid(connection, self._name)
+            return None if oid is None else [name for name, _ in _columns(connection, oid)]
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -281,20 +287,29 @@ class PostgresTable:
         sources = [*staged, *(["pg_temp.oncelog_inline"] if inline and upserts else [])]
         if not sources:
             return
-        text = f"INSERT INTO {self._name} ({names}) "
+        text = f"INSERT INTO {self._name} AS target ({names}) "
         text += " UNION ALL ".join(f"SELECT {names} FROM {source}" for source in sources)
-        text += on_conflict(self._options.key, self._columns) if upserts else ""
+        text += on_conflict(self._options.key, self._columns, self._later()) if upserts else ""
         try:
             moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
             raise TableRefused(
-                f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and which of "
-                "them is the last cannot be known: reduce them to one in the query (max_by, dropDuplicates)"
+                f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and {UNKNOWN}"
             ) from error
         if not upserts:
             self._check_there(sum(staged.values()), moved)
         for source in staged:
             _execute(connection, f"DROP TABLE {source}")
+
+    def _later(self) -> str:
+        """Which of the table's rows stay; texts are compared by their bytes, as in Spark."""
+        kinds = dict(self._wanted)
+
+        def compares(name: str) -> str:
+            is_text = kinds[name].startswith(("text", "character", "varchar"))
+            return quoted(name) + (' COLLATE "C"' if is_text else "")
+
+        return later(compared(self._columns, self._options), compares, "target", "excluded")
 
     def _check_keys(self, connection: psycopg.Connection, staged: str, expected: int) -> None:
         """Raises KeyRefused for keys that :func:`check_keys` would refuse."""

@@ -13,10 +13,13 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def on_conflict(key: Collection[str], columns: Sequence[str]) -> str:
-    """The end of an INSERT that replaces the rows that have the keys of the new ones."""
+def on_conflict(key: Collection[str], columns: Sequence[str], later: str = "FALSE") -> str:
+    """The end of an INSERT that replaces the rows that have the keys of the new ones.
+
+    :param later: which of the table's rows, ``target``, stay.
+    """
     others = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in key]
-    action = f"UPDATE SET {', '.join(others)}" if others else "NOTHING"
+    action = f"UPDATE SET {', '.join(others)} WHERE NOT {later}" if others else "NOTHING"
     return f" ON CONFLICT ({', '.join(map(quoted, key))}) DO {action}"
 
 

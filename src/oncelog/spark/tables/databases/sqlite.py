@@ -15,6 +15,7 @@ from oncelog.spark.tables.columns import missing_columns, sql_type
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -88,6 +89,12 @@ class SqliteTable:
                 connection.execute(f"CREATE INDEX {quoted(_ID + table_id)} ON {quoted(self._name)} ({first}) WHERE 0")
             connection.execute("COMMIT")
             return table_id
+
+    def columns(self) -> list[str] | None:
+        if not Path(self._options.url).exists():
+            return None
+        with self._connected() as connection:
+            return [name for name, _ in self._found(connection)] or None
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return rows
@@ -180,10 +187,11 @@ class SqliteTable:
     def _insert(self, mode: Mode) -> str:
         names = ", ".join(map(quoted, self._columns))
         marks = ", ".join("?" * len(self._columns))
-        text = f"INSERT INTO {quoted(self._name)} ({names}) VALUES ({marks})"
+        text = f"INSERT INTO {quoted(self._name)} AS target ({names}) VALUES ({marks})"
         if mode is not Mode.UPSERT:
             return text
-        return text + on_conflict(self._options.key, self._columns)
+        by = compared(self._columns, self._options)
+        return text + on_conflict(self._options.key, self._columns, later(by, quoted, "target", "excluded"))
 
     def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
         connection.execute(

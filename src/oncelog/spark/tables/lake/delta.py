@@ -33,6 +33,7 @@ from oncelog.spark.tables.lake.delta_demands import (
 )
 from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.lake.row_conditions import widened
+from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -125,6 +126,10 @@ class DeltaTableStore:
             check_understood(table, demands_of(table, found), self._options)
         return StructType([schema[name] for name, _ in added])
 
+    def columns(self) -> list[str] | None:
+        table = self._load()
+        return None if table is None else [field.name for field in table.schema().fields]
+
     def arranged(self, rows: DataFrame) -> DataFrame:
         table = self._load()
         if table is None:
@@ -189,7 +194,10 @@ class DeltaTableStore:
         properties = _properties(commit)
         try:
             if upserts:
+                before = table.version()
                 self._merge(table, rows, properties)
+                if table.version() == before:  # every row of the table is later, and the library commits nothing
+                    add_files(table, [], "append", self._options.partition_by, properties)
             else:
                 mode: Literal["append", "overwrite"] = "overwrite" if commit.mode is Mode.COMPLETE else "append"
                 add_files(table, files, mode, self._options.partition_by, properties)
@@ -212,7 +220,9 @@ class DeltaTableStore:
         on = " AND ".join(f"target.{quoted(name)} = source.{quoted(name)}" for name in self._options.key)
         merger = table.merge(source, on, source_alias="source", target_alias="target", commit_properties=properties)
         columns = {quoted(name): f"source.{quoted(name)}" for name in schema.names}
-        merger.when_matched_update(columns).when_not_matched_insert(columns).execute()
+        by = compared(schema.names, self._options)
+        stays = None if not by else f"NOT {later(by, quoted, 'target', 'source')}"
+        merger.when_matched_update(columns, predicate=stays).when_not_matched_insert(columns).execute()
 
     def _files(self, parts: Sequence[WrittenPart], rows: Sequence[pa.RecordBatch]) -> list[DataFile]:
         """The files of tasks, and one for all that they left to the driver."""

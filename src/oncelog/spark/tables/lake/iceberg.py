@@ -23,6 +23,7 @@ from oncelog.spark.tables.inline import InlineWriter, leave_few
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.lake.parquet import file_schema
 from oncelog.spark.tables.lake.row_conditions import cast_wider, fulfilling, widened
+from oncelog.spark.tables.latest import compared
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -227,6 +228,10 @@ class IcebergTable:
         else:
             check_partitions([str(names(field.source_id)) for field in fields], self._options)
 
+    def columns(self) -> list[str] | None:
+        table = self._load()
+        return None if table is None else table.schema().column_names
+
     def arranged(self, rows: DataFrame) -> DataFrame:
         schema = self._prepared().schema()
         rows = cast_wider(rows, spark_types(schema))
@@ -261,7 +266,9 @@ class IcebergTable:
         try:
             if commit.mode is Mode.UPSERT and rows:
                 check_keys(rows, self._options)
-                upsert(transaction, table, self._source(table, rows), self._options.key, properties)
+                source = self._source(table, rows)
+                by = compared(source.column_names, self._options)
+                upsert(transaction, table, source, self._options.key, properties, by)
             else:
                 self._append(transaction, table, commit, rows, properties)
         except OSError as error:

@@ -28,7 +28,12 @@ than 200 when it compares values with a file's statistics."""
 
 
 def upsert(
-    transaction: Transaction, table: Table, source: pa.Table, key: Sequence[str], properties: Mapping[str, str]
+    transaction: Transaction,
+    table: Table,
+    source: pa.Table,
+    key: Sequence[str],
+    properties: Mapping[str, str],
+    by: Sequence[str] = (),
 ) -> None:
     """Put the rows into the transaction's table in place of those with the same keys; others are added.
 
@@ -36,6 +41,7 @@ def upsert(
 
     :param source: no two rows have one key, and no key is NULL.
     :param properties: of the snapshot.
+    :param by: the columns that say which row is later: a row of the table that is later than the batch's stays.
     """
     chosen = may_match(source, key)
     replaced: list[pa.Table] = []
@@ -47,8 +53,11 @@ def upsert(
                 continue
             rows = _read(table, task, table.schema().column_names)
             found = _matches(rows, source, key)
-            replaced.append(_replaced(rows, source, found))
             new = pc.and_(new, _without(source.num_rows, found["source"]))
+            found = found.filter(pc.invert(_later(rows, source, found, by)))
+            if not found.num_rows:
+                continue
+            replaced.append(_replaced(rows, source, found))
             kept = rows.filter(_without(rows.num_rows, found["row"]))
             overwrite.delete_data_file(task.file)
             for file in _files(table, kept):
@@ -86,6 +95,20 @@ def _matches(rows: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table:
     left = pa.table([*found, pa.array(range(rows.num_rows), pa.int64())], [*names, "row"])
     right = pa.table([*wanted, pa.array(range(source.num_rows), pa.int64())], [*names, "source"])
     return left.join(right, names, join_type="inner").select(["row", "source"])
+
+
+def _later(rows: pa.Table, source: pa.Table, found: pa.Table, by: Sequence[str]) -> pa.ChunkedArray:
+    """For each match, whether the table's row is later; NULL is earlier than each value."""
+    later = pa.chunked_array([pa.array([False] * found.num_rows, pa.bool_())])
+    for name in reversed(by):
+        ours = rows[name].take(found["row"])
+        theirs = source[name].take(found["source"]).cast(ours.type)
+        no_less = pc.is_null(theirs)
+        above = pc.and_(pc.is_valid(ours), pc.or_(no_less, pc.fill_null(pc.greater(ours, theirs), False)))
+        both_null = pc.and_(pc.is_null(ours), no_less)
+        same = pc.or_(both_null, pc.fill_null(pc.equal(ours, theirs), False))
+        later = pc.or_(above, pc.and_(same, later))
+    return later
 
 
 def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:

@@ -1,0 +1,150 @@
+"""Which row of a key is the latest: of the rows of a batch, and beside the row that the table has.
+
+Called by :mod:`oncelog.spark.tables.sink`. The option ``latestBy`` names the columns that say it, the first one first.
+Without it, rows that keep the source's ``topic``, ``partition`` and ``offset`` are in the order of their offsets: all
+rows of a key have to come from one partition. A NULL is earlier than each value. Rows that say the same have to be the
+same. The table's row stays if it is later; if both say the same, the batch's row replaces it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import DecimalType, IntegerType, LongType, StringType, StructType
+
+from oncelog.errors import ConfigError
+from oncelog.spark.tables.columns import escaped
+from oncelog.spark.tables.keys import null_key
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+ORIGIN = {"topic": StringType(), "partition": IntegerType(), "offset": LongType()}
+"""The source's columns that say where a record was."""
+_BEST, _SEVERAL, _TIED, _NUMBER = (f"_oncelog_{name}" for name in ("best", "several", "tied", "number"))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What decides between two rows of one key.
+
+    :param by: the columns that say which is later.
+    :param within: columns that have to be the same in all rows of a key.
+    """
+
+    by: tuple[str, ...]
+    within: tuple[str, ...] = ()
+
+
+def order_of(schema: StructType, options: TableOptions) -> Order | None:
+    """What decides for rows with these columns; None if nothing does. Raises ConfigError."""
+    if options.mode is not Mode.UPSERT:
+        return None
+    if options.latest_by:
+        for name in options.latest_by:
+            if options.format is TableFormat.SQLITE and isinstance(schema[name].dataType, DecimalType):
+                raise ConfigError(
+                    f"Column {name} cannot be in option latestBy of {options}: SQLite keeps decimals as text, whose "
+                    "order is another: cast it to a whole number"
+                )
+        return Order(options.latest_by)
+    types = {field.name: field.dataType for field in schema.fields}
+    if all(types.get(name) == kind for name, kind in ORIGIN.items()):
+        return Order(("offset",), ("topic", "partition"))
+    return None
+
+
+def written_columns(
+    schema: StructType, options: TableOptions, columns_of: Callable[[], Collection[str] | None]
+) -> StructType:
+    """The columns of the rows that are written: without those of the order that the table lacks and may not get.
+
+    :param columns_of: the table's columns; None if there is no table yet.
+    """
+    order = order_of(schema, options)
+    if order is None or options.evolve:
+        return schema
+    columns = columns_of()
+    if columns is None:
+        return schema
+    return StructType(
+        [f for f in schema.fields if f.name not in (*order.by, *order.within) or f.name in (*columns, *options.key)]
+    )
+
+
+def latest(rows: DataFrame, options: TableOptions) -> DataFrame:
+    """The latest row of each key. Rows of which none is the latest end the job with a sentence."""
+    from pyspark.sql import Window
+    from pyspark.sql.functions import col, lit, max, min, row_number, struct, to_json, when
+
+    order = order_of(rows.schema, options)
+    if order is None:
+        return rows
+
+    def all_of(names: Sequence[str]) -> Column:
+        return struct(*(col(escaped(name)) for name in names))
+
+    def differ(value: Column) -> Column:
+        return min(value).over(same_key) != max(value).over(same_key)
+
+    chosen = [col(escaped(name)) for name in rows.columns]
+    text = to_json(struct(*chosen), {"ignoreNullFields": "false"})
+    same_key = Window.partitionBy(*(col(escaped(name)) for name in options.key))
+    several = differ(all_of(order.within)) if order.within else lit(False)
+    best = rows.select("*", max(all_of(order.by)).over(same_key).alias(_BEST), several.alias(_SEVERAL))
+    best = best.where(all_of(order.by).eqNullSafe(col(_BEST)))
+    number = row_number().over(same_key.orderBy(text))
+    one = best.select(*chosen, _SEVERAL, differ(text).alias(_TIED), number.alias(_NUMBER)).where(f"{_NUMBER} = 1")
+    first = chosen[0]
+    for condition, why in _refusals(order, options):
+        first = when(condition, why).otherwise(first)
+    return one.select(first.alias(rows.columns[0]), *chosen[1:])
+
+
+def _refusals(order: Order, options: TableOptions) -> list[tuple[Column, Column]]:
+    """When no row of a key is the latest, and what is raised; the last one counts most."""
+    from pyspark.sql.functions import col, concat, lit, raise_error, struct, to_json
+
+    key = to_json(struct(*(col(escaped(name)) for name in options.key)))
+    tied = (
+        f"has the same {', '.join(order.by)} as another one and other values: name more columns in latestBy that say "
+        "which is later"
+    )
+    several = (
+        "is in several partitions or topics, whose offsets do not say which is later: name the columns that say it in "
+        "latestBy"
+    )
+    found = [
+        (col(name), raise_error(concat(lit(f"A row for {options} with the key "), key, lit(f" {why}"))))
+        for name, why in ((_TIED, tied), (_SEVERAL, several))
+    ]
+    nulls = [(col(escaped(name)).isNull(), raise_error(lit(null_key(name, options)))) for name in options.key]
+    return found + nulls
+
+
+def compared(names: Collection[str], options: TableOptions) -> tuple[str, ...]:
+    """The columns by which the table's row is compared with the batch's: of ``latestBy``, those that are written.
+
+    Offsets that decide without ``latestBy`` are not compared: a later batch has later ones.
+    """
+    if options.mode is not Mode.UPSERT:
+        return ()
+    return tuple(itertools.takewhile(lambda name: name in names, options.latest_by))
+
+
+def later(columns: Sequence[str], quoted: Callable[[str], str], table: str, source: str) -> str:
+    """A condition of SQL: the table's row is later than the batch's. Never NULL.
+
+    :param quoted: the name of a column, with what is needed to compare it in the order of Spark.
+    """
+    text = "FALSE"
+    for name in reversed(columns):
+        ours, theirs = f"{table}.{quoted(name)}", f"{source}.{quoted(name)}"
+        above = f"({ours} IS NOT NULL AND ({theirs} IS NULL OR {ours} > {theirs}))"
+        both = f"{ours} IS NOT NULL AND {theirs} IS NOT NULL AND {ours} = {theirs}"
+        text = f"({above} OR ((({ours} IS NULL AND {theirs} IS NULL) OR ({both})) AND {text}))"
+    return text

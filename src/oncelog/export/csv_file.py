@@ -6,7 +6,6 @@ an empty text is in quotes. Structs become a column for each field; what is nest
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 from collections.abc import Sequence
@@ -20,12 +19,8 @@ from pyarrow import csv
 from oncelog.errors import InvariantError
 from oncelog.export.parquet_folder import lock, sync_folder
 from oncelog.export.target import ExportError, ExportProgress, ExportSource
+from oncelog.records.arrow_moments import moment_texts
 from oncelog.schemas.avro_json import to_json
-
-_UNITS = {"s": (1, 0), "ms": (1000, 3), "us": (1_000_000, 6), "ns": (1_000_000_000, 9)}
-"""Of timestamps: how many are a second, and its digits."""
-_FIRST_DAY, _END_DAY = -719_528, 2_932_897
-"""The days of 0000-01-01 and 10000-01-01."""
 
 
 class CsvFile:
@@ -156,51 +151,12 @@ def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray | pa.Array:
         except pa.ArrowInvalid:
             raise ExportError(f"A {name} is not UTF-8 text, which CSV requires: export to Parquet or Delta") from None
     if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
-        return _moments(column)
+        return moment_texts(column, between=" " if pa.types.is_date32(kind) or kind.tz is None else "T")
     if pa.types.is_decimal(kind):
         return column.cast(pa.string())
     if pa.types.is_nested(kind):
         return pa.array([_json_text(value, kind) for value in column.to_pylist()], pa.string())
     return column
-
-
-def _moments(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """Dates and timestamps in ISO 8601; years beyond 9999, or before 0, with a sign and as many digits as they need.
-
-    Arrow's own text for years beyond 32767 is another year, or none.
-    """
-    kind = column.type
-    pattern = "%Y-%m-%d" if pa.types.is_date32(kind) else "%Y-%m-%d %H:%M:%S"
-    per_s, digits = (1, 0) if pa.types.is_date32(kind) else _UNITS[kind.unit]
-    per_day = per_s if pa.types.is_date32(kind) else per_s * 86_400
-    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-    if zoned:
-        pattern = pattern.replace(" ", "T") + "Z"
-    whole = column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
-    bounds = pc.min_max(whole).as_py()
-    if bounds["min"] is None or (bounds["min"] >= _FIRST_DAY * per_day and bounds["max"] < _END_DAY * per_day):
-        return pc.strftime(column, format=pattern)
-
-    def text(value: int | None) -> str | None:
-        if value is None:
-            return None
-        day, rest = divmod(value, per_day)
-        if pa.types.is_date32(kind):
-            return _day_text(day)
-        second, part = divmod(rest, per_s)
-        fraction = f".{part:0{digits}d}" if digits else ""
-        clock = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}{fraction}"
-        return f"{_day_text(day)}T{clock}Z" if zoned else f"{_day_text(day)} {clock}"
-
-    return pa.array([text(value) for value in whole.to_pylist()], pa.string())
-
-
-def _day_text(day: int) -> str:
-    """:param day: since 1970-01-01, in the Gregorian calendar, which repeats after 400 years."""
-    cycles, rest = divmod(day, 146_097)
-    date = datetime.date(1970, 1, 1) + datetime.timedelta(rest)
-    year = date.year + 400 * cycles
-    return (f"{year:04d}" if 0 <= year <= 9999 else f"{year:+05d}") + date.strftime("-%m-%d")
 
 
 def _json_text(value: Any, kind: pa.DataType) -> str | None:

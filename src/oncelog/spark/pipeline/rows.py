@@ -40,6 +40,7 @@ from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sin
 from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas
 from oncelog.spark.sink.rows import check_headers, holds_headers, quoted_name
+from oncelog.spark.tables.columns import JSON_OPTIONS
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
         if sink.format:
             chosen["value"] = schemas.encoded(sink, struct(*payload), rows.select(*payload).schema)
         else:
-            chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
+            chosen["value"] = to_json(struct(*payload), JSON_OPTIONS)
     if one.writes_one_topic and len(one.sinks) == 1:
         return rows.select(*(column.alias(name) for name, column in chosen.items()))
     topic = lit(sink.topic) if sink.topic else col(columns["topic"])

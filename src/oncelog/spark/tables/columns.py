@@ -36,8 +36,14 @@ from oncelog.spark.tables.options import TableFormat, TableOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
-"""How arrays, maps and structs become JSON: without these, Spark cuts microseconds and leaves out nulls."""
+JSON_OPTIONS = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "timeZone": "UTC",
+    "ignoreNullFields": "false",
+}
+"""How rows, arrays, maps and structs become JSON: without these, Spark cuts microseconds, leaves out nulls, and cuts
+the seconds of a time zone's offset, which it had before railways."""
 
 MAX_COPIES = 500
 """Tasks that copy into PostgreSQL: each makes a table, and one transaction locks all of them, of 6,400 by default."""

@@ -89,15 +89,17 @@ def csv_of(batch: pa.RecordBatch) -> bytes:
     import pyarrow.compute as pc
     from pyarrow import csv
 
+    from oncelog.records.arrow_moments import moment_texts, sql_day
+
     columns = []
     for column in batch.columns:
         kind = column.type
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             hexed = [None if value is None else "\\x" + value.hex() for value in column.to_pylist()]
             column = pa.array(hexed, pa.string())
-        elif pa.types.is_timestamp(kind) and kind.tz is not None:
-            column = pc.cast(column.cast(pa.timestamp("us", "UTC")), pa.string())
-        elif pa.types.is_decimal(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        elif pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+            column = moment_texts(column, day=sql_day)
+        elif pa.types.is_decimal(kind):
             column = pc.cast(column, pa.string())
         columns.append(column)
     table = pa.Table.from_arrays(columns, names=[str(number) for number in range(len(columns))])

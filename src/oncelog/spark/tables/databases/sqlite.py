@@ -234,6 +234,8 @@ def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[A
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from oncelog.records.arrow_moments import moment_texts
+
     column = batch.column(number)
     kind = column.type
     if pa.types.is_floating(kind):
@@ -247,10 +249,8 @@ def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[A
         return _mapped(column, lambda value: format(value, "f"))
     if pa.types.is_boolean(kind):
         return _mapped(column, int)
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return list(pc.cast(column.cast(pa.timestamp("us", "UTC")), pa.string()).to_pylist())
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return list(pc.cast(column, pa.string()).to_pylist())
+    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
+        return list(moment_texts(column).to_pylist())
     return list(column.to_pylist())
 
 

@@ -1,4 +1,4 @@
-"""Dates and times as CSV has them, against Python's ``datetime`` and, beyond its years, Java's ``Instant``."""
+"""Dates and times as text, against Python's ``datetime`` and, beyond its years, Java's ``Instant``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from oncelog.export.csv_file import _text
+from oncelog.records.arrow_moments import moment_texts, sql_day
 
 EPOCH = datetime.datetime(1970, 1, 1)
 US = datetime.timedelta(microseconds=1)
@@ -33,8 +33,8 @@ def test_moments_of_the_years_that_python_knows(unit: str, beyond: bool) -> None
     column = pa.chunked_array([pa.array([None, *values, *(more if beyond else [])], pa.timestamp(unit))])
     texts = [f"{one:%m-%d %H:%M:%S}{digits}" for one in moments]
     expected = [None, *(f"{one.year:04d}-{text}" for one, text in zip(moments, texts, strict=True))]
-    assert _text(column, "a").to_pylist()[: len(expected)] == expected
-    zoned = _text(column.cast(pa.timestamp(unit, "UTC")), "a").to_pylist()[: len(expected)]
+    assert moment_texts(column).to_pylist()[: len(expected)] == expected
+    zoned = moment_texts(column.cast(pa.timestamp(unit, "UTC")), between="T").to_pylist()[: len(expected)]
     assert zoned == [None if one is None else one.replace(" ", "T") + "Z" for one in expected]
 
 
@@ -50,8 +50,8 @@ def test_moments_of_the_years_that_python_knows(unit: str, beyond: bool) -> None
 )
 def test_moments_beyond_them_are_those_of_javas_instant(us: int, text: str) -> None:
     column = pa.chunked_array([pa.array([us, 0], pa.timestamp("us", "UTC"))])
-    assert _text(column, "a").to_pylist() == [text, "1970-01-01T00:00:00.000000Z"]
-    assert _text(column.cast(pa.timestamp("us")), "a").to_pylist()[0] == text.replace("T", " ")[:-1]
+    assert moment_texts(column, between="T").to_pylist() == [text, "1970-01-01T00:00:00.000000Z"]
+    assert moment_texts(column.cast(pa.timestamp("us"))).to_pylist()[0] == text.replace("T", " ")[:-1]
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,15 @@ def test_moments_beyond_them_are_those_of_javas_instant(us: int, text: str) -> N
 def test_days_of_any_year(day: int, text: str) -> None:
     for beside in (0, 2_932_897):
         column = pa.chunked_array([pa.array([day, None, beside], pa.date32())])
-        assert _text(column, "a").to_pylist()[:2] == [text, None]
+        assert moment_texts(column).to_pylist()[:2] == [text, None]
+
+
+def test_postgresql_reads_years_before_1_as_bc_and_others_without_a_sign() -> None:
+    days = pa.array([-719_163, -719_529, 2_932_897, -719_162], pa.date32())
+    assert moment_texts(days, day=sql_day).to_pylist() == [
+        "0001-12-31 BC", "0002-12-31 BC", "10000-01-01", "0001-01-01",
+    ]  # fmt: skip
+    moments = pa.array([-62_135_596_800_000_001, 2**63 - 1], pa.timestamp("us", "UTC"))
+    assert moment_texts(moments, day=sql_day).to_pylist() == [
+        "0001-12-31 23:59:59.999999Z BC", "294247-01-10 04:00:54.775807Z",
+    ]  # fmt: skip

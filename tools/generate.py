@@ -23,6 +23,7 @@ GENERATORS = (
     "tools.document_kafka_versions",
     "tools.document_metrics",
     "tools.document_verify",
+    "tools.document_schema_values",
 )
 
 

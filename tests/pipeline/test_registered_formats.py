@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from google.protobuf.wrappers_pb2 import Int64Value
@@ -117,7 +118,8 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
         "the bytes do not fit schema 1: 1 bytes are left over",
         "0 bytes cannot hold a schema id: it takes 5",
         "2 bytes cannot hold a schema id: it takes 5",
-        "the bytes do not fit schema 2: it was written as record Other, which cannot be read as record shop.Order",
+        "schema 2: it was written as record Other, which cannot be read as record shop.Order: nothing is wrong with "
+        "the record",
     ]
 
 
@@ -245,6 +247,7 @@ def test_columns_that_the_registry_refuses_are_refused_before_anything_is_writte
     assert committed(address, f"{unique_name}-out") == committed(address, f"{unique_name}-dead") == []
 
 
+JSON_TYPE = {"Content-Type": "application/json"}
 STRICT = """
 [source]
 topic = "{topic}"
@@ -275,7 +278,32 @@ def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
     assert ended.returncode == 1
     told = ended.stderr.splitlines()[-1]
     assert f"Record 1 of {unique_name}-0 cannot be read: the bytes do not fit schema 1: they end too early" in told
+    assert "correct the schema, or set malformed to dead-letter or null" in told
     assert committed(address, f"{unique_name}-out") == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_good_record_that_the_readers_schema_cannot_take_is_not_to_be_left_out(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+) -> None:
+    address = broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-out"):
+        create_topic(address, name, 1)
+    with SchemaRegistry(registry_url) as registry:
+        good = AvroSerializer(registry, ORDER, topic=unique_name)({"id": 1, "amount": Decimal(1)}) or b""
+        settings = json.dumps({"compatibility": "NONE"}).encode()
+        urlopen(Request(f"{registry_url}/config/{unique_name}-value", settings, JSON_TYPE, method="PUT")).close()
+        wanted = {**ORDER, "fields": [*ORDER["fields"], {"name": "new", "type": "string"}]}
+        registry.register(f"{unique_name}-value", Schema(json.dumps(wanted)))
+    produce(address, unique_name, [good])
+    file = pipeline.write("strict.toml", STRICT.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "-b", address, "--schema-registry", registry_url)
+    assert ended.returncode == 1
+    told = ended.stderr.splitlines()[-1]
+    assert f"Record 0 of {unique_name}-0 cannot be read: schema 1: new was not written, and has no default" in told
+    assert "nothing is wrong with the record: set the source's schema to a version that can take it" in told
+    assert "malformed" not in told
 
 
 @pytest.mark.soak

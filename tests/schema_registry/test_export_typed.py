@@ -188,7 +188,7 @@ def test_csv_has_a_column_for_each_field(exporter: Exporter) -> None:
     assert end == ""
     assert head.startswith('"partition","offset","timestamp","key","value.id","value.delay","value.at","value.day"')
     assert line.endswith(
-        '"k",1099511627776,,"2026-01-02T03:04:05.678000Z",2026-01-02,"12.50",'
+        '"k",1099511627776,,"2026-01-02T03:04:05.678000Z","2026-01-02","12.50",'
         '"[{""to"": ""JFK""}, {""to"": ""ü""}]","{""a"": 0.5}","B","7",,'
     )
 

@@ -26,9 +26,18 @@ class SchemaError(OncelogError):
     """Data does not fit its schema, or is not framed as a schema registry's clients frame it."""
 
 
+NOTHING_WRONG = "nothing is wrong with the record"
+"""Said of a :class:`SchemaMismatch` where its reason goes on as text."""
+
+
 class SchemaMismatch(SchemaError):
     """Nothing is wrong with the data: what is asked for here does not go with the schema that it was written with.
 
     The schema has a type that the reader's schema cannot take, or cannot be used here at all. To leave such records out
     would lose good ones: the reader's schema or the installation is to be changed.
     """
+
+
+def reason_of(error: SchemaError) -> str:
+    """The text of an error that goes on as text, beside other records or in a header."""
+    return f"{error}: {NOTHING_WRONG}" if isinstance(error, SchemaMismatch) else str(error)

@@ -13,7 +13,7 @@ from oncelog.schemas.avro.values import time_of
 from oncelog.schemas.avro_json import AvroJson
 
 _PRIMITIVES = {
-    "null": pa.null(),
+    "null": pa.string(),
     "boolean": pa.bool_(),
     "int": pa.int32(),
     "long": pa.int64(),

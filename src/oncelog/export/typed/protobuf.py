@@ -1,7 +1,4 @@
-"""The shape of a Protobuf message, for messages of Google's runtime. Pure.
-
-Fields are found by name in the message, which may be of another version of its file.
-"""
+"""The shape of a Protobuf message, for messages of the class that the columns are made of. Pure."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
 
 _WRAPPERS = "google.protobuf."
 _TIMESTAMP = "google.protobuf.Timestamp"
+_ANY = "google.protobuf.Any"
 
 
 def protobuf_shape(message: Descriptor) -> Shape:
@@ -30,7 +28,7 @@ def _message(message: Descriptor, around: tuple[str, ...]) -> Shape:
     if name.startswith(_WRAPPERS) and name.endswith("Value") and list(message.fields_by_name) == ["value"]:
         inner = _single(message.fields_by_name["value"], around)
         return Shape(inner.type, lambda one: inner.convert(one.value))
-    if name.startswith(_WRAPPERS) or name in around or not message.fields:
+    if (name.startswith(_WRAPPERS) and name != _ANY) or name in around or not message.fields:
         return Shape(pa.string(), _as_json)
     fields = {one.name: _field(one, (*around, name)) for one in message.fields}
     kind = pa.struct([pa.field(name, shape.type) for name, shape in fields.items()])
@@ -38,8 +36,9 @@ def _message(message: Descriptor, around: tuple[str, ...]) -> Shape:
 
 
 def _value(message: Message, name: str, shape: Shape) -> Any:
-    field = message.DESCRIPTOR.fields_by_name.get(name)
-    if field is None or (field.has_presence and not message.HasField(name)):
+    """A field that is not set is null, unless it has a default (proto2) or no presence (proto3)."""
+    field = message.DESCRIPTOR.fields_by_name[name]
+    if field.has_presence and not field.has_default_value and not message.HasField(name):
         return None
     return shape.convert(getattr(message, name))
 

@@ -1,7 +1,7 @@
 """Keys and values as columns by the schemas of a registry.
 
 Each is read with the schema that it was written with. The columns are those of the newest version of the subject when
-the export began: Avro resolves into it by its own rules, in JSON and Protobuf the fields of the same name are taken.
+the export began: Avro resolves into it by its own rules, Protobuf by the numbers of fields, JSON by names.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from oncelog.export.typed.shape import Shape
 from oncelog.schemas.avro.values import EXACT
 from oncelog.schemas.avro_codec import UNFIT, AvroCodec
 from oncelog.schemas.codecs import Codecs
-from oncelog.schemas.framing import schema_id_of
-from oncelog.schemas.protobuf_codec import ProtobufCodec
+from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
+from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, SchemaRegistryError
 
 _UNFIT = (*UNFIT, pa.ArrowException)
@@ -83,12 +83,13 @@ class TypedColumn:
             raise _OtherMessage(f"it was written with {codec.schema_type}, and the columns are of another kind")
         if isinstance(codec, AvroCodec) and isinstance(self._reader, AvroCodec):
             return codec.decode(data, self._reader, form=EXACT)
-        value = codec.decode(data)
-        if codec.schema_type == "PROTOBUF" and value.DESCRIPTOR.full_name != self._reader.name:
-            raise _OtherMessage(
-                f"it is a {value.DESCRIPTOR.full_name}, and the columns are those of {self._reader.name}"
-            )
-        return value
+        if isinstance(codec, ProtobufCodec) and isinstance(self._reader, ProtobufCodec):
+            path, position = indexes_of(data, HEADER_BYTES)
+            wrote = codec.message_class(path).DESCRIPTOR.full_name
+            if wrote != self._reader.name:
+                raise _OtherMessage(f"it is a {wrote}, and the columns are those of {self._reader.name}")
+            return read_message(self._reader.message_class(self._reader.path), data[position:])
+        return codec.decode(data)
 
     def _count_or_refuse(self, error: Exception, where: str) -> None:
         if isinstance(error, SchemaRegistryError) and not error.is_not_found:

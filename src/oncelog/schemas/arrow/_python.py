@@ -13,6 +13,7 @@ from typing import Any
 from oncelog.errors import InvariantError
 from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, Column, ReadOp, ReadStep
 from oncelog.schemas.avro.source import AvroSource, check_boolean, check_text
+from oncelog.schemas.avro.values import no_symbol
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError
 
@@ -336,7 +337,7 @@ def _symbol(symbols: tuple[bytes | None, ...], index: int) -> bytes:
         raise SchemaError(f"an enum has no symbol {index}")
     symbol = symbols[index]
     if symbol is None:
-        raise SchemaError(f"symbol {index} of an enum is none of the reader's, which has no default")
+        raise SchemaError(no_symbol(index))
     return symbol
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from oncelog.schemas.json_codec import JsonCodec
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, reason_of
 from oncelog.schemas.structs import Schema
 
 Take = Callable[[Any, str], Any]
@@ -52,7 +52,7 @@ class JsonColumns:
                         raise SchemaError(codec)
                     value = self._take(codec.decode(data), "")
                 except SchemaError as error:
-                    problems[number] = str(error)
+                    problems[number] = reason_of(error)
             values.append(value)
         return pa.array(values, self.arrow_type), problems
 
@@ -98,12 +98,10 @@ class _Types:
         properties = schema.get("properties")
         if isinstance(properties, dict) and properties:
             fields = {name: self._of(one, document, around) for name, one in properties.items()}
-            defaults = {
-                name: one["default"] for name, one in properties.items() if isinstance(one, dict) and "default" in one
-            }
-            required = set(schema.get("required", ())) - set(defaults)
+            given = {name for name, one in properties.items() if isinstance(one, dict) and "default" in one}
+            required = set(schema.get("required", ())) - given
             kind = pa.struct([pa.field(name, inner) for name, (inner, _) in fields.items()])
-            return kind, _struct({name: take for name, (_, take) in fields.items()}, required, defaults)
+            return kind, _struct({name: take for name, (_, take) in fields.items()}, required)
         inner, take = self._of(schema.get("additionalProperties"), document, around)
         return pa.map_(pa.string(), inner), _map(take)
 
@@ -129,12 +127,12 @@ def _single(schema: Any) -> Any:
     return schema
 
 
-def _unfit(where: str, what: str, value: Any) -> SchemaError:
-    return SchemaError(f"{where or 'the value'} is {repr(value)[:80]}, which cannot be read as {what}")
+def _unfit(where: str, what: str, value: Any) -> SchemaMismatch:
+    return SchemaMismatch(f"{where or 'the value'} is {repr(value)[:80]}, which cannot be read as {what}")
 
 
 def _as_text(value: Any, where: str) -> Any:
-    return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 _TEXT = (pa.string(), _as_text)
@@ -192,7 +190,10 @@ def _map(inner: Take) -> Take:
     return take
 
 
-def _struct(fields: Mapping[str, Take], required: set[str], defaults: Mapping[str, Any]) -> Take:
+def _struct(fields: Mapping[str, Take], required: set[str]) -> Take:
+    """A property that is missing is null, whatever its ``default``: a JSON Schema's fills nothing in, as in Confluent's
+    clients. It says that the property may be missing."""
+
     def take(value: Any, where: str) -> Any:
         if value is None:
             return None
@@ -202,8 +203,8 @@ def _struct(fields: Mapping[str, Take], required: set[str], defaults: Mapping[st
         for name, inner in fields.items():
             here = f"{where}.{name}" if where else name
             if name in required and name not in value:
-                raise SchemaError(f"{here} is missing, and the reader's schema requires it")
-            made[name] = inner(value.get(name, defaults.get(name)), here)
+                raise SchemaMismatch(f"{here} is missing, and the reader's schema requires it")
+            made[name] = inner(value.get(name), here)
         return made
 
     return take

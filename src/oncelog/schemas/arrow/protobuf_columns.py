@@ -74,6 +74,7 @@ class _Message:
 class _Field:
     def __init__(self, field: FieldDescriptor, around: tuple[str, ...], count: list[int]) -> None:
         self._name, self._has_presence = field.name, field.has_presence
+        self._has_default = field.has_default_value  # of proto2: what is not set has it, as in Java and from_protobuf
         entry = field.message_type
         self._is_map = entry is not None and bool(entry.GetOptions().map_entry)
         self._is_list = field.is_repeated and not self._is_map
@@ -89,7 +90,7 @@ class _Field:
     def of_messages(self, messages: Values) -> pa.Array:
         name = self._name
         if not (self._is_list or self._is_map):
-            if self._has_presence:
+            if self._has_presence and not self._has_default:
                 found = [getattr(one, name) if one is not None and one.HasField(name) else None for one in messages]
             else:
                 found = [None if one is None else getattr(one, name) for one in messages]

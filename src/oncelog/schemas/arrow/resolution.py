@@ -9,7 +9,7 @@ from oncelog.schemas.arrow.layout import Column, ReadOp, ReadStep
 from oncelog.schemas.avro import resolution
 from oncelog.schemas.avro.resolution import PlanKind, ReadPlan
 from oncelog.schemas.avro.types import NULL, scale_between
-from oncelog.schemas.avro.values import SIZES
+from oncelog.schemas.avro.values import SIZES, no_symbol
 from oncelog.schemas.schema_errors import SchemaMismatch
 
 _BITS = {"int": 32, "long": 64}
@@ -23,6 +23,23 @@ def resolve(writer: AvroTypes, reader: AvroTypes, column: Column) -> ReadStep:
     :raises SchemaMismatch: the schemas together are too large.
     """
     return _Steps(reader).of(resolution.resolve(writer, reader), column)
+
+
+def mismatches(step: ReadStep) -> set[str]:
+    """What the decoder may say of steps though nothing is wrong with the bytes: the reader cannot take a value."""
+    found: set[str] = set()
+    left, seen = [step], set()
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        left.extend(one.steps)
+        if one.operation is ReadOp.FAIL:
+            found.add(one.extra)
+        elif one.operation is ReadOp.ENUM:
+            found |= {no_symbol(index) for index, symbol in enumerate(one.extra) if symbol is None}
+    return found
 
 
 class _Steps:

@@ -18,14 +18,15 @@ from oncelog.schemas import structs
 from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.decoder import ColumnDecoder, array_of
 from oncelog.schemas.arrow.json_columns import JsonColumns
+from oncelog.schemas.arrow.layout import ReadStep
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
-from oncelog.schemas.arrow.resolution import resolve
+from oncelog.schemas.arrow.resolution import mismatches, resolve
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.codecs import SERIALIZED, Codec, Codecs
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
 from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
 from oncelog.schemas.registry import LATEST
-from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, SchemaRegistryError, reason_of
 from oncelog.schemas.structs import PROTOBUF, Schema
 
 if TYPE_CHECKING:
@@ -154,10 +155,11 @@ class ColumnReader:
                 raise
             return f"schema id {schema_id} is not known to {self._codecs.registry.url}", UNKNOWN
         except SchemaError as error:
-            return str(error), str(error)
+            return reason_of(error), str(error)
         verdict = hashlib.sha256(text.encode()).hexdigest()
         if codec.schema_type != self._type:
-            return f"it was written with schema {schema_id} of type {codec.schema_type}, not {self._type}", verdict
+            why = f"it was written with schema {schema_id} of type {codec.schema_type}, not {self._type}"
+            return reason_of(SchemaMismatch(why)), verdict
         return codec, verdict
 
 
@@ -166,7 +168,9 @@ class _Avro:
         self._types = AvroTypes(reader.parsed)
         self._column = self._types.column()
         self.arrow_type = self._column.arrow_type
-        self._steps: dict[bytes, Any] = {}
+        self._steps: dict[bytes, ReadStep | str] = {}
+        self._mismatches: set[str] = set()
+        """What steps say where nothing is wrong with the bytes."""
 
     def read(self, rows: list[bytes | None], writers: Mapping[bytes, Any]) -> tuple[pa.Array, dict[int, str]]:
         decoder = ColumnDecoder(self._column)
@@ -176,28 +180,30 @@ class _Avro:
             reads[head] = step if isinstance(step, str) else decoder.compiled(step)
         problems = decoder.read_rows(rows, reads)
         return array_of(self._column, decoder.cells()), {
-            number: problem if isinstance(writers.get(_head(rows[number])), str) else _unfit(rows[number], problem)
+            number: problem if isinstance(reads[_head(rows[number])], str) else self._reason(rows[number], problem)
             for number, problem in problems.items()
         }
 
-    def _step(self, head: bytes, writer: AvroCodec) -> Any:
+    def _reason(self, row: bytes | None, problem: str) -> str:
+        if problem in self._mismatches:
+            return reason_of(SchemaMismatch(f"schema {schema_id_of(row or b'')}: {problem}"))
+        return f"the bytes do not fit schema {schema_id_of(row or b'')}: {problem}"
+
+    def _step(self, head: bytes, writer: AvroCodec) -> ReadStep | str:
         """How a writer's values are read, or why they cannot be read."""
         found = self._steps.get(head)
         if found is None:
             try:
                 found = resolve(AvroTypes(writer.parsed), self._types, self._column)
+                self._mismatches |= mismatches(found)
             except SchemaError as error:
-                found = str(error)
+                found = reason_of(error)
             self._steps[head] = found
         return found
 
 
 def _head(row: bytes | None) -> bytes:
     return b"" if row is None else row[:HEADER_BYTES]
-
-
-def _unfit(row: bytes | None, problem: str) -> str:
-    return f"the bytes do not fit schema {schema_id_of(row or b'')}: {problem}"
 
 
 class _Json:
@@ -225,7 +231,7 @@ class _Protobuf:
                 try:
                     message = self._message(row, writers[_head(row)])
                 except SchemaError as error:
-                    problems[number] = str(error)
+                    problems[number] = reason_of(error)
             messages.append(message)
         found, more = self._columns.array(messages)
         return found, problems | more
@@ -236,5 +242,5 @@ class _Protobuf:
         path, position = indexes_of(row, HEADER_BYTES)
         wrote = writer.message_class(path).DESCRIPTOR.full_name
         if wrote != self._columns.name:
-            raise SchemaError(f"the message is a {wrote}, not a {self._columns.name}")
+            raise SchemaMismatch(f"the message is a {wrote}, not a {self._columns.name}")
         return read_message(self._class, row[position:])

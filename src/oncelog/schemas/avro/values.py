@@ -221,10 +221,15 @@ def _enum(writer: Any, reader: Any) -> Read:
             raise SchemaError(f"an enum has no symbol {index}")
         found = symbols[index]
         if found is None:
-            raise SchemaMismatch(f"symbol {index} of an enum is none of the reader's, which has no default")
+            raise SchemaMismatch(no_symbol(index))
         return str(found)
 
     return symbol
+
+
+def no_symbol(index: int) -> str:
+    """What is said of a writer's symbol that the reader's enum does not have."""
+    return f"symbol {index} of an enum is none of the reader's, which has no default"
 
 
 def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:

@@ -35,6 +35,7 @@ from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, Struc
 
 from oncelog.records.arrow import MAX_MS
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
+from oncelog.schemas.schema_errors import NOTHING_WRONG
 from oncelog.spark.options import includes_headers, includes_millis
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.reads import SourceRead
@@ -267,7 +268,9 @@ def _refusal(source: Source, problem: Column) -> Column:
     advice = "correct the schema, or set malformed to dead-letter or null"
     if not source.is_registered:
         return concat(place, lit(f" has a value that is not JSON of the schema {source.schema}: {advice}"))
-    return concat(place, lit(" cannot be read: "), problem, lit(f": {advice}"))
+    mismatch = "set the source's schema to a version that can take it, or register one with defaults for new fields"
+    chosen = when(problem.contains(NOTHING_WRONG), lit(mismatch)).otherwise(lit(advice))
+    return concat(place, lit(" cannot be read: "), problem, lit(": "), chosen)
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:

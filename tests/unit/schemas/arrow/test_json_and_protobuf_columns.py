@@ -103,7 +103,7 @@ def test_json_of_each_type_becomes_a_column() -> None:
     assert null is None
     assert {name: row[name] for name in ("i", "n", "s", "b", "o", "a", "m", "any", "either")} == {
         "i": 1, "n": 2.0, "s": None, "b": True, "o": {"cents": 5}, "a": ["x"], "m": [("k", 1)],
-        "any": '[1,{"a":null}]', "either": "3",
+        "any": '[1, {"a": null}]', "either": "3",
     }  # fmt: skip
     assert row["self"]["self"] == '{"i":3}'
 

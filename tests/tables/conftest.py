@@ -10,6 +10,7 @@ import pytest
 from oncelog.spark.tables.options import TableFormat
 from tests.support.two_phase.pgbouncer import PgBouncer
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
+from tests.tables.existing import PATHS, Existing
 from tests.tables.worlds import World, world_of
 
 
@@ -44,3 +45,11 @@ def new_database(form: TableFormat, request: pytest.FixtureRequest) -> Callable[
 @pytest.fixture
 def world(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) -> World:
     return world_of(form, tmp_path, new_database)
+
+
+@pytest.fixture(params=PATHS)
+def existing(
+    request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Existing:
+    monkeypatch.setattr("oncelog.spark.tables.inline.INLINE_BYTES", 0)
+    return Existing(postgres.new_database(), tmp_path, request.param)

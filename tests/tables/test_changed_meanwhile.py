@@ -96,7 +96,7 @@ def test_postgresql_rounds_nothing_to_a_type_that_came_meanwhile(world: World) -
         world._execute("ALTER TABLE flights ALTER price TYPE numeric(10,1)")
 
     observe = once_at(BatchStep.MARKER_ADDED, act)
-    with pytest.raises(ConfigError, match=r"Column price of .* is numeric\(10,1\), while the rows need"):
+    with pytest.raises(ConfigError, match=r"Column price of .* is numeric\(10,1\), and was numeric\(10,2\) when"):
         query.write(1, [], schema=schema, made=lambda: made, observe=observe)
     assert world._execute("SELECT * FROM flights") == []
 

@@ -34,7 +34,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.tables.options import TableFormat, TableOptions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 JSON_OPTIONS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -164,8 +164,6 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
 def stored(kind: DataType, form: TableFormat) -> DataType:
     """The type to which a column is cast before it is written, with all that is inside it."""
     match kind:
-        case ArrayType() | MapType() | StructType() if form in SQL_TYPES:
-            return StringType()
         case ArrayType():
             return ArrayType(stored(kind.elementType, form), kind.containsNull)
         case MapType():
@@ -187,15 +185,13 @@ def stored_schema(schema: StructType, form: TableFormat) -> StructType:
 
 def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
     """The rows as tasks write them. Partitioned files get the rows of each partition together."""
-    from pyspark.sql.functions import col, to_json
+    from pyspark.sql.functions import col
 
     schema = rows.schema
     chosen = []
     for field in schema.fields:
         column, kind = col(escaped(field.name)), stored(field.dataType, options.format)
-        if isinstance(field.dataType, _NESTED) and options.format in SQL_TYPES:
-            column = to_json(column, JSON_OPTIONS)
-        elif kind != field.dataType:
+        if kind != field.dataType:
             column = column.cast(kind)
         chosen.append(column.alias(field.name))
     rows = rows.select(*chosen)
@@ -205,6 +201,36 @@ def prepared(rows: DataFrame, options: TableOptions) -> DataFrame:
     if options.format is TableFormat.POSTGRESQL:
         rows = rows.coalesce(MAX_COPIES)
     return rows
+
+
+def with_json(rows: DataFrame, as_they_are: Collection[str] = ()) -> DataFrame:
+    """The rows for a database: arrays, maps and structs are JSON.
+
+    :param as_they_are: columns whose arrays and maps it takes as such; what is inside them may still be JSON.
+    """
+    from pyspark.sql.functions import col, to_json
+
+    chosen = []
+    for field in rows.schema.fields:
+        column = col(escaped(field.name))
+        if field.name in as_they_are:
+            column = _with_json_inside(column, field.dataType)
+        elif isinstance(field.dataType, _NESTED):
+            column = to_json(column, JSON_OPTIONS)
+        chosen.append(column.alias(field.name))
+    return rows.select(*chosen)
+
+
+def _with_json_inside(column: Column, kind: DataType) -> Column:
+    """Arrays of any depth, with structs and maps in them as JSON."""
+    from pyspark.sql.functions import to_json, transform
+
+    if not isinstance(kind, ArrayType):
+        return column
+    inner = kind.elementType
+    if isinstance(inner, ArrayType):
+        return transform(column, lambda element: _with_json_inside(element, inner))
+    return transform(column, lambda element: to_json(element, JSON_OPTIONS)) if isinstance(inner, _NESTED) else column
 
 
 def check_partitions(found: Sequence[str], options: TableOptions) -> None:
@@ -238,7 +264,7 @@ def escaped(name: str) -> str:
 def missing_columns(
     wanted: Sequence[tuple[str, str]], found: Sequence[tuple[str, str]], options: TableOptions
 ) -> list[tuple[str, str]]:
-    """The columns that the table lacks. Raises ConfigError if one has another type, or if they may not be added.
+    """The columns that the table lacks. Raises ConfigError if a column has another type, or if they may not be added.
 
     :param wanted: names and types that the rows need.
     :param found: names and types that the table has.
@@ -250,8 +276,15 @@ def missing_columns(
                 f"Column {name} of {options} is {types[name]}, while the rows need {kind}: cast it in the query, or "
                 "change the table"
             )
-    lowered = {name.lower(): name for name in types}
-    missing = [(name, kind) for name, kind in wanted if name not in types]
+    return missing_names(wanted, types, options)
+
+
+def missing_names(
+    wanted: Sequence[tuple[str, str]], found: Collection[str], options: TableOptions
+) -> list[tuple[str, str]]:
+    """The columns that the table lacks. Raises ConfigError if they may not be added."""
+    lowered = {name.lower(): name for name in found}
+    missing = [(name, kind) for name, kind in wanted if name not in found]
     for name, _ in missing:
         if name.lower() in lowered:
             raise ConfigError(

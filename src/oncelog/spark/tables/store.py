@@ -75,12 +75,14 @@ class WrittenPart(NamedTuple):
     :param size_bytes: their size, as the task wrote them.
     :param inline: Arrow's stream format, if the task left the rows to the driver.
     :param written: what the store needs to commit what the task wrote itself.
+    :param refused: why the table does not take the rows, in a sentence.
     """
 
     rows: int
     size_bytes: int
     inline: bytes | None = None
     written: bytes | None = None
+    refused: str = ""
 
 
 TaskWriter = Callable[["Iterator[pa.RecordBatch]"], Iterator[WrittenPart]]

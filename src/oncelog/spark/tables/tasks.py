@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.python_worker import acknowledged
 from oncelog.spark.sink.engine import SinkRefused
-from oncelog.spark.tables.store import TaskWriter, WrittenPart
+from oncelog.spark.tables.store import TableRefused, TaskWriter, WrittenPart
 from oncelog.spark.versions import VersionChecked
 
 if TYPE_CHECKING:
@@ -42,12 +42,21 @@ class PartReporter(VersionChecked):
         import pyarrow as pa
 
         named = (pa.RecordBatch.from_arrays(batch.columns, list(self.names)) for batch in acknowledged(batches))
-        for part in self.writer(batch for batch in named if batch.num_rows):
+        for part in self._parts(batch for batch in named if batch.num_rows):
             yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(tuple(part))], pa.binary())})
+
+    def _parts(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        """What is refused is refused again by another attempt, so the task does not fail: the driver says why."""
+        try:
+            yield from self.writer(batches)
+        except TableRefused as error:
+            yield WrittenPart(0, 0, refused=str(error))
 
 
 def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> Sequence[WrittenPart]:
-    """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver."""
+    """The parts that tasks have made of the rows. Raises SinkRefused if too much of them is left to the driver, and
+    TableRefused if a task's rows are.
+    """
     context = rows.sparkSession.sparkContext
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))  # PySpark takes no names with dots here
     reporter = PartReporter(writer, tuple(rows.columns))
@@ -57,6 +66,8 @@ def write_parts(rows: DataFrame, writer: TaskWriter, max_inline_bytes: int) -> S
         with tagged(context) as tag:
             for row in plain.mapInArrow(reporter, REPORT).toLocalIterator(prefetchPartitions=True):
                 part = WrittenPart(*pickle.loads(row.part))
+                if part.refused:
+                    raise TableRefused(part.refused)
                 inline += len(part.inline or b"")
                 if inline > max_inline_bytes:
                     raise SinkRefused(

@@ -14,12 +14,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import missing_columns, sql_type
-from oncelog.spark.tables.databases.postgresql_copy import ON_THEIR_WAY, STAGED, CopyWriter, connected, copy_rows
+from oncelog.spark.tables.columns import missing_names, sql_type, with_json
+from oncelog.spark.tables.databases.postgresql_columns import (
+    TableColumn,
+    as_they_are,
+    check_taken,
+    columns_of,
+    copied_into,
+    later_of,
+    refusal,
+    sentence,
+    transient,
+)
+from oncelog.spark.tables.databases.postgresql_copy import (
+    ON_THEIR_WAY,
+    STAGED,
+    CopyWriter,
+    connected,
+    copy_rows,
+    definitions,
+)
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import UNKNOWN, KeyRefused, check_keys, null_key
-from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -49,6 +66,7 @@ _HAS_RIGHT = (
     "SELECT has_table_privilege(%s::oid, %s) OR (%s <> 'DELETE' AND "
     "has_any_column_privilege(%s::oid, replace(%s, 'DELETE', 'SELECT')))"
 )
+_INLINE = "oncelog_inline"
 _MADE_S = f"substring(c.relname FROM '^{STAGED}([0-9]+)_')::bigint"
 _CREATE = """CREATE TABLE IF NOT EXISTS {} (
     sink text NOT NULL, home text NOT NULL, table_oid bigint NOT NULL, table_name text NOT NULL,
@@ -102,11 +120,8 @@ class PostgresTable:
             raise ConfigError(f"Option table of a postgresql sink is {options.table!r}: write schema.name, or a name")
         self._name = ".".join(map(quoted, parts))
         self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
-        self._wanted: Sequence[tuple[str, str]] = ()
-
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self._wanted)
+        self._columns: tuple[TableColumn, ...] = ()
+        self._as_they_are: Collection[str] = ()
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
@@ -114,7 +129,7 @@ class PostgresTable:
             return _look(connection, self._place(connection), group)
 
     def prepare(self, schema: StructType) -> str:
-        self._wanted = wanted = _wanted(schema)
+        wanted = _wanted(schema)
         with self._connected() as connection:
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
             place = self._place(connection)
@@ -125,28 +140,37 @@ class PostgresTable:
             if oid is None:
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
-                for name, kind in missing_columns(wanted, _columns(connection, oid), self._options):
+                found = {column.name for column in columns_of(connection, oid)}
+                for name, kind in missing_names(wanted, found, self._options):
                     _execute(connection, f"ALTER TABLE {self._name} ADD COLUMN {quoted(name)} {kind}")
-            return self._place(connection).table_id
+            place = self._place(connection)
+            oid = _existing(place.oid, self._options)
+            columns = columns_of(connection, oid)
+            check_taken(connection, self._name, oid, columns, schema, self._options)
+            self._columns = _of_rows(columns, schema.names)
+            self._as_they_are = as_they_are(schema, columns)
+            return place.table_id
 
     def columns(self) -> list[str] | None:
         with self._connected() as connection:
             oid = _oid(connection, self._name)
-            return None if oid is None else [name for name, _ in _columns(connection, oid)]
+            return None if oid is None else [column.name for column in columns_of(connection, oid)]
 
     def arranged(self, rows: DataFrame) -> DataFrame:
-        return rows
+        return with_json(rows, self._as_they_are)
 
     def task_writer(self) -> TaskWriter:
         if self._options.driver_writes:
             return InlineWriter()
-        return CopyWriter(self._options.url, self._schema, self._name, tuple(self._wanted))
+        return CopyWriter(self._options.url, self._schema, self._name, self._columns, str(self._options))
 
     def compare(self, schema: StructType) -> None:
         with self._connected() as connection:
             oid = _oid(connection, self._name)
             if oid is not None:
-                missing_columns(_wanted(schema), _columns(connection, oid), self._options)
+                columns = columns_of(connection, oid)
+                missing_names(_wanted(schema), {column.name for column in columns}, self._options)
+                check_taken(connection, self._name, oid, columns, schema, self._options)
 
     def missing_rights(self) -> list[str]:
         with self._connected() as connection:
@@ -173,6 +197,11 @@ class PostgresTable:
             if not may:
                 what = f"{BATCHES} and {self._name}" if creates else "rows on their way, which writers = 0 does without"
                 found.append(f"the role has no right to CREATE in the schema {schema or 'that is current'}, for {what}")
+        through_another = self._options.mode is Mode.UPSERT or (
+            place.oid is not None and not copied_into(connection, place.oid)
+        )
+        if through_another and not _one(connection, "SELECT has_database_privilege(current_database(), 'TEMP')", None):
+            found.append("the role has no right to TEMP in the database, for rows on their way")
         return found
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
@@ -205,13 +234,13 @@ class PostgresTable:
             place = self._place(connection)
             if not _look(connection, place, commit.group).is_as(commit.seen):
                 raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
+            oid = _existing(place.oid, self._options)
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
-            self._move(connection, commit)
-            oid = _oid(connection, self._name)  # what was inserted into stays as it is until the transaction ends
-            if oid is None or oid != place.oid:
+            self._move(connection, commit, oid)
+            if _oid(connection, self._name) != oid:  # what was inserted into stays as it is until the transaction ends
                 raise Conflict(f"{self._options} is another table since it was looked at")
-            missing_columns(self._wanted, _columns(connection, oid), self._options)
+            self._check_unchanged(columns_of(connection, oid))
             _identify(connection, place, commit.group, commit.marker)
             connection.commit()
 
@@ -223,19 +252,12 @@ class PostgresTable:
         try:
             with connected(self._options.url) as connection:
                 yield connection
-        except (errors.SerializationFailure, errors.DeadlockDetected) as error:
-            raise Conflict(f"{self._options} was changed by others at the same time ({_line(error)})") from error
-        except psycopg.OperationalError as error:
-            if isinstance(error, (errors.InsufficientResources, errors.OperatorIntervention)) and not isinstance(
-                error, (errors.AdminShutdown, errors.CrashShutdown)
-            ):
-                raise self._refused(error) from error
-            raise Conflict(f"The connection to {self._options} ended ({_line(error)})") from error
         except psycopg.Error as error:
-            raise self._refused(error) from error
-
-    def _refused(self, error: psycopg.Error) -> TableRefused:
-        return TableRefused(f"{self._options} cannot be written: {_line(error)}")
+            if not transient(error):
+                raise TableRefused(refusal(str(self._options), error)) from error
+            if isinstance(error, (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)):
+                raise Conflict(f"{self._options} was changed by others at the same time ({sentence(error)})") from error
+            raise Conflict(f"The connection to {self._options} ended ({sentence(error)})") from error
 
     def _place(self, connection: psycopg.Connection) -> TablePlace:
         oid = _oid(connection, self._name)
@@ -266,50 +288,46 @@ class PostgresTable:
             columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._options.key))})")
         return ", ".join(columns)
 
-    def _move(self, connection: psycopg.Connection, commit: Commit) -> None:
+    def _move(self, connection: psycopg.Connection, commit: Commit, oid: int) -> None:
         """Put the rows of all parts into the table: copied there, or from the tables that tasks have made."""
         upserts = commit.mode is Mode.UPSERT
-        names = ", ".join(map(quoted, self._columns))
-        inline = inline_rows(commit.parts)
         staged = {str(pickle.loads(part.written)): part.rows for part in commit.parts if part.written is not None}
-        if inline and upserts:
-            check_keys(inline, self._options)
-        if inline and not upserts:
-            copy_rows(connection, f"COPY {self._name} ({names}) FROM STDIN (FORMAT csv)", inline)
-        elif inline:
-            _execute(
-                connection,
-                f"CREATE TEMPORARY TABLE oncelog_inline ON COMMIT DROP AS SELECT {names} FROM {self._name} LIMIT 0",
-            )
-            copy_rows(connection, f"COPY pg_temp.oncelog_inline ({names}) FROM STDIN (FORMAT csv)", inline)
         for source, rows in staged.items() if upserts else ():
             self._check_keys(connection, source, rows)
-        sources = [*staged, *(["pg_temp.oncelog_inline"] if inline and upserts else [])]
+        sources = [*staged, *self._copy_inline(connection, commit, oid)]
         if not sources:
             return
-        text = f"INSERT INTO {self._name} AS target ({names}) "
-        text += " UNION ALL ".join(f"SELECT {names} FROM {source}" for source in sources)
-        text += on_conflict(self._options.key, self._columns, self._later()) if upserts else ""
+        names = [column.name for column in self._columns]
+        listed = ", ".join(map(quoted, names))
+        text = f"INSERT INTO {self._name} AS target ({listed}) "
+        text += " UNION ALL ".join(f"SELECT {listed} FROM {source}" for source in sources)
+        if upserts:
+            text += on_conflict(self._options.key, names, later_of(self._columns, self._options))
         try:
             moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
             raise TableRefused(
                 f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and {UNKNOWN}"
             ) from error
-        if not upserts:
-            self._check_there(sum(staged.values()), moved)
+        if not upserts and moved != sum(part.rows for part in commit.parts):  # a trigger or rule may leave rows out
+            for source, rows in staged.items():
+                self._check_there(rows, int(_one(connection, f"SELECT count(*) FROM {source}", None)))
         for source in staged:
             _execute(connection, f"DROP TABLE {source}")
 
-    def _later(self) -> str:
-        """Which of the table's rows stay; texts are compared by their bytes, as in Spark."""
-        kinds = dict(self._wanted)
-
-        def compares(name: str) -> str:
-            is_text = kinds[name].startswith(("text", "character", "varchar"))
-            return quoted(name) + (' COLLATE "C"' if is_text else "")
-
-        return later(compared(self._columns, self._options), compares, "target", "excluded")
+    def _copy_inline(self, connection: psycopg.Connection, commit: Commit, oid: int) -> list[str]:
+        """Copy the rows that tasks left to the driver; returns where they are, if not in the table itself."""
+        inline = inline_rows(commit.parts)
+        if not inline:
+            return []
+        if commit.mode is Mode.UPSERT:
+            check_keys(inline, self._options)
+        directly = commit.mode is not Mode.UPSERT and copied_into(connection, oid)
+        if not directly:
+            _execute(connection, f"CREATE TEMPORARY TABLE {_INLINE} ({definitions(self._columns)}) ON COMMIT DROP")
+        target = self._name if directly else f"pg_temp.{_INLINE}"
+        copy_rows(connection, target, self._columns, inline, str(self._options))
+        return [] if directly else [target]
 
     def _check_keys(self, connection: psycopg.Connection, staged: str, expected: int) -> None:
         """Raises KeyRefused for keys that :func:`check_keys` would refuse."""
@@ -319,6 +337,17 @@ class PostgresTable:
         for name, count in zip(self._options.key, given, strict=True):
             if count < there:
                 raise KeyRefused(null_key(name, self._options))
+
+    def _check_unchanged(self, columns: Sequence[TableColumn]) -> None:
+        """Raises ConfigError if the rows were written for other columns than those that the table has now."""
+        found = {column.name: column for column in columns}
+        for column in self._columns:
+            now = found.get(column.name)
+            if now != column:
+                raise ConfigError(
+                    f"Column {column.name} of {self._options} is {now.type if now else 'gone'}, and was {column.type} "
+                    "when the batch was begun: start the query again"
+                )
 
     def _check_there(self, expected: int, there: int) -> None:
         """Raises TableRefused if not all rows that tasks have copied are there."""
@@ -375,14 +404,16 @@ def _oid(connection: psycopg.Connection, name: str) -> int | None:
     return None if row is None or row[0] is None else int(row[0])
 
 
-def _columns(connection: psycopg.Connection, oid: int) -> list[tuple[str, str]]:
-    rows = _execute(
-        connection,
-        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
-        "WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
-        (oid,),
-    ).fetchall()
-    return [(str(name), str(kind)) for name, kind in rows]
+def _existing(oid: int | None, options: TableOptions) -> int:
+    if oid is None:
+        raise Conflict(f"{options} was dropped since it was created")
+    return oid
+
+
+def _of_rows(columns: Sequence[TableColumn], names: Sequence[str]) -> tuple[TableColumn, ...]:
+    """The columns that the rows have, in their order."""
+    found = {column.name: column for column in columns}
+    return tuple(found[name] for name in names)
 
 
 def _wanted(schema: StructType) -> list[tuple[str, str]]:
@@ -406,7 +437,3 @@ def _execute(connection: psycopg.Connection, text: str, values: Any = None) -> p
 def _sql(text: str) -> bytes:
     """Text made of fixed words and quoted names."""
     return text.encode()
-
-
-def _line(error: psycopg.Error) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,5 +1,7 @@
-"""COPY into PostgreSQL, by tasks and by the driver: Arrow batches as CSV, in which an empty field is NULL, and an empty
-text is in quotes.
+"""COPY into PostgreSQL, by tasks and by the driver.
+
+The tables for rows on their way have the destination's types, so the server reads every value as the destination would,
+and refuses it where its column and text are known.
 
 Each attempt of a task makes a table of its own for its rows, in the transaction that copies them: nobody waits for
 anybody, whatever the columns of other queries are, and what was moved is dropped rather than deleted row by row.
@@ -9,13 +11,15 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from oncelog.spark.tables.databases.postgresql_columns import TableColumn, refusal, transient
+from oncelog.spark.tables.databases.postgresql_values import csv_of
 from oncelog.spark.tables.databases.sql_names import quoted
 from oncelog.spark.tables.inline import leave_few
-from oncelog.spark.tables.store import WrittenPart
+from oncelog.spark.tables.store import TableRefused, WrittenPart
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,38 +38,52 @@ class CopyWriter:
 
     :param schema: where that table is made, with a dot behind it; empty: where the connection makes tables.
     :param table: where the rows are to go.
-    :param columns: names and types.
+    :param columns: those of the rows there, in the rows' order.
+    :param shown: the destination in messages.
     """
 
     url: str
     schema: str
     table: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[TableColumn, ...]
+    shown: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[WrittenPart]:
+        import psycopg
+
         many = yield from leave_few(batches)
         if many is None:
             return
-        rows = size = 0
-        with connected(self.url) as connection:
-            staged = self._make(connection)
-            with connection.cursor().copy(f"COPY {staged} FROM STDIN (FORMAT csv, FREEZE)".encode()) as copy:
-                for batch in many:
-                    data = csv_of(batch)
-                    copy.write(data)
-                    rows += batch.num_rows
-                    size += len(data)
+        rows = 0
+
+        def counted() -> Iterator[pa.RecordBatch]:
+            nonlocal rows
+            for batch in many:
+                rows += batch.num_rows
+                yield batch
+
+        try:
+            with connected(self.url) as connection:
+                staged = self._make(connection)
+                size = copy_rows(connection, staged, self.columns, counted(), self.shown, ", FREEZE")
+        except psycopg.Error as error:
+            if transient(error):
+                raise  # the task is tried again
+            raise TableRefused(refusal(self.shown, error)) from error
         yield WrittenPart(rows, size, written=pickle.dumps(staged))
 
     def _make(self, connection: psycopg.Connection) -> str:
         """The name of a new table. It is unlogged: a crash of the server empties it, and the commit counts."""
         ((made_s,),) = connection.execute("SELECT extract(epoch FROM now())::bigint").fetchall()
         staged = f"{self.schema}{quoted(f'{STAGED}{made_s}_{uuid.uuid4().hex[:16]}')}"
-        columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in self.columns)
-        connection.execute(f"CREATE UNLOGGED TABLE {staged} ({columns})".encode())
+        connection.execute(f"CREATE UNLOGGED TABLE {staged} ({definitions(self.columns)})".encode())
         comment = (ON_THEIR_WAY + self.table).replace("'", "''")
         connection.execute(f"COMMENT ON TABLE {staged} IS '{comment}'".encode())
         return staged
+
+
+def definitions(columns: Iterable[TableColumn]) -> str:
+    return ", ".join(column.definition for column in columns)
 
 
 def connected(url: str) -> psycopg.Connection:
@@ -77,32 +95,24 @@ def connected(url: str) -> psycopg.Connection:
     return psycopg.connect(url, client_encoding=ENCODING, prepare_threshold=None)
 
 
-def copy_rows(connection: psycopg.Connection, text: str, batches: Sequence[pa.RecordBatch]) -> None:
-    with connection.cursor() as cursor, cursor.copy(text.encode()) as copy:
+def copy_rows(
+    connection: psycopg.Connection,
+    target: str,
+    columns: Sequence[TableColumn],
+    batches: Iterable[pa.RecordBatch],
+    table: str,
+    options: str = "",
+) -> int:
+    """Copy the rows into ``target``; returns their size. Raises TableRefused for a value that a column would change.
+
+    :param columns: those of the rows, in their order.
+    :param table: where they are to go in the end, for messages.
+    """
+    names = ", ".join(quoted(column.name) for column in columns)
+    size = 0
+    with connection.cursor().copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv{options})".encode()) as copy:
         for batch in batches:
-            copy.write(csv_of(batch))
-
-
-def csv_of(batch: pa.RecordBatch) -> bytes:
-    """The rows. Texts are in quotes, so that an empty one is not NULL."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import csv
-
-    from oncelog.records.arrow_moments import moment_texts, sql_day
-
-    columns = []
-    for column in batch.columns:
-        kind = column.type
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            hexed = [None if value is None else "\\x" + value.hex() for value in column.to_pylist()]
-            column = pa.array(hexed, pa.string())
-        elif pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
-            column = moment_texts(column, day=sql_day)
-        elif pa.types.is_decimal(kind):
-            column = pc.cast(column, pa.string())
-        columns.append(column)
-    table = pa.Table.from_arrays(columns, names=[str(number) for number in range(len(columns))])
-    sink = pa.BufferOutputStream()
-    csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
-    return bytes(sink.getvalue())
+            data = csv_of(batch, columns, table)
+            copy.write(data)
+            size += len(data)
+    return size

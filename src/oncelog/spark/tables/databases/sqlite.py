@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import missing_columns, sql_type
+from oncelog.spark.tables.columns import missing_columns, sql_type, with_json
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
@@ -97,7 +97,7 @@ class SqliteTable:
             return [name for name, _ in self._found(connection)] or None
 
     def arranged(self, rows: DataFrame) -> DataFrame:
-        return rows
+        return with_json(rows)
 
     def task_writer(self) -> TaskWriter:
         return InlineWriter()

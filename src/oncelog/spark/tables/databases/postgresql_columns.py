@@ -1,0 +1,377 @@
+"""Which rows a table of PostgreSQL takes, as PostgreSQL says: before rows are computed, and again for ``doctor``.
+
+Called by :mod:`oncelog.spark.tables.databases.postgresql`. Rows reach a column as text that its type reads, if
+PostgreSQL would assign them by an INSERT: it is asked with EXPLAIN of such an INSERT, and so about views, rules and
+unique indexes too. What it would assign by giving up a part of each value (a zone, the time of a day, digits of a
+double) is refused here; what a single value shows, in :mod:`oncelog.spark.tables.databases.postgresql_values`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from oncelog.errors import ConfigError
+from oncelog.spark.tables.columns import check_required, escaped, sql_type
+from oncelog.spark.tables.databases.sql_names import on_conflict, quoted
+from oncelog.spark.tables.latest import compared, later
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
+
+if TYPE_CHECKING:
+    import psycopg
+
+_FACTS = """
+WITH RECURSIVE step AS (
+    SELECT attnum, 0 AS depth, atttypid AS kind, atttypmod AS modifier, false AS is_array,
+        attnotnull AS required, atthasdef OR attidentity <> '' AS filled
+    FROM pg_attribute WHERE attrelid = %(oid)s AND attnum > 0 AND NOT attisdropped
+    UNION ALL
+    SELECT s.attnum, s.depth + 1, CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END,
+        CASE WHEN t.typtype = 'd' AND t.typtypmod <> -1 THEN t.typtypmod ELSE s.modifier END,
+        s.is_array OR t.typtype <> 'd',
+        s.required OR (t.typnotnull AND NOT s.is_array), s.filled OR t.typdefault IS NOT NULL
+    FROM step s JOIN pg_type t ON t.oid = s.kind
+    WHERE t.typtype = 'd' OR (t.typcategory = 'A' AND t.typelem <> 0)
+)
+SELECT a.attname, format_type(a.atttypid, a.atttypmod),
+    CASE n.nspname WHEN 'pg_catalog' THEN '' ELSE '.' END || t.typname, t.typcategory::text, s.modifier,
+    s.is_array, a.attgenerated <> '', a.attidentity = 'a', s.required AND NOT s.filled
+FROM (SELECT DISTINCT ON (attnum) * FROM step ORDER BY attnum, depth DESC) s
+JOIN pg_attribute a ON a.attrelid = %(oid)s AND a.attnum = s.attnum
+JOIN pg_type t ON t.oid = s.kind JOIN pg_namespace n ON n.oid = t.typnamespace ORDER BY a.attnum
+"""
+_FILLED_BY_TRIGGER = (
+    "SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' "
+    "AND tgtype & 7 = 7)"
+)
+"""Row, before, insert (``pg_trigger.h``): it may give a value to a column that is NOT NULL."""
+_COPIED_INTO = (
+    "SELECT relkind IN ('r', 'p') AND NOT row_security_active(oid) "
+    "AND NOT EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid AND ev_type = '3') "
+    "FROM pg_class WHERE oid = %s"
+)
+_DEFERRED_KEY = """
+SELECT coalesce(bool_and(NOT indimmediate), false) FROM pg_index
+WHERE indrelid = %s AND indisunique AND indpred IS NULL AND indexprs IS NULL AND (
+    SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
+    WHERE attrelid = indrelid AND attnum = ANY (indkey[0:indnkeyatts - 1])) = %s::text[]
+"""
+
+_CAST = {
+    TimestampType: {
+        "timestamp": "cast({} as timestamp_ntz)",
+        "date": "cast({} as date)",
+        "time": "date_format({}, 'HH:mm:ss.SSSSSS')",
+        "timetz": "date_format({}, 'HH:mm:ss.SSSSSSXXX')",
+    },
+    TimestampNTZType: {
+        "timestamptz": "cast({} as timestamp)",
+        "date": "cast({} as date)",
+        "time": "date_format({}, 'HH:mm:ss.SSSSSS')",
+        "timetz": "date_format(cast({} as timestamp), 'HH:mm:ss.SSSSSSXXX')",
+    },
+    DateType: {"timestamptz": "cast({} as timestamp)"},
+    DoubleType: {"float4": "cast({} as float)"},
+}
+"""What PostgreSQL would assign by changing values, by Spark's type and the column's; and what to write in the query."""
+_TEXTS = "S"
+"""The category of types that hold texts (``pg_type.typcategory``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a table.
+
+    :param type: as it is written in a definition.
+    :param leaf: the name of the type below all domains and arrays; one that is no part of PostgreSQL begins with a dot.
+    :param category: of that type.
+    :param modifier: of that type, -1 if there is none.
+    :param is_array: whether values are arrays of that type.
+    :param generated: whether the table computes it.
+    :param always: whether the table numbers it, and refuses given numbers.
+    :param required: whether a row must have a value.
+    """
+
+    name: str
+    type: str
+    leaf: str
+    category: str
+    modifier: int
+    is_array: bool
+    generated: bool
+    always: bool
+    required: bool
+
+    @property
+    def definition(self) -> str:
+        return f"{quoted(self.name)} {self.type}"
+
+
+def columns_of(connection: psycopg.Connection, oid: int) -> list[TableColumn]:
+    """The columns of a table, view or foreign table."""
+    return [TableColumn(*row) for row in connection.execute(_FACTS, {"oid": oid}).fetchall()]
+
+
+def copied_into(connection: psycopg.Connection, oid: int) -> bool:
+    """Whether COPY may write into the table as INSERT does: not into views, under row security, or past rules."""
+    ((found,),) = connection.execute(_COPIED_INTO, (oid,)).fetchall()
+    return bool(found)
+
+
+def as_they_are(schema: StructType, columns: Iterable[TableColumn]) -> frozenset[str]:
+    """Columns of the rows whose arrays and maps a column of the table takes as such, not as JSON."""
+    found = {column.name: column for column in columns}
+    return frozenset(
+        field.name
+        for field in schema.fields
+        if field.name in found
+        and (
+            (isinstance(field.dataType, ArrayType) and found[field.name].is_array)
+            or (field.dataType == _MAP_OF_TEXTS and found[field.name].leaf == ".hstore")
+        )
+    )
+
+
+_MAP_OF_TEXTS = MapType(StringType(), StringType())
+
+
+def check_taken(
+    connection: psycopg.Connection,
+    table: str,
+    oid: int,
+    columns: Sequence[TableColumn],
+    schema: StructType,
+    options: TableOptions,
+) -> None:
+    """Raises ConfigError if rows with these columns cannot be written to the table. Columns that it lacks are left out.
+
+    :param table: its name, quoted.
+    """
+    found = {column.name: column for column in columns}
+    fields = [field for field in schema.fields if field.name in found]
+    for field in fields:
+        _check_column(field, found[field.name], options)
+    if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:
+        check_required([column.name for column in columns if column.required], schema.names, options)
+    if any(found[field.name].leaf == "money" and not isinstance(field.dataType, StringType) for field in fields):
+        _check_money(connection, options)
+    if options.mode is Mode.COMPLETE:
+        _explain(connection, f"DELETE FROM {table}", options)
+    insert = _insert(table, fields, found)
+    try:
+        _explain(connection, insert, options)
+    except ConfigError:
+        for field in fields:  # which one PostgreSQL means it only says in words, of any language
+            _explain(connection, _insert(table, [field], found), options, field, found[field.name])
+        raise
+    if options.mode is Mode.UPSERT:
+        _check_key(connection, insert, table, oid, [found[field.name] for field in fields], options)
+
+
+def later_of(columns: Sequence[TableColumn], options: TableOptions) -> str:
+    """Which of the table's rows stay in an upsert; texts are compared by their bytes, as in Spark.
+
+    :param columns: those of the rows.
+    """
+    texts = {column.name for column in columns if column.category == _TEXTS and not column.is_array}
+
+    def compares(name: str) -> str:
+        return quoted(name) + (' COLLATE "C"' if name in texts else "")
+
+    return later(compared([column.name for column in columns], options), compares, "target", "excluded")
+
+
+def _check_column(field: StructField, column: TableColumn, options: TableOptions) -> None:
+    name = field.name
+    if column.generated:
+        raise ConfigError(
+            f"Column {name} of {options} is generated from other columns: leave it out of the rows in the query"
+        )
+    if column.always:
+        raise ConfigError(
+            f"Column {name} of {options} is GENERATED ALWAYS AS IDENTITY: leave it out of the rows in the query, or "
+            f"let the table take numbers, ALTER COLUMN {quoted(name)} SET GENERATED BY DEFAULT"
+        )
+    kind, depth = field.dataType, 0
+    while isinstance(kind, ArrayType) and column.is_array:
+        kind, depth = kind.elementType, depth + 1
+    advice = next((casts.get(column.leaf) for spark, casts in _CAST.items() if isinstance(kind, spark)), None)
+    if isinstance(kind, BinaryType) and column.category == _TEXTS:
+        advice = "cast({} as string)"
+    if advice is not None:
+        raise ConfigError(
+            f"Column {name} of {options} is {column.type}, which does not hold what {field.dataType.simpleString()} "
+            f"says: {_WHY[type(kind)]}; write {_in_query(advice, name, depth)} in the query"
+        )
+
+
+def _in_query(advice: str, name: str, depth: int) -> str:
+    """The advice for a column, or for the elements of its arrays."""
+    place = name if re.fullmatch(r"\w+", name) else escaped(name)
+    if not depth:
+        return advice.format(place)
+    inner = advice.format("x")
+    for _ in range(depth - 1):
+        inner = f"transform(x, x -> {inner})"
+    return f"transform({place}, x -> {inner})"
+
+
+_WHY: Mapping[type[DataType], str] = {
+    TimestampType: "whose clock it shows, or on which day, depends on a time zone",
+    TimestampNTZType: "a time without a zone is no instant, and has more than a day or a time of day",
+    DateType: "when a day begins depends on a time zone",
+    DoubleType: "half of its digits would be lost",
+    BinaryType: "PostgreSQL would store the digits of its bytes",
+}
+
+
+def _insert(table: str, fields: Sequence[StructField], found: Mapping[str, TableColumn]) -> str:
+    names = ", ".join(quoted(field.name) for field in fields)
+    values = ", ".join(_null(field.dataType, found[field.name]) for field in fields)
+    return f"INSERT INTO {table} AS target ({names}) SELECT {values}"
+
+
+def _null(kind: DataType, column: TableColumn) -> str:
+    """NULL of the type that PostgreSQL is to assign; without one for texts, which it reads as it reads a constant."""
+    dimensions = ""
+    while isinstance(kind, ArrayType) and column.is_array:
+        kind, dimensions = kind.elementType, "[]"
+    if isinstance(kind, StringType) or (kind == _MAP_OF_TEXTS and column.leaf == ".hstore"):
+        return "NULL"
+    written = "numeric" if isinstance(kind, DecimalType) else sql_type(kind, TableFormat.POSTGRESQL)
+    return f"NULL::{written}{dimensions}"
+
+
+def _explain(
+    connection: psycopg.Connection,
+    statement: str,
+    options: TableOptions,
+    field: StructField | None = None,
+    column: TableColumn | None = None,
+) -> None:
+    import psycopg
+
+    try:
+        with connection.transaction():
+            connection.execute(f"EXPLAIN {statement}".encode())
+    except psycopg.OperationalError as error:
+        if transient(error):
+            raise
+        raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+    except psycopg.errors.DatatypeMismatch as error:
+        if field is None or column is None:
+            raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+        raise ConfigError(
+            f"Column {field.name} of {options} is {column.type}, to which PostgreSQL assigns no "
+            f"{field.dataType.simpleString()}: cast it in the query to what it does assign, or to string, whose text "
+            "PostgreSQL reads as it reads a constant"
+        ) from error
+    except psycopg.Error as error:
+        raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+
+
+def _check_key(
+    connection: psycopg.Connection,
+    insert: str,
+    table: str,
+    oid: int,
+    columns: Sequence[TableColumn],
+    options: TableOptions,
+) -> None:
+    """Raises ConfigError if no unique index says what the row with a key is."""
+    import psycopg
+
+    names = ", ".join(options.key)
+    index = f"CREATE UNIQUE INDEX ON {table} ({', '.join(map(quoted, options.key))})"
+    try:
+        with connection.transaction():
+            names_of_rows = [column.name for column in columns]
+            statement = insert + on_conflict(options.key, names_of_rows, later_of(columns, options))
+            connection.execute(f"EXPLAIN {statement}".encode())
+    except psycopg.errors.InvalidColumnReference as error:
+        raise ConfigError(
+            f"Option key of {options} names {names}, and no unique index of the table is on just these columns, "
+            f"without expressions and without WHERE: make one, {index}, or name the columns of another"
+        ) from error
+    except psycopg.ProgrammingError as error:
+        raise ConfigError(f"{options} takes no upserts: {sentence(error)}") from error
+    ((deferred,),) = connection.execute(_DEFERRED_KEY, (oid, sorted(options.key))).fetchall()
+    if deferred:
+        raise ConfigError(
+            f"Option key of {options} names {names}, whose unique constraint is DEFERRABLE, which PostgreSQL takes for "
+            f"no upsert: make an index beside it, {index}"
+        )
+
+
+def _check_money(connection: psycopg.Connection, options: TableOptions) -> None:
+    import psycopg
+
+    try:
+        with connection.transaction():
+            ((exact,),) = connection.execute("SELECT '1234.25'::money::numeric = 1234.25").fetchall()
+    except psycopg.DataError:
+        exact = False
+    if not exact:
+        ((locale,),) = connection.execute("SELECT current_setting('lc_monetary')").fetchall()
+        raise ConfigError(
+            f"{options} has a column of type money, and the role's lc_monetary, {locale}, reads 1234.25 as something "
+            "else: set it for the role, ALTER ROLE ... SET lc_monetary = 'C'"
+        )
+
+
+# --- PostgreSQL's own words
+
+_TRANSIENT_CLASSES = ("08", "40")
+_TRANSIENT = ("53300", "55P03", "57P01", "57P02", "57P03", "57P05")
+"""Too many connections, a lock that was not to be had in time, and servers that stop or start."""
+_COPIED = re.compile(r"COPY .*?, \S+ \d+, (\S+ .*)", re.DOTALL)
+"""Where in a COPY an error was, in any language: table, line, column and value."""
+_MAX_CHARS = 300
+
+
+def transient(error: psycopg.Error) -> bool:
+    """Whether the same statements may succeed later: the connection ended, or others were in the way."""
+    state = error.sqlstate
+    return state is None or state[:2] in _TRANSIENT_CLASSES or state in _TRANSIENT
+
+
+def refusal(table: str, error: psycopg.Error) -> str:
+    """One sentence for rows, or a whole batch, that PostgreSQL does not take."""
+    return f"{table} cannot be written: {sentence(error)}"
+
+
+def sentence(error: psycopg.Error) -> str:
+    """What PostgreSQL says, in one line, with the column and the value if a COPY has met them."""
+    found = error.diag
+    if found.message_primary is None:
+        return str(error).strip().partition("\n")[0] or type(error).__name__
+    text = found.message_primary
+    copied = _COPIED.search(found.context or "")
+    if copied is not None:
+        text += f", in {_short(copied[1])}"
+    for more in (found.message_detail, found.message_hint):
+        if more:
+            text += f" ({_short(more)})"
+    return text
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split("\n"))
+    return line if len(line) <= _MAX_CHARS else f"{line[:_MAX_CHARS]}..."

@@ -3,7 +3,7 @@
 PySpark finds it through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks. Spark
 starts separate processes to look sources up, to create one, to plan and so on; so imports that only some of them need
 are made where they are needed. Batch reads: :mod:`oncelog.spark.source.batch`; streaming reads:
-:mod:`oncelog.spark.source.stream`; writes: :mod:`oncelog.spark.sink.writers`.
+:mod:`oncelog.spark.source.stream`; writes: :mod:`oncelog.spark.sink.writers`; SQL tables: :mod:`oncelog.spark.sql`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from oncelog.errors import ConfigError
-from oncelog.spark.options import includes_headers, includes_millis, parse_sink_options, parse_source_options
+from oncelog.spark.options import (
+    SERVERS_MISSING,
+    includes_headers,
+    includes_millis,
+    parse_sink_options,
+    parse_source_options,
+)
+from oncelog.spark.sql.table_options import AGAIN, SERVERS, SUBSCRIPTIONS, changed, creates_table, table_options
 from oncelog.spark.versions import HAS_READ_LIMITS, NO_DATA_SOURCES, PYSPARK, check_pyspark, pyspark_problem
 
 try:
@@ -37,8 +44,9 @@ except ImportError as missing:
     raise ConfigError(pyspark_problem() or NO_DATA_SOURCES.format(PYSPARK)) from missing
 
 if TYPE_CHECKING:
-    from oncelog.spark.options import SinkOptions
+    from oncelog.spark.options import SinkOptions, SourceOptions
     from oncelog.spark.sink.engine import BatchStep
+    from oncelog.spark.sql.table_options import OptionsOfTable
 
 SCHEMA = StructType(
     [
@@ -69,32 +77,68 @@ class OncelogDataSource(DataSource):
         return "oncelog"
 
     def schema(self) -> StructType:
-        headers = [_HEADERS] if includes_headers(self._options) else []
-        millis = [_MILLIS] if includes_millis(self._options) else []
-        return StructType([*SCHEMA.fields, *headers, *millis])
+        """The columns; for ``CREATE TABLE`` with the table's options in them.
+
+        Raises ConfigError for options that would be refused in each use: here that is what Spark shows last.
+        """
+        if not creates_table(self._options):
+            _check_any_use(self._options)
+            return _columns(self._options)
+        from oncelog.spark.sql.table_columns import marked
+
+        table = table_options(self._options)
+        return marked(_columns(table.reading), table)
 
     @property
     def _options(self) -> Mapping[str, str]:
         return cast(Mapping[str, str], self.options)
 
-    def _check_schema(self, given: StructType) -> None:
-        """Refuse a schema from the user: Spark passes on what was given to ``schema()``, if that was called."""
-        text, own = _text(given), _text(self.schema())
+    def _source_options(self, given: StructType, *, streaming: bool) -> SourceOptions:
+        """Those of the read, from the statement and from the SQL table that has these columns.
+
+        Refuses a schema from the user: Spark passes on what was given to ``schema()``, if that was called.
+        """
+        table = self._table(given)
+        options = self._options if table is None else table.of_read(self._options, streaming=streaming)
+        parsed = parse_source_options(options, streaming=streaming)
+        text, own = _text(given), _text(_columns(options if table is None else table.reading))
+        if text != own and table is not None:
+            raise ConfigError(changed(given.simpleString()))
         if text != own:
             raise ConfigError(
                 f"A schema cannot be given ({text}): the columns are those of a record ({own}); leave schema() out, "
                 "and parse the column value, as from_json does"
             )
+        if table is not None and text != _text(_columns(options)):
+            raise ConfigError(
+                "Options includeHeaders and includeTimestampMillis decide the columns of a SQL table: give "
+                "them to CREATE TABLE"
+            )
+        return parsed
+
+    def _table(self, columns: StructType) -> OptionsOfTable | None:
+        """The options of the SQL table that has these columns, if they are from there."""
+        from oncelog.spark.sql.table_columns import options_of
+
+        table = options_of(columns)
+        if table is None and not _names_servers(self._options):
+            raise ConfigError(
+                f"{SERVERS_MISSING}; a SQL table has it from CREATE TABLE, if that was able to ask: {AGAIN}"
+            )
+        return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
         from oncelog.spark.source.batch import BatchReader
 
-        self._check_schema(schema)
-        return BatchReader(parse_source_options(self._options, streaming=False))
+        return BatchReader(self._source_options(schema, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        self._check_schema(schema)
-        options = parse_source_options(self._options, streaming=True)
+        try:
+            options = self._source_options(schema, streaming=True)
+        except ConfigError as refusal:
+            from oncelog.spark.source.refused import RefusedReader
+
+            return RefusedReader(refusal)
         if not HAS_READ_LIMITS:
             from oncelog.spark.source.unlimited import UnlimitedReader
 
@@ -107,12 +151,25 @@ class OncelogDataSource(DataSource):
         from oncelog.spark.sink.writers import begin_batch
 
         if overwrite:
-            raise ConfigError("A topic cannot be overwritten: use mode('append')")
-        return begin_batch(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
+            raise ConfigError("A topic cannot be overwritten: use INSERT INTO, or mode('append')")
+        table = self._table(schema)
+        if table is None or _names_servers(self._options):
+            _refuse_marked(table)
+            return begin_batch(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
+        from oncelog.spark.sql.table_writer import TableWriter
+
+        options = _by_driver(parse_sink_options(table.of_write(self._options), streaming=False))
+        return TableWriter(schema, _columns_of_tables(), options, self.observe)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from oncelog.spark.sink.writers import begin_stream
 
+        if not _names_servers(self._options):
+            raise ConfigError(
+                f"{SERVERS_MISSING}; toTable has nothing of CREATE TABLE: write with "
+                'writeStream.format("oncelog").options(...).start()'
+            )
+        _refuse_marked(self._table(schema))
         return begin_stream(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
 
     def observe(self, step: BatchStep, batch_id: int | None) -> None:
@@ -128,6 +185,45 @@ def _by_driver(options: SinkOptions) -> SinkOptions:
             "oncelog.spark.session"
         )
     return options
+
+
+def _columns(options: Mapping[str, str]) -> StructType:
+    headers = [_HEADERS] if includes_headers(options) else []
+    millis = [_MILLIS] if includes_millis(options) else []
+    return StructType([*SCHEMA.fields, *headers, *millis])
+
+
+def _columns_of_tables() -> list[str]:
+    """What a table may have, in Spark's words."""
+    more: tuple[list[StructField], ...] = ([], [_HEADERS], [_MILLIS], [_HEADERS, _MILLIS])
+    return [StructType([*SCHEMA.fields, *some]).simpleString() for some in more]
+
+
+def _names_servers(options: Mapping[str, str]) -> bool:
+    return any(name.lower() == SERVERS for name in options)
+
+
+def _check_any_use(options: Mapping[str, str]) -> None:
+    """Refuse options with which a batch read, a stream and (of a temporary view) INSERT would all be refused."""
+    names = {name.lower() for name in options}
+    if names & {"topic", "topics"} and not names & {*SUBSCRIPTIONS}:
+        parse_sink_options(options, streaming=False)
+        return
+    try:
+        parse_source_options(options, streaming=True)
+    except ConfigError:
+        parse_source_options(options, streaming=False)
+
+
+def _refuse_marked(table: OptionsOfTable | None) -> None:
+    """Refuse rows whose columns name a SQL table, where options name the destination: a table that Spark makes of such
+    columns (saveAsTable, toTable) would count as that other table.
+    """
+    if table is not None:
+        raise ConfigError(
+            "The rows have the column timestampType of a SQL table, and the write has a destination of its own: select "
+            'the columns to write, as in rows.select("key", "value")'
+        )
 
 
 def _text(schema: StructType) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar
@@ -76,6 +76,9 @@ SOURCE_OPTIONS = (
     "fetchOffset.retryIntervalMs",
     "kafkaConsumer.pollTimeoutMs",
 )
+STREAM_READ_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
+BATCH_READ_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+"""Those options of reading that have a meaning in streams only, and in batches only."""
 SINK_OPTIONS = (
     "topic",
     "topics",
@@ -96,6 +99,9 @@ SINK_OPTIONS = (
 
 ``microBatch`` and ``sinkName`` are set by ``for_each_batch``: the batch write is one of a query's micro-batches.
 """
+SERVERS_MISSING = (
+    "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
+)
 DEFAULT_PREFIX = "oncelog-"
 REFUSED_OPTIONS: Mapping[str, str] = {
     "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one for the position",
@@ -265,7 +271,10 @@ def _option_text(name: str, value: object, of: str) -> str:
 class _Given:
     """The options that a user gave, by lower-case name."""
 
-    def __init__(self, options: Mapping[str, str], known: Iterable[str], refused: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], *, reads: bool) -> None:
+        known, others = (SOURCE_OPTIONS, SINK_OPTIONS) if reads else (SINK_OPTIONS, SOURCE_OPTIONS)
+        refused = REFUSED_OPTIONS if reads else REFUSED_SINK_OPTIONS
+        elsewhere = {name.lower(): name for name in others}
         reasons = {name.lower(): reason for name, reason in refused.items()}
         self._spelling = {name.lower(): name for name in known}
         self.client: dict[str, str] = {}
@@ -278,6 +287,9 @@ class _Given:
                 self._values[lowered] = value
             elif lowered in reasons:
                 raise ConfigError(f"Option {name} is not supported, leave it out: {reasons[lowered]}")
+            elif lowered in elsewhere:
+                uses = "for writing, and this reads" if reads else "for reading, and this writes"
+                raise ConfigError(f"Option {elsewhere[lowered]} is {uses}: leave it out")
             else:
                 # Spark hands names over in lower case
                 close = nearest(lowered, list(self._spelling)).rstrip("?").removeprefix("; did you mean ")
@@ -309,13 +321,11 @@ class _Given:
 
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
     """Options of a batch or streaming read. Raises ConfigError naming the option."""
-    given = _Given(options, SOURCE_OPTIONS, REFUSED_OPTIONS)
+    given = _Given(options, reads=True)
     check_client_properties(given.client, CONSUMER_PROPERTIES)
     client = given.client
     bootstrap_servers = _bootstrap_servers(client)
-    stream_only = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
-    batch_only = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-    for name in batch_only if streaming else stream_only:
+    for name in BATCH_READ_OPTIONS if streaming else STREAM_READ_OPTIONS:
         if name in given:
             kind, other = ("streaming", "batch") if streaming else ("batch", "streaming")
             raise ConfigError(f"Option {name} has no meaning in a {kind} read: it is for {other} reads")
@@ -370,7 +380,7 @@ def _asks(options: Mapping[str, str], option: str) -> bool:
 
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     """Options of a batch or streaming write. Raises ConfigError naming the option."""
-    given = _Given(options, SINK_OPTIONS, REFUSED_SINK_OPTIONS)
+    given = _Given(options, reads=False)
     check_client_properties(given.client, PRODUCER_PROPERTIES)
     client = given.client
     bootstrap_servers = _bootstrap_servers(client)
@@ -518,9 +528,7 @@ def _compression_level(client: Mapping[str, str], compression: str) -> int | Non
 def _bootstrap_servers(client: Mapping[str, str]) -> str:
     servers = client.get("bootstrap.servers", "").strip()
     if not servers:
-        raise ConfigError(
-            "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
-        )
+        raise ConfigError(SERVERS_MISSING)
     return servers
 
 

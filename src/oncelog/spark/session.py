@@ -21,6 +21,7 @@ from oncelog.spark.versions import (
     check_pyspark,
     pyspark_problem,
     refuse_format,
+    refuse_update_mode,
 )
 
 try:
@@ -43,6 +44,7 @@ from oncelog.spark.sink.planning import Planned, begin_micro_batch, now_ms, plan
 
 check_pyspark()
 refuse_format()
+refuse_update_mode()
 
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written

@@ -8,6 +8,8 @@
 | below 4.1 | functions on Arrow arrays | nothing: records with schemas are refused |
 | below 4.2 | limits and AvailableNow of Python streaming sources | :mod:`oncelog.spark.source.unlimited` |
 | below 4.3 | names by which a query takes one more source (4.2 refuses it) | their order in the query |
+| below 4.1 | INSERT with some of a SQL table's columns | nothing: Spark wants a value for each of them |
+| from 4.3 on | internal metadata of columns in INSERT | public metadata: :mod:`oncelog.spark.sql.table_columns` |
 
 Called on the driver and in Spark's workers. A worker compares its versions with the driver's before it does anything.
 """
@@ -100,6 +102,7 @@ _BEGINS = (
     ((4, 0), "Spark Connect"),
     ((4, 1), "declarative pipelines"),
     ((4, 1), "records with schemas"),
+    ((4, 1), "INSERT with some of a SQL table's columns"),
     ((4, 2), "limits in the first batch of a streaming read"),
     ((4, 3), "one more source in a query"),
 )
@@ -115,6 +118,8 @@ HAS_ARROW_STREAM_WRITER = release(PYSPARK) >= (4, 1)
 HAS_ARROW_FUNCTIONS = release(PYSPARK) >= (4, 1)
 HAS_READ_LIMITS = release(PYSPARK) >= (4, 2)
 HAS_SOURCE_NAMES = release(PYSPARK) >= (4, 3)
+KEEPS_INTERNAL_METADATA = release(PYSPARK) < (4, 3)
+"""Whether the columns of a catalog's table keep Spark's internal metadata in a query: see oncelog.spark.sql."""
 
 SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 """Spark's setting for sources with names: while it is true, each must have one; while it is false, none."""
@@ -156,6 +161,55 @@ def _refusing(format_of: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]
         if isinstance(source, str) and source.lower() == "oncelog":
             raise ConfigError(NO_DATA_SOURCES.format(PYSPARK))
         return format_of(self, source)
+
+    return checked
+
+
+UPDATE_MODE = (
+    'format("oncelog") has no output mode Update, which Spark offers to no sink in Python: write with '
+    'outputMode("update").foreachBatch(for_each_batch(options)), of oncelog.spark.session, which takes every mode'
+)
+
+
+def refuse_update_mode() -> None:
+    """Make Spark's writer of streams refuse the name ``oncelog`` in Update mode when a query is started.
+
+    Spark itself would start the query and end it with a sentence that names nothing else.
+    """
+    if not HAS_DATA_SOURCES:
+        return
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    writer: Any = DataStreamWriter
+    if hasattr(writer.start, "__wrapped__"):
+        return
+    writer.format = _noting("source", writer.format)
+    writer.outputMode = _noting("mode", writer.outputMode)
+    writer.foreachBatch = _noting("function", writer.foreachBatch)
+    writer.start = _not_in_update_mode(writer.start)
+
+
+def _noting(what: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which also keeps its argument in the writer, as else only the JVM has it."""
+
+    @functools.wraps(method)
+    def noted(self: Any, given: Any) -> Any:
+        setattr(self, f"_oncelog_{what}", given)
+        return method(self, given)
+
+    return noted
+
+
+def _not_in_update_mode(start: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(start)
+    def checked(self: Any, *given: Any, **options: Any) -> Any:
+        named = dict(zip(("path", "format", "outputMode"), given, strict=False)) | options
+        source = named.get("format") or getattr(self, "_oncelog_source", None)
+        mode = named.get("outputMode") or getattr(self, "_oncelog_mode", None)
+        to_format = not hasattr(self, "_oncelog_function")
+        if to_format and str(source).lower() == "oncelog" and str(mode).lower() == "update":
+            raise ConfigError(UPDATE_MODE)
+        return start(self, *given, **options)
 
     return checked
 

@@ -22,18 +22,20 @@ from oncelog.spark.source.stream import StreamReader
 from oncelog.spark.tables.tasks import PartReporter
 from oncelog.spark.versions import VersionChecked
 
+READS = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+
 
 @pytest.mark.parametrize("reader", ["reader", "streamReader"])
 def test_schema_of_the_user_is_refused(reader: str) -> None:
     """As in Spark's own connector: what a value contains is parsed after the source."""
-    source = OncelogDataSource({"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"})
+    source = OncelogDataSource(READS)
     with pytest.raises(ConfigError, match=r"A schema cannot be given \(id int\): .*leave schema\(\) out"):
-        getattr(source, reader)(StructType([StructField("id", IntegerType())]))
+        getattr(source, reader)(StructType([StructField("id", IntegerType())])).partitions({}, {})
 
 
 def test_timestamp_does_not_depend_on_what_a_session_takes_the_word_for() -> None:
     """As text it would, by ``spark.sql.timestampType``."""
-    schema = OncelogDataSource({"includeHeaders": "true"}).schema()
+    schema = OncelogDataSource(READS | {"includeHeaders": "true"}).schema()
     assert schema["timestamp"].dataType == TimestampType()
     assert schema["headers"].dataType.simpleString() == "array<struct<key:string,value:binary>>"
 

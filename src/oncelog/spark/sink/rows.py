@@ -166,7 +166,8 @@ class Encoding:
     """A task's encoding settings; made on the driver and sent to the tasks.
 
     ``partition_counts`` holds the topic of the topic option, those of the option ``topics`` (``listed``), or every
-    topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together.
+    topic if rows name theirs. ``max_request_bytes`` limits a row, key and value together. ``timestamp`` is the position
+    of a column with the records' times, if they are not those of the writing.
     """
 
     columns: SinkColumns
@@ -177,6 +178,7 @@ class Encoding:
     compression_level: int | None = None
     max_request_bytes: int | None = None
     listed: bool = False
+    timestamp: int | None = None
 
 
 class TaskEncoder:
@@ -238,6 +240,7 @@ class TaskEncoder:
             rows.column(columns.value),
             self._destination_of_rows(rows, key),
             key=key,
+            timestamp=_column(rows, self._encoding.timestamp),
             default_timestamp_ms=self._now_ms,
             headers=headers,
             compression=self._compression,

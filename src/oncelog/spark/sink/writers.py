@@ -9,7 +9,7 @@ contacts the broker, so running it twice has no effect. The steps inside ``commi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import pyarrow as pa
@@ -202,9 +202,15 @@ def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) ->
     return writer
 
 
-def begin_batch(schema: StructType, options: SinkOptions, observe: Observer) -> BatchWriter:
-    """The writer of a batch write; on the driver, before its rows are computed."""
-    writer = BatchWriter(TaskSide(encoding_for(schema, options), options, of_query=False), options, observe)
+def begin_batch(
+    schema: StructType, options: SinkOptions, observe: Observer, *, timestamp: int | None = None
+) -> BatchWriter:
+    """The writer of a batch write; on the driver, before its rows are computed.
+
+    :param timestamp: the position of a column with the records' times.
+    """
+    encoding = replace(encoding_for(schema, options), timestamp=timestamp)
+    writer = BatchWriter(TaskSide(encoding, options, of_query=False), options, observe)
     if options.micro_batch is not None:
         begin_micro_batch(options, options.micro_batch, None)
     return writer

@@ -1,0 +1,36 @@
+"""A streaming reader for a query that is refused: each call raises why.
+
+PySpark's worker stops the reader when ``streamReader`` raises, though there is none yet; its own ``UnboundLocalError``
+then is what a user sees last. So the refusal waits for Spark's first call, which is made before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from oncelog.errors import OncelogError
+
+
+class RefusedReader(DataSourceStreamReader):
+    """:param error: what every call raises."""
+
+    def __init__(self, error: OncelogError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> dict[str, object]:
+        self._refuse()
+
+    def latestOffset(self, *_: object) -> dict[str, object]:
+        self._refuse()  # before PySpark 4.2 without arguments
+
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
+        self._refuse()
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise self._error from None

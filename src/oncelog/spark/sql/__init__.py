@@ -1,0 +1,1 @@
+"""Topics as SQL tables: ``CREATE TABLE ... USING oncelog OPTIONS (...)``. Called by the data source."""

@@ -1,0 +1,56 @@
+"""How a table's options come from ``CREATE TABLE`` to its reads and writes: in the metadata of a column.
+
+PySpark hands a Python data source none of a catalog table's properties, and not its name: only the columns that the
+catalog has kept, with their metadata. So ``CREATE TABLE`` without a column list, which asks the source for the columns,
+leaves the options there, and whoever gets these columns reads them.
+
+- Reads find them under :data:`INTERNAL`, one of Spark's own names for metadata that it takes off the columns of every
+  other table, view and file which a query makes from this one. So they stay in this table.
+- INSERT has the columns of its table too: with that metadata on PySpark 4.0 to 4.2. From 4.3 on Spark takes it off, so
+  there what writes need is also under :data:`PUBLIC`, which goes along with the column ``timestampType`` into tables
+  and files that have it. It holds no secret.
+- That metadata says which table the column is of, and so does a row of ``CREATE TABLE ... AS SELECT * FROM`` that
+  table. INSERT never gives ``timestampType``, so rows that have it come from elsewhere:
+  :mod:`oncelog.spark.sql.table_writer` refuses them.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql.types import StructField, StructType
+
+from oncelog.spark.sql.table_options import OptionsOfTable
+from oncelog.spark.versions import KEEPS_INTERNAL_METADATA
+
+MARKED = "timestampType"
+INTERNAL = "__file_source_metadata_col"
+"""Of the names that Spark's ``removeInternalMetadata`` takes off (4.0 to 4.3), without effect where it stands alone."""
+PUBLIC = "oncelog"
+
+
+def marked(columns: StructType, options: OptionsOfTable) -> StructType:
+    """The columns with the table's options."""
+    metadata = {INTERNAL: _text(options)}
+    if not KEEPS_INTERNAL_METADATA:
+        metadata[PUBLIC] = _text(OptionsOfTable({}, options.writing))
+    return StructType(
+        [
+            StructField(field.name, field.dataType, field.nullable, metadata if field.name == MARKED else None)
+            for field in columns.fields
+        ]
+    )
+
+
+def options_of(columns: StructType) -> OptionsOfTable | None:
+    """The options of the table that has these columns; None if it is none of ours, or was not created by them."""
+    for field in columns.fields:
+        text = field.metadata.get(INTERNAL) or field.metadata.get(PUBLIC)
+        if isinstance(text, str) and field.name == MARKED:
+            found = json.loads(text)
+            return OptionsOfTable(found["reading"], found["writing"])
+    return None
+
+
+def _text(options: OptionsOfTable) -> str:
+    return json.dumps({"reading": dict(options.reading), "writing": dict(options.writing)})

@@ -13,7 +13,7 @@ from oncelog.spark.pipeline import Sink, Source, pipeline
 
 @pipeline(
     source=Source("flights", schema="carrier string, dep_delay int"),
-    sink=Sink("carriers", key="carrier"),
+    sink=Sink("carriers", key="carrier", create={"partitions": 3}),
     mode="update",
 )
 def delays_by_carrier(flights: DataFrame) -> DataFrame:

@@ -79,7 +79,7 @@ SINK: Mapping[str, Option] = {
     "topics": Option("", "the topics that rows may name, by commas; without it every topic's partition count travels"),
     "checkpointLocation": Option("Spark's"),
     "queryName": Option("Spark's"),
-    "transactionalIdPrefix": Option("", "how transactional id and marker group begin (`oncelog-`)"),
+    "transactionalIdPrefix": Option("", "how transactional id and marker group begin "),
     "batchId": Option("", "for a batch write: written once, however often it is repeated"),
     "maxBatchBytes": Option("", "the most encoded bytes that a batch sends through the driver (256 MiB)"),
     "writers": Option(
@@ -93,6 +93,7 @@ SINK: Mapping[str, Option] = {
         "", "the broker's `offsets.retention.minutes`, if the query may not read it from the broker"
     ),
     "markerTopic": Option("", "the topic under which the marker is kept"),
+    "createTopics": Option("", "how topics that do not exist are created, as JSON; without it they are refused"),
     "microBatch": Option("", "set by `for_each_batch`"),
     "sinkName": Option("", "set by `for_each_batch`"),
 }

@@ -79,7 +79,7 @@ def fill(broker: oncelog.Broker) -> None:
         admin.alter_consumer_group_offsets("audit", {PAYMENTS: 30})
         marker = Marker("4b1f", 41, 1200, "a1b2", int(time.time() * 1000), "[]").encode()
         admin.alter_consumer_group_offsets(
-            "oncelog-4b1f-late-flights", {TopicPartition("late-flights", 0): OffsetAndMetadata(41, marker)}
+            "oncelog-marker-4b1f-late-flights", {TopicPartition("late-flights", 0): OffsetAndMetadata(41, marker)}
         )
 
 

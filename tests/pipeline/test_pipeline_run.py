@@ -119,12 +119,15 @@ from oncelog.spark.pipeline import Sink, Source, pipeline
 COLUMNS = "carrier string, delay int"
 
 
-@pipeline(source=Source("flights", schema=COLUMNS), sink=Sink("counts", key="carrier"), mode="update")
+COUNTS = Sink("counts", key="carrier", create={"partitions": 2})
+
+
+@pipeline(source=Source("flights", schema=COLUMNS), sink=COUNTS, mode="update")
 def counts(flights: DataFrame) -> DataFrame:
     return flights.groupBy("carrier").count()
 
 
-@pipeline(source="flights", sink="copies", name="copy")
+@pipeline(source="flights", sink=Sink("copies", create={"partitions": 2}), name="copy")
 def copied(flights: DataFrame) -> DataFrame:
     return flights.select("key", "value")
 """
@@ -160,13 +163,20 @@ def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: Pipeline
         produce(address, "flights", flights(12))
         command = [sys.executable, "-m", "oncelog", "pipeline", "run", str(file), "--only", "copy", "--json"]
         with subprocess.Popen(
-            [*command, "--bootstrap-server", address], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+            [*command, "--bootstrap-server", address],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
-            assert process.stdout is not None
+            assert process.stdout is not None and process.stderr is not None
             batch = json.loads(process.stdout.readline())
-            assert (batch["pipeline"], batch["rows"]) == ("copy", 12)
+            assert (batch["pipeline"], batch["rows"], batch["sinks"]) == ("copy", 12, {"topic 'copies'": 12})
             process.send_signal(signal.SIGTERM)
             assert process.wait(120) == 0
+            assert process.stderr.read().splitlines()[-1] == (
+                "copy: stopped, batch 0 is finished (12 rows to topic 'copies'); the next start continues with batch 1"
+            )
         assert len(committed(address, "copies")) == 12
 
 
@@ -201,7 +211,8 @@ def assert_refused(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, said: str
 ) -> None:
     address = oncelog_broker.bootstrap_servers
-    create_topic(address, unique_name)
+    for topic in (unique_name, f"{unique_name}-out"):
+        create_topic(address, topic)
     produce(address, unique_name, [value])
     file = pipeline.write(
         "bad.toml",
@@ -211,3 +222,32 @@ def assert_refused(
     sentence = pipeline.refused(str(file), "--once", "--bootstrap-server", address)
     assert said in sentence
     assert "pipeline bad " in sentence
+
+
+def test_misspelt_sink_topic_is_refused_and_another_one_is_told(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address, right, wrong = oncelog_broker.bootstrap_servers, f"{unique_name}-flights", f"{unique_name}-fligths"
+    for topic in (unique_name, right):
+        create_topic(address, topic)
+    produce(address, unique_name, flights(6))
+
+    def file(topic: str, more: str = "") -> str:
+        sink = f'[sink]\ntopic = "{topic}"\n{more}\n'
+        source = f'[source]\ntopic = "{unique_name}"\n[query]\nsql = "select value from source"\n'
+        return str(pipeline.write("copied.toml", source + sink))
+
+    at = ("--once", "--bootstrap-server", address)
+    assert pipeline.refused(file(wrong), *at) == (
+        f"oncelog: pipeline copied writes topic {wrong!r}, which does not exist at {address}; did you mean {right}? "
+        "Correct the name, or have it created with create = { partitions = 3, replication = 1 } in the pipeline's file"
+    )
+    first = pipeline.run(file(wrong, "create = { partitions = 2 }"), *at)
+    assert first.returncode == 0, first.stderr
+    assert len(committed(address, wrong)) == 6
+    corrected = pipeline.run(file(right), *at)
+    assert corrected.returncode == 0, corrected.stderr
+    assert (
+        f"copied: batch 0 went to topic {wrong!r}; later ones go to topic {right!r}, and those stay where they are\n"
+        "copied: nothing new to process\n"
+    ) in corrected.stderr

@@ -139,6 +139,6 @@ def markers(bootstrap_servers: str, group: str, topic: str) -> dict[str, object]
     """The sink's marker. confluent-kafka reads past the end of an offset's metadata, so this one client is ours."""
     name = oncelog.TopicPartition(topic, 0)
     with Admin(bootstrap_servers=bootstrap_servers) as admin:
-        offsets = admin.list_consumer_group_offsets(group, [name])
+        offsets = admin.list_consumer_group_offsets(group, [name], negative=True)
     found: dict[str, object] = json.loads(offsets[name].metadata) if name in offsets else {}
     return found

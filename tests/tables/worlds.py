@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -271,6 +271,7 @@ class Query:
     options: TableOptions
     name: str = ""
     query_id: str = "84d98cca-0000"
+    siblings: Collection[str] = ()
     store: TableStore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -319,7 +320,9 @@ class Query:
 
         def plan(seen: TableLook) -> BatchPlan:
             facts = ClusterFacts(seen.table_id, seen.retention_ms)
-            return plan_of(checkpoint, batch_id, group, facts, on_missing, (), str(self.options), seen.others)
+            return plan_of(
+                checkpoint, batch_id, group, facts, on_missing, self.siblings, str(self.options), seen.others
+            )
 
         found = [checkpoint.planned(number) for number in (batch_id, batch_id - 1)]
         batch = TableBatch(

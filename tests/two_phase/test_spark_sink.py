@@ -13,7 +13,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.executors.carrier import timeouts_ms
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
-from oncelog.spark.options import SinkOptions, parse_sink_options
+from oncelog.spark.options import SinkOptions, TopicCreation, parse_sink_options
 from oncelog.spark.sink.planning import now_ms
 from tests.client.reading import read_back
 from tests.conftest import RunningBroker
@@ -37,7 +37,7 @@ def test_a_batch_has_no_time_out_and_the_next_start_aborts_what_is_left(
 ) -> None:
     chosen = options(enabled, unique_name, tmp_path)
     cluster = cluster_for(chosen)
-    cluster.partition_counts([unique_name], create=True)
+    cluster.create_topics([unique_name], TopicCreation(1))
     (timeout_ms,) = timeouts_ms(chosen)
 
     def batch(value: bytes) -> list[PartitionBatch]:

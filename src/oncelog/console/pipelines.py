@@ -17,6 +17,7 @@ from oncelog.errors import ConfigError
 
 MAX_PIPELINES = 200
 KEPT_BATCHES = 300
+MAX_TABLES = 20
 SILENT_MS = 60_000
 STATES = ("running", "ended", "failed")
 _WRITTEN_BEFORE = "none"
@@ -39,17 +40,24 @@ class BatchRow:
 
 @dataclass(slots=True)
 class PipelineRow:
-    """A query of a session, with its last batches."""
+    """A query of a session, with its last batches.
+
+    :param tables: those that its last batch went to.
+    :param earlier: runs of the same query that ended, or fell silent, before this one began.
+    """
 
     session: str
     name: str
     query_id: str
     state: str = "running"
     problem: str = ""
+    began_ms: int = 0
     seen_ms: int = 0
     rows: int = 0
     skipped: int = 0
     watermark: str = ""
+    tables: tuple[str, ...] = ()
+    earlier: tuple[PipelineRow, ...] = ()
     batches: deque[BatchRow] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
 
     @property
@@ -62,6 +70,11 @@ class PipelineRow:
         if self.last is None:
             return 0.0
         return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0
+
+    def continues(self, other: PipelineRow) -> bool:
+        """Whether this is a later run of the same query: it began when the other had reported for the last time."""
+        same = self.name == other.name and (not self.query_id or other.query_id in ("", self.query_id))
+        return same and self is not other and self.began_ms > other.seen_ms
 
     def silent(self, now_ms: int) -> bool:
         return self.state == "running" and now_ms - self.seen_ms > SILENT_MS
@@ -82,7 +95,12 @@ class Pipelines:
         self._known: OrderedDict[tuple[str, str], PipelineRow] = OrderedDict()
 
     def all(self) -> list[PipelineRow]:
-        return sorted(self._known.values(), key=lambda one: (one.state != "running", one.name, one.session))
+        """The last run of each query, and all that run at the same time."""
+        known = list(self._known.values())  # in the order of their last reports
+        found = [one for one in known if not any(later.continues(one) for later in known)]
+        for one in found:
+            one.earlier = tuple(other for other in known if one.continues(other))
+        return sorted(found, key=lambda one: (one.state != "running", one.name, one.session))
 
     def take(self, report: object, now_ms: int) -> None:
         """:raises ConfigError: it is not a valid report."""
@@ -97,7 +115,8 @@ class Pipelines:
         if one is None:
             while len(self._known) >= MAX_PIPELINES:
                 self._known.popitem(last=False)
-            one = self._known[session, name] = PipelineRow(session, name, _text(progress, "query_id"))
+            one = PipelineRow(session, name, _text(progress, "query_id"), began_ms=now_ms)
+            self._known[session, name] = one
         self._known.move_to_end((session, name))
         one.state, one.problem, one.seen_ms = state, _text(report, "problem", 2000), now_ms
         if progress:
@@ -118,9 +137,16 @@ def _add(one: PipelineRow, progress: Mapping[str, Any], now_ms: int) -> None:
     )
     one.query_id = _text(progress, "query_id") or one.query_id
     one.watermark = _text(progress, "watermark")
+    one.tables = _tables(progress.get("sinks"))
     one.rows += batch.rows
     one.skipped += batch.path == _WRITTEN_BEFORE
     one.batches.append(batch)
+
+
+def _tables(sinks: object) -> tuple[str, ...]:
+    """The tables among the sinks of a batch: topics are named as such."""
+    names = [name[:200] for name in sinks if isinstance(name, str)] if isinstance(sinks, dict) else []
+    return tuple(name for name in names[:MAX_TABLES] if not name.startswith(("topic ", "topics ", "the topics ")))
 
 
 def _text(fields: Mapping[str, Any], name: str, most: int = 200) -> str:

@@ -4,43 +4,19 @@ cached."""
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.aio.admin.group_positions import group_offsets
+from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.errors import KafkaError
 from oncelog.types import TopicPartition
 
 MAX_GROUPS = 200
 AT_ONCE = 16
 REMEMBERED_SECONDS = 4.0
-
-
-class SinkMarker(NamedTuple):
-    """A marker that the transaction of a Spark batch left in a group: the query, the batch, and its number of rows."""
-
-    group: str
-    query_id: str
-    batch_id: int
-    rows: int
-    planned_at_ms: int
-
-    @classmethod
-    def of(cls, group: str, metadata: str) -> SinkMarker | None:
-        """None for metadata that no oncelog sink has written."""
-        if not metadata.startswith("{"):
-            return None
-        try:
-            fields = json.loads(metadata)
-        except (ValueError, RecursionError):
-            return None
-        query, batch = fields.get("queryId"), fields.get("batchId")
-        if not isinstance(query, str) or type(batch) is not int:
-            return None
-        rows, planned = fields.get("rows"), fields.get("plannedAtMs")
-        return cls(group, query, batch, rows if type(rows) is int else 0, planned if type(planned) is int else -1)
 
 
 class GroupPositions(NamedTuple):
@@ -50,6 +26,10 @@ class GroupPositions(NamedTuple):
     markers: list[SinkMarker]
     left_out: int
     refused: int
+
+    def markers_in(self, topic: str, partition: int | None = None) -> list[SinkMarker]:
+        """The markers that are kept under a topic, or under one partition of it."""
+        return [one for one in self.markers if one.where.topic == topic and partition in (None, one.where.partition)]
 
     def within(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, dict[str, int]]:
         """The positions in these partitions, by partition and group."""
@@ -90,14 +70,14 @@ async def _ask(admin: Admin) -> GroupPositions:
         nonlocal refused
         async with limit:
             try:
-                found = await admin.list_consumer_group_offsets(group)
+                found = await group_offsets(admin, group)
             except KafkaError as error:
                 if error.retriable:
                     raise
                 refused += 1
                 return {}
-        markers.update(m for m in (SinkMarker.of(group, item.metadata) for item in found.values()) if m is not None)
-        return {name: item.offset for name, item in found.items()}
+        markers.update(found.markers.values())
+        return found.positions
 
     asked = groups[:MAX_GROUPS]
     answers = await asyncio.gather(*(one(group) for group in asked))

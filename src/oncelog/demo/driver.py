@@ -85,7 +85,7 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
         sys.stdout.write(progress.as_json() + "\n")
         sys.stdout.flush()
 
-    watch({name: begin(name) for name in by_name}, show, begin, ended=stop.is_set, paths=settings.paths)
+    watch({name: begin(name) for name in by_name}, show, begin, ended=stop.is_set, written=settings.written)
     spark.stop()
 
 

@@ -92,6 +92,7 @@ SINK_OPTIONS = (
     "onFullRefresh",
     "offsetsRetentionMinutes",
     "markerTopic",
+    "createTopics",
     "microBatch",
     "sinkName",
 )
@@ -102,7 +103,6 @@ SINK_OPTIONS = (
 SERVERS_MISSING = (
     "Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, or several separated by commas"
 )
-DEFAULT_PREFIX = "oncelog-"
 REFUSED_OPTIONS: Mapping[str, str] = {
     "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one for the position",
     "path": "topics have no path; give them with the options subscribe or topic",
@@ -204,6 +204,23 @@ class SourceOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicCreation:
+    """How a sink creates its topics where they are missing.
+
+    :param replication: -1 leaves it to the broker.
+    :param settings: of the topic, by Kafka's names.
+    """
+
+    partitions: int
+    replication: int = -1
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+CREATION = '{"partitions": 3, "replication": 1}'
+"""What ``createTopics`` takes, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
 class SinkOptions:
     """Options of writing, for batch and stream.
 
@@ -234,6 +251,12 @@ class SinkOptions:
     marker_partition: TopicPartition
     micro_batch: int | None
     sink_name: str
+    create_topics: TopicCreation | None = None
+
+    @property
+    def named_topics(self) -> tuple[str, ...]:
+        """The topics that are known before the rows are; none if the rows name theirs."""
+        return (self.topic,) if self.topic else self.topics
 
     @property
     def destination(self) -> str:
@@ -413,7 +436,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         client=client,
         topic=topic,
         topics=topics,
-        transactional_id_prefix=prefix or DEFAULT_PREFIX,
+        transactional_id_prefix=prefix,
         batch_id=given.parsed("batchId", _natural, "a whole number of at least 0", None),
         max_batch_bytes=given.positive("maxBatchBytes") or 256 << 20,
         compression=compression,
@@ -442,7 +465,36 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         marker_partition=TopicPartition(given.text("markerTopic") or topic or CONSUMER_OFFSETS_TOPIC, 0),
         micro_batch=micro_batch,
         sink_name=given.text("sinkName"),
+        create_topics=_creation(given, bool(topic or topics)),
     )
+
+
+def topic_creation(given: Mapping[str, object]) -> TopicCreation:
+    """``partitions``, ``replication`` and settings of a topic. Raises ValueError for anything else."""
+    fields = dict(given)
+    numbers = [fields.pop("partitions", None), fields.pop("replication", -1)]
+    partitions, replication = (int(one) if isinstance(one, int) and not isinstance(one, bool) else 0 for one in numbers)
+    if partitions < 1 or not (replication >= 1 or replication == -1):
+        raise ValueError(given)
+    return TopicCreation(partitions, replication, {name: _setting(value) for name, value in fields.items()})
+
+
+def _setting(value: object) -> str:
+    if not isinstance(value, str | int | float):
+        raise ValueError(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _creation(given: _Given, names_topics: bool) -> TopicCreation | None:
+    if "createTopics" not in given:
+        return None
+    if not names_topics:
+        raise ConfigError(
+            "Option createTopics creates the topics that the option topic or topics names: give one of them, or leave "
+            "it out"
+        )
+    wants = f"JSON such as {CREATION}, and settings of a topic by Kafka's names"
+    return given.parsed("createTopics", lambda text: topic_creation(json.loads(text)), wants, None)
 
 
 def _refuse_options_of_queries(given: _Given) -> None:

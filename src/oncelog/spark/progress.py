@@ -6,9 +6,9 @@ Called by the pipeline runner and the demo. Pure, except for :class:`ProgressRea
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from oncelog.spark.lag import OffsetsBehind, offsets_behind, offsets_of
 
@@ -26,6 +26,7 @@ class Progress:
     :param watermark: ISO 8601, empty if the query has none.
     :param reached: the offset after the last one read, by ``topic-partition``.
     :param path: who wrote: ``driver``, ``executors``, or ``none`` if the batch was written before; empty if unknown.
+    :param sinks: the rows that were written, by sink: ``topic 'late'``, ``delta table lake/late``.
     """
 
     pipeline: str
@@ -43,6 +44,7 @@ class Progress:
     avg_behind: float = 0.0
     min_behind: int = 0
     max_behind: int = 0
+    sinks: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -90,15 +92,27 @@ def _number(value: object) -> float:
     return round(rate, 1) if 0 <= rate < 1e12 else 0.0
 
 
+class HowWritten(Protocol):
+    """How a batch was written: see :class:`oncelog.spark.executors.write.Written`."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def sinks(self) -> Mapping[str, int]: ...
+
+
+TakeWritten: TypeAlias = Callable[[int], HowWritten | None]
+
+
 class ProgressReader:
     """The batches of one query not returned before.
 
-    :param paths: who wrote, by batch; entries are removed when used.
+    :param take: says once how a batch was written, if that is known.
     """
 
-    def __init__(self, name: str, query: StreamingQuery, paths: dict[int, str] | None = None) -> None:
+    def __init__(self, name: str, query: StreamingQuery, take: TakeWritten | None = None) -> None:
         self._name = name
-        self._paths = {} if paths is None else paths
+        self._take = take
         self._query = query
         self._last = -1
         self.last: Progress | None = None
@@ -117,7 +131,9 @@ class ProgressReader:
         found: list[Progress] = []
         for one in filter(_of_a_batch, reports):
             progress = read_progress(self._name, one)
-            progress = replace(progress, path=self._paths.pop(progress.batch, ""))
+            written = None if self._take is None else self._take(progress.batch)
+            if written is not None:
+                progress = replace(progress, path=written.path, sinks=written.sinks)
             if progress.batch > self._last:
                 self._last = progress.batch
                 found.append(progress)

@@ -24,7 +24,7 @@ from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch
-from oncelog.spark.options import parse_sink_options
+from oncelog.spark.options import TopicCreation, parse_sink_options
 from oncelog.spark.sink.engine import BatchOutcome, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
 from oncelog.types import TopicPartition
@@ -78,7 +78,7 @@ def spark_batch(servers: str, checkpoint: Path, number: int) -> BatchOutcome:
     given = {"kafka.bootstrap.servers": servers, "topic": "out", "checkpointLocation": str(checkpoint)}
     chosen = parse_sink_options(given, streaming=True)
     cluster = cluster_for(chosen)
-    cluster.partition_counts(["out"], create=True)
+    cluster.create_topics(["out"], TopicCreation(1))
     planned = plan_write(chosen, number)
     records = bytes(encode_batch([Record(0, now_ms(), None, b"batch %d" % number)]))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [PartitionBatch("out", 0, 1, records)])

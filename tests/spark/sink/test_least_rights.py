@@ -57,7 +57,7 @@ def write(side: Side, topic: str, checkpoint: Path, after_ms: int = 0, **given: 
     named = {"topic": topic, "checkpointLocation": str(checkpoint)} | given
     chosen = parse_sink_options(options(side, **named), streaming=True)
     cluster = cluster_for(chosen)
-    assert cluster.partition_counts([topic], create=True) == {topic: 1}
+    assert cluster.partition_counts([topic]) == {topic: 1}
     planned = plan_write(chosen, 0)
     batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"v")])))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])

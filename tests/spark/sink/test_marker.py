@@ -116,7 +116,7 @@ class Job:
 
     def group(self, sink: str = "") -> str:
         query_id = json.loads((self.checkpoint / "metadata").read_text())["id"]
-        return f"oncelog-{query_id}-{sink or self.sink}"
+        return f"oncelog-marker-{query_id}-{sink or self.sink}"
 
     def forget_marker(self) -> None:
         """As after ``offsets.retention.minutes``."""
@@ -139,16 +139,16 @@ class Job:
     def markers(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The group's offsets."""
         with Admin(bootstrap_servers=self.address) as admin:
-            return admin.list_consumer_group_offsets(self.group())
+            return admin.list_consumer_group_offsets(self.group(), negative=True)
 
     def batch(self) -> int:
         """The number of the last batch that is in."""
-        return max(found.offset for found in self.markers().values())
+        return max(int(json.loads(found.metadata)["batchId"]) for found in self.markers().values())
 
     def restore_markers(self, markers: dict[TopicPartition, OffsetAndMetadata]) -> None:
         """As in a log that went back to its earlier state."""
         with Admin(bootstrap_servers=self.address) as admin:
-            admin.alter_consumer_group_offsets(self.group(), markers)
+            admin.alter_consumer_group_offsets(self.group(), {name: (0, one.metadata) for name, one in markers.items()})
 
     def without_checksum(self, file: Path) -> None:
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -230,8 +230,10 @@ def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sin
         job.by_batch = by_batch
         job.run()
         job.crash_before_commit_log(0)
-        told = job.refused("has never written there, but to group oncelog-", transactionalIdPrefix="other-")
-        assert "onMissingMarker" in told
+        for choice in ("fail", "write"):
+            told = job.refused("as it is written: the topic holds batch 0 of this query under oncelog-marker-",
+                               transactionalIdPrefix="other-", onMissingMarker=choice)  # fmt: skip
+            assert "onMissingMarker to skip" in told
         assert job.numbers() == list(range(10))
     named = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
     first, second = for_each_batch(named), for_each_batch(named, name="second")
@@ -381,8 +383,8 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
 ) -> None:
     """The second sink would find the first one's marker, and write nothing."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
-    options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
-    sinks = [for_each_batch(options), for_each_batch(options | {"transactionalIdPrefix": "oncelog-"})]
+    options = {"kafka.bootstrap.servers": job.address}
+    sinks = [for_each_batch(options | {"topic": job.sink}), for_each_batch(options | {"TOPIC": f" {job.sink}"})]
     job.send()
 
     def both(rows: DataFrame, batch_id: int) -> None:

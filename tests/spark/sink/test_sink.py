@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +18,9 @@ from pyspark.sql.functions import col, window
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StructType
 
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.client.errors import TopicAlreadyExistsError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
@@ -151,9 +155,47 @@ def test_batch_write_without_an_id_writes_each_time(
 def test_wrong_write_is_refused_with_one_clear_sentence(
     spark: SparkSession, oncelog_broker: RunningBroker, columns: str, options: dict[str, str], text: str
 ) -> None:
+    with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin, suppress(TopicAlreadyExistsError):
+        admin.create_topics([NewTopic("t", 1)])
     rows = spark.range(1000).selectExpr(*columns.split(", "))
     with pytest.raises(PySparkException, match=text):
         write(rows, oncelog_broker, **options)
+
+
+@pytest.mark.parametrize("way", ["batch", "stream", "for_each_batch"])
+def test_misspelt_topic_is_refused_and_not_made(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, way: str
+) -> None:
+    """Both brokers create topics that somebody names, unless they are told not to."""
+    address = broker.bootstrap_servers
+    source, right = (create_topic(address, f"{unique_name}-{end}") for end in ("in", "flights"))
+    produce(address, source, [b"a", b"b"])
+    wrong = f"{unique_name}-fligths"
+    stream = spark.readStream.format("oncelog").option("kafka.bootstrap.servers", address)
+    rows = stream.option("subscribe", source).option("startingOffsets", "earliest").load().select("value")
+
+    def run(**options: str) -> None:
+        given = {"kafka.bootstrap.servers": address} | options
+        if way == "batch":
+            spark.createDataFrame([("a",), ("b",)], "value string").write.format("oncelog").options(**given).mode(
+                "append"
+            ).save()
+            return
+        writer = rows.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        if way == "stream":
+            run_to_the_end(writer.format("oncelog").options(**given).start)
+        else:
+            run_to_the_end(writer.foreachBatch(for_each_batch(given)).start)
+
+    told = f"Topic '{wrong}' does not exist at .*; did you mean {right}. Correct the name, or have it created with the"
+    with pytest.raises(PySparkException, match=told):
+        run(topic=wrong)
+    with Admin(bootstrap_servers=address) as admin:
+        assert wrong not in admin.list_topics()
+    run(topic=wrong, createTopics='{"partitions": 3, "retention.ms": "-1"}')
+    with Admin(bootstrap_servers=address) as admin:
+        assert len(admin.partitions(wrong)) == 3
+    assert sorted(values(committed(address, wrong))) == [b"a", b"b"]
 
 
 def test_overwriting_a_topic_is_refused(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
@@ -178,7 +220,7 @@ def test_stream_copies_each_record_once_and_leaves_its_marker(
     assert run(stream, broker, tmp_path, topic=created[1]) == query_id
     found = committed(address, created[1])
     assert sorted(int(record.key or b"") for record in found) == list(range(40))
-    marker = markers(address, f"oncelog-{query_id}-{created[1]}", created[1])
+    marker = markers(address, f"oncelog-marker-{query_id}-{created[1]}", created[1])
     assert marker["queryId"] == query_id
     assert int(str(marker["batchId"])) >= 3
 
@@ -193,7 +235,7 @@ def test_stream_goes_on_after_batches_without_a_row(
     stream = source(spark, broker, created[0], maxOffsetsPerTrigger="3")
     kept = stream.where(col("value").cast("string").endswith("keep")).selectExpr(f"'{created[1]}' as topic", "value")
     query_id = run(kept, broker, tmp_path)
-    assert markers(address, f"oncelog-{query_id}", "__consumer_offsets")["rows"] == 0
+    assert markers(address, f"oncelog-marker-{query_id}", "__consumer_offsets")["rows"] == 0
     produce(address, created[0], [b"7:keep"])
     run(kept, broker, tmp_path)
     eventually(lambda: values(committed(address, created[1])), [b"7:keep"])

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.client.aio.admin.log_reader import DecidedBatch, RecordOutcome, StoredBatch
+from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.console.offset_chart import MAX_SEGMENTS, WIDTH, ChartSegment, draw, segments
-from oncelog.console.readers import SinkMarker
 from oncelog.console.timeline import TimelineStep, events
 from oncelog.coordinator.transaction.states import TransactionState as S
 from oncelog.coordinator.transaction.states import Txn
@@ -132,6 +132,7 @@ def test_labels_of_groups_at_one_place_do_not_meet() -> None:
 
 def test_markers_of_our_sinks_are_told_from_other_metadata() -> None:
     marker = Marker("q", 8, 500, "abc", 17, "[]")
-    assert SinkMarker.of("g", marker.encode()) == SinkMarker("g", "q", 8, 500, 17)
+    where = TopicPartition("t", 0)
+    assert SinkMarker.of("g", where, marker.encode()) == SinkMarker("g", where, "q", 8, 500, 17)
     for other in ("", "x", "{", "{}", '{"queryId": 5, "batchId": 1}', '{"queryId": "q", "batchId": "1"}', "[]"):
-        assert SinkMarker.of("g", other) is None
+        assert SinkMarker.of("g", where, other) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +19,8 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import GroupWithPositions, PositionChange
+    from oncelog.client.aio.admin.sink_markers import SinkMarker
+    from oncelog.client.core.admin.admin_types import GroupListing
     from oncelog.client.core.config import AdminConfig
 
 Row = dict[str, object]
@@ -44,13 +46,27 @@ def list_groups(cluster: ConnectionOptions, states: tuple[str, ...]) -> None:
     Example:
       oncelog groups list --state Stable
     """
-    with cluster.admin() as admin:
-        found = admin.list_consumer_groups(states=states)
+    found, markers = asyncio.run(_listed(cluster.admin_settings(), states))
     rows: list[Row] = [
-        {"group": item.group_id, "type": item.type, "protocol": item.protocol_type, "state": item.state}
+        {
+            "group": item.group_id,
+            "type": item.type,
+            "protocol": item.protocol_type,
+            "state": item.state,
+            "holds": str(markers[item.group_id]) if item.group_id in markers else None,
+        }
         for item in found
     ]
-    show_rows(cluster.as_json, rows, ["group", "type", "protocol", "state"], "no groups")
+    show_rows(cluster.as_json, rows, ["group", "type", "protocol", "state", "holds"], "no groups")
+
+
+async def _listed(config: AdminConfig, states: Sequence[str]) -> tuple[Sequence[GroupListing], dict[str, SinkMarker]]:
+    from oncelog.client.aio.admin.admin import Admin
+    from oncelog.client.aio.admin.group_positions import sink_markers
+
+    async with Admin(config=config) as admin:
+        found = await admin.list_consumer_groups(states=states)
+        return found, await sink_markers(admin, found)
 
 
 @command.command("describe")
@@ -59,7 +75,8 @@ def list_groups(cluster: ConnectionOptions, states: tuple[str, ...]) -> None:
 def describe(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
     """State, members and, for each partition, committed offset, end and lag.
 
-    The end is the last stable offset, which is as far as a read_committed reader can be.
+    The end is the last stable offset, which is as far as a read_committed reader can be. The marker of a Spark sink is
+    shown as what it is: no position, and no lag.
 
     \b
     Example:
@@ -94,6 +111,7 @@ def _described(picture: GroupWithPositions) -> Row:
             "lag": position.lag,
             "member": position.member.member_id if position.member else None,
             "host": position.member.client_host if position.member else None,
+            "marker": str(position.marker) if position.marker else None,
         }
         for position in picture.positions
     ]
@@ -133,6 +151,7 @@ def _show_group(group: Row) -> None:
         show_table(["MEMBER", "INSTANCE", "CLIENT", "HOST", "PARTITIONS"], rows)
     if offsets:
         headings = ["topic", "partition", "committed", "end", "lag", "member"]
+        headings += ["marker"] if any(row["marker"] for row in offsets) else []
         show_table([heading.upper() for heading in headings], [[row[name] for name in headings] for row in offsets])
 
 
@@ -272,8 +291,10 @@ async def _delete_offsets(config: AdminConfig, group: str, wanted: dict[str, lis
     from oncelog.client.aio.admin.group_positions import existing_group
 
     async with Admin(config=config) as admin:
-        _, committed = await existing_group(admin, group)
-        names = sorted(n for n in committed if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition]))
+        _, (positions, markers) = await existing_group(admin, group)
+        names = sorted(
+            n for n in {*positions, *markers} if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition])
+        )
         if names:
             await admin.delete_consumer_group_offsets(group, names)
     return names

@@ -135,7 +135,7 @@ def _log_state(cluster: ConnectionOptions, admin: Admin, checkpoint: Checkpoint,
     from oncelog.spark.kafka.kafka_cluster import KafkaCluster
     from oncelog.spark.sink.doctor import SinkLogState
 
-    offsets = admin.list_consumer_group_offsets(group)
+    offsets = admin.list_consumer_group_offsets(group, negative=True)
     topics = sorted({partition.topic for partition in offsets})
     partitions = [partition for topic in topics for partition in admin.partitions(topic)]
     ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}

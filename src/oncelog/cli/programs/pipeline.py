@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +26,7 @@ from oncelog.errors import ConfigError, OncelogError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from oncelog.spark.executors import Written
     from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.pipeline.running import RunSettings
     from oncelog.spark.pipeline.series import PipelineSource
@@ -131,7 +133,6 @@ def run(
                 location,
                 once,
                 trigger,
-                on_written=measured.written,
                 registry=schema_registry,
                 report=remark,
             )
@@ -221,11 +222,19 @@ def _run(
     report: Show,
     measured: PipelineSource,
 ) -> None:
-    from oncelog.spark.pipeline.running import check, spark_log, start, watch
+    from oncelog.spark.pipeline.running import check, checkpoint_of, spark_log, start, watch
+    from oncelog.spark.pipeline.stopped import Finished
     from oncelog.spark.process import this_process
     from oncelog.spark.session import session
 
     reported: set[str] = set()
+    finished = {pipeline.name: Finished() for pipeline in pipelines}
+
+    def note(name: str, written: Written) -> None:
+        finished[name].add(written)
+        measured.written(name, written)
+
+    settings = replace(settings, on_written=note)
 
     def show_progress(progress: Progress) -> None:
         reported.add(progress.pipeline)
@@ -245,7 +254,7 @@ def _run(
 
             queries = {name: begin(name) for name in by_name}
             measured.running()
-            watch(queries, show_progress, begin, ended=stop.is_set, paths=settings.paths)
+            watch(queries, show_progress, begin, ended=stop.is_set, written=settings.written)
             for name in by_name if settings.once and not stop.is_set() else ():
                 if name not in reported:
                     remark(f"{name}: nothing new to process")
@@ -253,6 +262,8 @@ def _run(
             measured.ended()
             spark.stop()
             this_process().close()
+    for pipeline in pipelines if stop.is_set() else ():
+        remark(finished[pipeline.name].describe(pipeline.name, checkpoint_of(pipeline, settings)))
 
 
 @contextlib.contextmanager

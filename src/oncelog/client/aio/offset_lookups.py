@@ -231,11 +231,14 @@ class OffsetLookups:
         *,
         require_stable: bool,
         identity: Callable[[], ConsumerGroupMetadata] | None = None,
+        negative: bool = False,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; partitions without one are left out. None asks for all partitions of the group.
 
         :param require_stable: wait while a transaction that would change one of them is open (KIP-447).
         :param identity: the member that asks, if it uses the consumer protocol; its current epoch is sent.
+        :param negative: also what was committed with an offset below 0, which is no position: Spark sinks keep their
+            markers so.
         """
         wanted = None if partitions is None else by_topic(partitions)
 
@@ -247,7 +250,7 @@ class OffsetLookups:
 
             answer, version = await self._cluster.network.call(node, OFFSET_FETCH, build, channel=1)
             try:
-                return self._read_fetch(answer, version)
+                return self._read_fetch(answer, version, negative)
             except KafkaError as error:
                 if member is not None and error.error in _MEMBER_MOVED:
                     raise MemberEpochChanged(
@@ -282,7 +285,7 @@ class OffsetLookups:
         )
         return OffsetFetchRequest(group_id=self._group_id, topics=topics, require_stable=stable)
 
-    def _read_fetch(self, answer: Any, version: int) -> dict[TopicPartition, OffsetAndMetadata]:
+    def _read_fetch(self, answer: Any, version: int, negative: bool) -> dict[TopicPartition, OffsetAndMetadata]:
         group = answer.groups[0] if version >= 8 else answer
         error = error_of(group.error_code)
         if error is not Error.NONE:
@@ -294,7 +297,7 @@ class OffsetLookups:
                 error = error_of(item.error_code)
                 if error is not Error.NONE:
                     raise error_for(error, f"the committed offset of {name} was refused")
-                if item.committed_offset >= 0:
+                if item.committed_offset >= 0 or (negative and item.metadata):
                     found[name] = OffsetAndMetadata(
                         item.committed_offset, item.metadata or "", item.committed_leader_epoch
                     )

@@ -202,11 +202,18 @@ class Admin:
         self._run(lambda: self._admin.delete_consumer_groups(walked(group_ids)))
 
     def list_consumer_group_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition] | None = None, *, require_stable: bool = False
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        negative: bool = False,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; partitions without one are left out."""
         return self._run(
-            lambda: self._admin.list_consumer_group_offsets(group_id, walked(partitions), require_stable=require_stable)
+            lambda: self._admin.list_consumer_group_offsets(
+                group_id, walked(partitions), require_stable=require_stable, negative=negative
+            )
         )
 
     def alter_consumer_group_offsets(self, group_id: str, offsets: Offsets) -> None:

@@ -28,7 +28,12 @@ async def listing(visit: ConsoleRequest) -> Response:
     found = await admin.list_consumer_groups()
     matching = [group for group in found if wanted in group.group_id.lower()]
     return visit.page(
-        "groups.html", groups=matching[:LISTED], matching=len(matching), total=len(found), q=visit.query("q")
+        "groups.html",
+        groups=matching[:LISTED],
+        matching=len(matching),
+        total=len(found),
+        q=visit.query("q"),
+        markers={one.group: one for one in (await visit.group_positions(admin)).markers},
     )
 
 
@@ -40,7 +45,8 @@ async def one(visit: ConsoleRequest) -> Response:
         "group.html",
         group=picture.group,
         idle=picture.group.state in IDLE,
-        positions=picture.positions,
+        positions=[one for one in picture.positions if one.marker is None],
+        markers=[one.marker for one in picture.positions if one.marker is not None],
         lag=sum(position.lag or 0 for position in picture.positions),
         lag_to_end=sum(position.lag_to_end or 0 for position in picture.positions),
     )
@@ -54,6 +60,7 @@ async def readers(visit: ConsoleRequest) -> Response:
     return visit.page(
         "topic_readers.html",
         reading={group: count for group, count in reading.items() if count},
+        markers=found.markers_in(topic),
         left_out=found.left_out,
         refused=found.refused,
     )
@@ -136,7 +143,9 @@ async def _without_members(admin: Admin, group: str) -> None:
 async def confirm_delete(visit: ConsoleRequest) -> Response:
     """Ask for confirmation, showing what would be deleted."""
     found, offsets = await existing_group(await visit.admin(), visit.name("group"))
-    return visit.page("delete_group.html", group=found, offsets=offsets, idle=found.state in IDLE)
+    return visit.page(
+        "delete_group.html", group=found, offsets=offsets.positions, markers=offsets.markers, idle=found.state in IDLE
+    )
 
 
 async def delete(visit: ConsoleRequest) -> Response:

@@ -54,6 +54,7 @@ async def page(visit: ConsoleRequest) -> Response:
         listed=[one for one in found if one.start < end][-LISTED:][::-1],
         names=names,
         readers=_readers(positions, ends),
+        markers=groups.markers_in(topic, number),
         left_out=groups.left_out,
     )
 

@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
+from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.console.pipelines import PipelineRow
-from oncelog.console.readers import SinkMarker
 from oncelog.console.web import Console, ConsoleRequest
 from oncelog.errors import ConfigError
 

@@ -164,7 +164,8 @@ async def confirm_delete(visit: ConsoleRequest) -> Response:
     sums, _ = await _sums(admin, [topic])
     positions = await visit.group_positions(admin)
     readers = sorted(group for group, read in positions.by_group.items() if any(n.topic == name for n in read))
-    return visit.page("delete_topic.html", topic=topic, sums=sums.get(name), readers=readers)
+    markers = positions.markers_in(name)
+    return visit.page("delete_topic.html", topic=topic, sums=sums.get(name), readers=readers, markers=markers)
 
 
 async def delete(visit: ConsoleRequest) -> Response:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame
@@ -30,6 +30,7 @@ from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
+from oncelog.spark.sink.marker import BatchPlan, name_topics
 from oncelog.spark.sink.planning import Planned, encoding_for, group_of, write_engine
 from oncelog.spark.sink.rows import SinkColumns, positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
@@ -55,6 +56,7 @@ class Written:
     :param size_bytes: their size as records.
     :param seconds: how long it took.
     :param replayed: an earlier run of the query had planned the micro-batch without completing it.
+    :param sinks: the rows of each sink; one that had the batch already has written none.
     """
 
     batch_id: int | None
@@ -64,6 +66,7 @@ class Written:
     size_bytes: int
     seconds: float
     replayed: bool = False
+    sinks: Mapping[str, int] = field(default_factory=dict)
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer) -> tuple[Planned, Written]:
@@ -162,7 +165,9 @@ def _written(result: BatchResult, planned: Planned, path: str, writers: int, beg
     if result.outcome is BatchOutcome.SKIPPED:
         path = "none"
     rows, _, size_bytes = result.carried
-    return Written(planned.batch_id, path, writers, rows, size_bytes, time.monotonic() - began)
+    topics = planned.plan.topics if isinstance(planned.plan, BatchPlan) else ()
+    seconds = time.monotonic() - began
+    return Written(planned.batch_id, path, writers, rows, size_bytes, seconds, sinks={name_topics(topics): rows})
 
 
 def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: Observer) -> Written:

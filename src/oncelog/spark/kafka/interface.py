@@ -143,10 +143,10 @@ class ProducerTransaction(Protocol):
 class KafkaAccess(Protocol):
     """Blocking; each call repeats retriable errors within the client's timeouts, and raises OncelogError for others."""
 
-    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+    def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         """Partition counts of topics; None asks for all but internal ones. Unknown topics are left out.
 
-        :param create: let the broker create missing topics, if it does so automatically.
+        :param wait: ask for a moment: a topic that was just created is not known to all brokers yet.
         """
         ...
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from base64 import urlsafe_b64decode
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
+from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.admin_topics import DESCRIBE_CONFIGS
-from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
+from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST, FoundOffset, OffsetLookups, epoch_ends, list_offsets
 from oncelog.client.aio.settled_ends import SettledEnds
 from oncelog.client.background import background
+from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import UnsupportedVersionError, error_for, error_of, topic_error
-from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.config import AdminConfig, ClientConfig
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.wire import FETCH, METADATA, NO_LIMIT
 from oncelog.client.core.consumer.read_committed import filter_batches
@@ -43,7 +46,7 @@ from oncelog.spark.kafka.interface import (
 )
 from oncelog.spark.kafka.kafka_transaction import KafkaTransaction
 from oncelog.spark.kafka.rights import naming_the_right
-from oncelog.spark.options import ClusterOptions
+from oncelog.spark.options import ClusterOptions, TopicCreation
 from oncelog.types import IsolationLevel, TopicPartition, encode_uuid
 
 T = TypeVar("T")
@@ -51,6 +54,8 @@ T = TypeVar("T")
 DEFAULTS = ClusterOptions()
 NEAR_REPLICA_KEPT_S = 300.0
 """How long to read from a replica that the leader named before asking the leader again, as in Java's consumer."""
+GIVE_UP_ON_UNKNOWN_S = 2.0
+"""A topic that no broker knows after this does not exist."""
 GROUP_TIMEOUT_MS = 5000
 """How long a query waits for a group that only receives its position."""
 STALE_LEADER_S = 10.0
@@ -139,17 +144,17 @@ class KafkaCluster:
 
     # --- metadata
 
-    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+    def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         with naming_the_right(topic_right=f"WRITE (to write) or READ (to read) on the topic {', '.join(topics or ())}"):
-            return self.run(self._partition_counts(topics, create))
+            return self.run(self._partition_counts(topics, wait))
 
-    async def _partition_counts(self, topics: Sequence[str] | None, create: bool) -> dict[str, int]:
+    async def _partition_counts(self, topics: Sequence[str] | None, wait: bool) -> dict[str, int]:
         loop = asyncio.get_running_loop()
-        wait_until = loop.time() + (GIVE_UP_ON_UNKNOWN_SECONDS if create else 0)
+        wait_until = loop.time() + (GIVE_UP_ON_UNKNOWN_S if wait else 0)
 
         async def attempt() -> dict[str, int]:
             counts: dict[str, int] = {}
-            for topic in await self._topics(topics, create=create):
+            for topic in await self._topics(topics):
                 error = error_of(topic.error_code)
                 if error is Error.UNKNOWN_TOPIC_OR_PARTITION and loop.time() >= wait_until:
                     continue
@@ -173,11 +178,29 @@ class KafkaCluster:
             if error_of(topic.error_code) is Error.NONE and topic.topic_id != ZERO_UUID
         }
 
-    async def _topics(self, topics: Sequence[str] | None, *, create: bool = False) -> list[MetadataResponseTopic]:
+    def create_topics(self, topics: Collection[str], creation: TopicCreation) -> None:
+        config = AdminConfig(**{one.name: getattr(self.aio.config, one.name) for one in fields(ClientConfig)})
+        wanted = [
+            NewTopic(name, creation.partitions, creation.replication, topic_configs=creation.settings)
+            for name in topics
+        ]
+
+        async def create() -> None:
+            async with Admin(config=config) as admin:
+                await admin.create_topics(wanted)
+
+        with naming_the_right(topic_right=f"CREATE on the topic {', '.join(topics)}"):
+            try:
+                self.run(create())
+            except KafkaError as error:
+                if error.error is not Error.TOPIC_ALREADY_EXISTS:
+                    raise
+
+    async def _topics(self, topics: Sequence[str] | None) -> list[MetadataResponseTopic]:
         names = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
 
         def build(version: int) -> MetadataRequest:
-            return MetadataRequest(topics=names, allow_auto_topic_creation=create or version < 4)
+            return MetadataRequest(topics=names, allow_auto_topic_creation=version < 4)
 
         found: list[MetadataResponseTopic] = (await self.aio.ask_any(METADATA, build)).topics
         return found

@@ -87,10 +87,10 @@ class KafkaTransaction:
         self, expected: TopicPartition, *, require_stable: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
         with naming_the_right(self._id, _marker_right(expected)):
-            found = self._run(self._offsets.fetch(None, require_stable=require_stable))
+            found = self._run(self._offsets.fetch(None, require_stable=require_stable, negative=True))
             if expected in found or not require_stable:
                 return found
-            return found | self._run(self._offsets.fetch([expected], require_stable=True))
+            return found | self._run(self._offsets.fetch([expected], require_stable=True, negative=True))
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
         async def append(lane: int, batch_each: Mapping[TopicPartition, ReadyBatch]) -> None:

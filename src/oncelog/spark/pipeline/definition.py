@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.options import OptionValue, option_texts
+from oncelog.spark.options import CREATION, OptionValue, TopicCreation, option_texts, topic_creation
 from oncelog.spark.tables.options import Mode, TableOptions, parse_table_options
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Source:
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows, and
         so does it with a record whose timestamp is beyond the year 294247, which stops the pipeline else.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
+    :param create_dead_letter: as ``create`` of a sink, for the topic ``dead_letter``.
     :param format: ``json``, or ``avro``, ``json-schema`` or ``protobuf`` in Confluent's wire format: each value is read
         with the schema that it was written with.
     :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
@@ -78,6 +79,7 @@ class Source:
     malformed: str = "fail"
     watermark: tuple[str, str] | None = None
     dead_letter: str = ""
+    create_dead_letter: Mapping[str, object] = field(default_factory=dict)
     format: str = JSON_TEXT
     registry: Access = ""
     message: str = ""
@@ -131,6 +133,8 @@ class Sink:
     :param key: the column that becomes the record's key; empty for records without keys.
     :param options: options of ``format("oncelog")``.
     :param topics: with an empty ``topic``, the topics that rows may name.
+    :param create: how topics that do not exist are created: ``{"partitions": 3}``, with ``replication`` and settings
+        of a topic by Kafka's names if they are to be others than the broker's. Without it they are refused.
     :param format: ``avro``, ``json-schema`` or ``protobuf``: the value is all columns in Confluent's wire format.
     :param registry: the schema registry, as ``from_registry`` takes it; the run's, if it is empty.
     :param schema: the version to write with, ``orders-value:3``, or a subject, whose latest version is taken at each
@@ -144,6 +148,7 @@ class Sink:
     key: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
+    create: Mapping[str, object] = field(default_factory=dict)
     format: str = ""
     registry: Access = ""
     schema: str = ""
@@ -233,6 +238,8 @@ class Pipeline:
             self._check_source(source)
         for sink in self.topic_sinks.values():
             self._check_format(sink)
+        if "" in self.creations:
+            raise ConfigError(f"Pipeline {self.name}: create and create_dead_letter need the topic that they create")
 
     def _check_format(self, sink: Sink) -> None:
         """Raises ConfigError if a sink's format lacks something, or is unknown."""
@@ -307,6 +314,22 @@ class Pipeline:
         sinks = self.topic_sinks.values()
         named = [name for sink in sinks for name in ((sink.topic,) if sink.topic else sink.topics)]
         return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))
+
+    @property
+    def creations(self) -> Mapping[str, TopicCreation]:
+        """How topics are created that do not exist; others are refused. Raises ConfigError."""
+        given = {topic: sink.create for sink in self.topic_sinks.values() for topic in (sink.topic, *sink.topics)}
+        given |= {one.dead_letter: one.create_dead_letter for one in self.sources.values()}
+        found: dict[str, TopicCreation] = {}
+        for topic, creation in given.items():
+            try:
+                found |= {topic: topic_creation(creation)} if creation else {}
+            except ValueError:
+                raise ConfigError(
+                    f"Pipeline {self.name} creates topic {topic!r} with {dict(creation)}: give partitions, a number, "
+                    f"as in {CREATION}, and settings of a topic by Kafka's names"
+                ) from None
+        return found
 
     @property
     def writes_one_topic(self) -> bool:

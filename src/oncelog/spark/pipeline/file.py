@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 _SECTIONS = ("name", "mode", "trigger", "order", "source", "sources", "tables", "query", "sink", "sinks")
 _SOURCE = (
-    "topic", "schema", "malformed", "dead_letter", "watermark", "options", "format", "registry", "message",
+    "topic", "schema", "malformed", "dead_letter", "create_dead_letter", "watermark", "options", "format",
+    "registry", "message",
 )  # fmt: skip
 _TABLE = ("path", "format", "schema", "options")
-_SINK = ("topic", "topics", "key", "options")
+_SINK = ("topic", "topics", "key", "create", "options")
 _REGISTERED_SINK = ("schema", "record", "subject_name", "message")
 """Further entries of a sink whose schema is in a registry, beside ``format`` and ``registry``."""
 _TABLE_SINK = {
@@ -146,6 +147,7 @@ def _source(source: _Section) -> Source:
         malformed=source.text("malformed", "fail"),
         watermark=_watermark(source),
         dead_letter=source.text("dead_letter"),
+        create_dead_letter=source.tables("create_dead_letter"),
         format=source.text("format", JSON_TEXT),
         registry=source.registry(),
         message=source.text("message"),
@@ -171,6 +173,7 @@ def _sink(path: Path, sink: _Section) -> Sink | TableSink:
         key=sink.text("key"),
         options=sink.options(),
         topics=sink.texts("topics"),
+        create=sink.tables("create"),
         format=sink.text("format"),
         registry=sink.registry(),
         schema=sink.text("schema"),
@@ -273,7 +276,7 @@ class _Section:
 
 def _table_sink(path: Path, sink: _Section) -> TableSink:
     """A sink with a format. Relative paths begin at the TOML file's folder."""
-    for name in ("topic", "topics"):
+    for name in ("topic", "topics", "create"):
         if sink.has(name):
             raise PipelineError(f"{path}: {sink.full(name)} is for topics, and the sink has a format: leave one out")
     options: dict[str, OptionValue] = {

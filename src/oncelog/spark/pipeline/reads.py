@@ -21,6 +21,7 @@ from oncelog.spark.kafka.place import BatchMark, Place
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.pipeline.definition import ONLY, TOPICS, Pipeline, PipelineError
 from oncelog.spark.sink.checkpoint import READS_OF_PIPELINE, Checkpoint, CheckpointError
+from oncelog.spark.sink.marker import NEW_CHECKPOINT
 from oncelog.spark.sink.plan_description import offsets_by_source
 from oncelog.types import TopicPartition
 
@@ -59,6 +60,13 @@ def reads_of(one: Pipeline) -> list[SourceRead]:
     """All that its query may have; a transform may leave some of them out."""
     sinks = [SourceRead(source, sink) for sink in one.sinks for source in one.sources]
     return sinks + [SourceRead(name) for name, source in one.sources.items() if source.dead_letter]
+
+
+NEW_PIPELINE = (
+    "give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog pipeline doctor "
+    "CHECKPOINT --json shows for the old one"
+)
+"""Another name means a new checkpoint: without these offsets everything would be written again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ def _kept_in(checkpoint: Checkpoint) -> dict[str, ReadStart]:
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} holds a file oncelog/{READS_OF_PIPELINE} that is not what pipelines "
-            "write: restore it, or start with a new checkpoint"
+            f"write: restore it, or {NEW_CHECKPOINT.format('the destination')}"
         ) from None
 
 
@@ -233,7 +241,7 @@ def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
             what = "the topics were" if writer == TOPICS else f"table sink {writer!r} was"
             raise PipelineError(
                 f"pipeline {one.name}: {what} taken out ({', '.join(back)}), and batches have been written without: "
-                f"give the {'pipeline' if writer == TOPICS else 'sink'} another name"
+                + (NEW_PIPELINE if writer == TOPICS else "give the sink another name")
             )
 
 
@@ -285,8 +293,7 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
         if missing:
             raise PipelineError(
                 f"pipeline {one.name}: its checkpoint has the reads {', '.join(missing)} and none of a source "
-                f"{read.source!r}, which would be read from its start: give the source its old name, or the pipeline "
-                "another one"
+                f"{read.source!r}, which would be read from its start: give the source its old name, or {NEW_PIPELINE}"
             )
         return Place({})
     renamed = [name for name in siblings if name in gone]

@@ -28,9 +28,10 @@ from oncelog.errors import KafkaError
 from oncelog.spark.java_errors import our_sentence
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
-from oncelog.spark.options import EARLIEST, SourceOptions, parse_sink_options, parse_source_options
+from oncelog.spark.options import EARLIEST, SinkOptions, SourceOptions, parse_sink_options, parse_source_options
 from oncelog.spark.pipeline.definition import TOPICS, Pipeline, PipelineError
 from oncelog.spark.pipeline.reads import (
+    NEW_PIPELINE,
     CheckpointReads,
     SourceRead,
     begins_of,
@@ -41,10 +42,12 @@ from oncelog.spark.pipeline.reads import (
 from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
-from oncelog.spark.progress import Progress, ProgressReader
+from oncelog.spark.progress import Progress, ProgressReader, TakeWritten
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
+from oncelog.spark.sink.marker import describe_topics, name_topics
+from oncelog.spark.sink.sink_topics import existing, missing
 from oncelog.spark.tables.sink import open_store
 from oncelog.spark.versions import (
     CHECKPOINT_FILES,
@@ -93,7 +96,7 @@ class RunSettings:
     :param on_written: called after each commit, by pipeline; not with another ``sink_format``.
     :param registry: the schema registry of sources and sinks that name none.
     :param report: called with notices at a start, such as that a source has a newer schema.
-    :param paths: filled during the run: who wrote, by pipeline and batch; not with another ``sink_format``.
+    :param written: filled during the run: how batches were written, by pipeline; not with another ``sink_format``.
     """
 
     bootstrap_servers: str
@@ -103,7 +106,7 @@ class RunSettings:
     sink_format: str = "oncelog"
     sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     observers: Mapping[str, Observer] = field(default_factory=dict)
-    paths: dict[str, dict[int, str]] = field(default_factory=dict)
+    written: dict[str, dict[int, Written]] = field(default_factory=dict)
     on_written: Callable[[str, Written], None] | None = None
     registry: Access = ""
     report: Callable[[str], None] = logger.info
@@ -139,9 +142,9 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
     """Refuse pipelines that cannot run, before Spark starts. Raises ConfigError or PipelineError."""
     for one in pipelines:
         servers = settings.bootstrap_servers
-        place = {"checkpointLocation": _checkpoint(one, settings)}
+        place = {"checkpointLocation": checkpoint_of(one, settings)}
         if one.writes_topics:
-            parse_sink_options(one.writer_options(servers) | place, streaming=True)
+            to_topics = parse_sink_options(one.writer_options(servers) | place, streaming=True)
         for sink in one.table_sinks.values():
             open_store(sink.parsed(one.mode))
         for source in one.sources.values():
@@ -152,7 +155,23 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
                     "they would be read again without end: give dead_letter another topic"
                 )
             _check_source(one.name, parsed)
+        if one.writes_topics:
+            _check_destinations(one, to_topics)
         find_schemas(one, settings.registry)
+
+
+def _check_destinations(one: Pipeline, options: SinkOptions) -> None:
+    """Create the topics that are to be created. Raises PipelineError for others that do not exist."""
+    cluster_options = replace(options.cluster, timeout_ms=TIMEOUT_MS)
+    with contextlib.closing(KafkaCluster.connect(client_config(options.client), cluster_options)) as cluster:
+        for topic in one.topics:
+            if topic in existing(cluster, [topic], one.creations.get(topic, options.create_topics)):
+                continue
+            dead = any(source.dead_letter == topic for source in one.sources.values())
+            name = "create_dead_letter" if dead else "create"
+            role = f"pipeline {one.name} writes topic {topic!r}, which"
+            advice = f"or have it created with {name} = {{ partitions = 3, replication = 1 }} in the pipeline's file"
+            raise PipelineError(missing(role, topic, cluster, options.bootstrap_servers, advice))
 
 
 def _check_source(name: str, source: SourceOptions) -> None:
@@ -177,8 +196,9 @@ def _check_source(name: str, source: SourceOptions) -> None:
 
 def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
-    checkpoint = Checkpoint.open(_checkpoint(one, settings))
+    checkpoint = Checkpoint.open(checkpoint_of(one, settings))
     known = known_reads(checkpoint)
+    _report_other_topics(one, checkpoint, settings)
     starts = _first_offsets(one, known, settings)
     if starts is not None and known is not None:
         keep_reads(checkpoint, one, known)
@@ -187,6 +207,18 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
             return _start(spark, one, settings, starts, known is not None)
     except (PySparkException, Py4JJavaError) as error:
         raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
+
+
+def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSettings) -> None:
+    """Say which batches went to other topics than the next ones will: those stay where they are."""
+    named = one.writer_options("").keys() & {"topic", "topics"} if one.writes_topics else ()
+    now = one.topics if named else ()
+    for last_write in checkpoint.last_writes():
+        if last_write.table or not last_write.topics or last_write.topics[-1].topics == now:
+            continue
+        ended = max(checkpoint.batches("commits"), default=last_write.topics[-1].since_batch_id)
+        went = describe_topics(last_write.topics, ended)
+        settings.report(f"{one.name}: {went}; later ones go to {name_topics(now)}, and those stay where they are")
 
 
 def _start(
@@ -205,8 +237,8 @@ def _start(
         if is_known:
             raise PipelineError(
                 f"pipeline {one.name}: a sink reads the same source twice, or the transform reads a stream of its own, "
-                "for which Spark has no names, and the checkpoint began with names: take the change back, or give the "
-                "pipeline another name"
+                "for which Spark has no names, and the checkpoint began with names: take the change back, "
+                f"or {NEW_PIPELINE}"
             ) from error
     return _start(spark, one, settings, None, is_known)
 
@@ -269,16 +301,16 @@ def _writer(
 ) -> DataStreamWriter:
     schemas = find_schemas(one, settings.registry, spark.sparkContext)
     records = rows_of(spark, one, settings.bootstrap_servers, schemas, starts)
-    keep(schemas, Checkpoint.open(_checkpoint(one, settings)), settings.report)
+    keep(schemas, Checkpoint.open(checkpoint_of(one, settings)), settings.report)
     options = one.writer_options(settings.bootstrap_servers) if one.writes_topics else {}
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
     observe = _observer(schemas, settings.observers.get(one.name))
     if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None or one.table_sinks:
-        paths = settings.paths.setdefault(one.name, {})
+        known = settings.written.setdefault(one.name, {})
 
         def note(written: Written) -> None:
-            paths[written.batch_id or 0] = written.path
+            known[written.batch_id or 0] = written
             if settings.on_written is not None:
                 settings.on_written(one.name, written)
 
@@ -294,7 +326,7 @@ def _writer(
         writer = writer.trigger(availableNow=True)
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
-    return writer.option("checkpointLocation", _checkpoint(one, settings))
+    return writer.option("checkpointLocation", checkpoint_of(one, settings))
 
 
 def _observer(schemas: Schemas, given: Observer | None) -> Observer | None:
@@ -323,7 +355,8 @@ def _forgetting_verdicts(schemas: Schemas, write: Callable[[DataFrame, int], Non
     return write_anew
 
 
-def _checkpoint(one: Pipeline, settings: RunSettings) -> str:
+def checkpoint_of(one: Pipeline, settings: RunSettings) -> str:
+    """Where the pipeline's checkpoint is."""
     return f"{settings.checkpoint.rstrip('/')}/{one.name}"
 
 
@@ -333,17 +366,17 @@ def watch(
     again: Callable[[str], StreamingQuery],
     *,
     ended: Callable[[], bool] = lambda: False,
-    paths: Mapping[str, dict[int, str]] | None = None,
+    written: Mapping[str, dict[int, Written]] | None = None,
 ) -> None:
     """Report each batch of each query until all have ended, or ``ended()`` asks to stop.
 
-    ``paths`` are those of the run's settings, if each batch is to say who wrote it. ``again`` restarts a query when the
-    machine was so busy that Spark gave up on a Python worker, which it does after ten seconds.
-    Raises PipelineError with the first other failure, after stopping the other queries.
+    ``written`` is that of the run's settings, if each batch is to say how it was written. ``again`` restarts a query
+    when the machine was so busy that Spark gave up on a Python worker, which it does after ten seconds. Raises
+    PipelineError with the first other failure, after stopping the other queries.
     """
-    known = paths or {}
+    known = written or {}
     queries = dict(started)
-    readers = {name: ProgressReader(name, query, known.get(name)) for name, query in queries.items()}
+    readers = {name: ProgressReader(name, query, _taking(known.get(name))) for name, query in queries.items()}
     starts_left = dict.fromkeys(queries, STARTS)
     try:
         while True:
@@ -361,7 +394,7 @@ def watch(
                     raise PipelineError(f"pipeline {name} failed: {explain(failure)}") from failure
                 logger.warning("pipeline %s is started again: %s", name, explain(failure))
                 queries[name] = again(name)
-                readers[name] = ProgressReader(name, queries[name], known.get(name))
+                readers[name] = ProgressReader(name, queries[name], _taking(known.get(name)))
                 running.append(name)
             if not running or ended():
                 return
@@ -369,6 +402,10 @@ def watch(
     finally:
         for query in queries.values():
             query.stop()
+
+
+def _taking(written: dict[int, Written] | None) -> TakeWritten:
+    return lambda batch: None if written is None else written.pop(batch, None)
 
 
 def explain(error: Exception) -> str:
@@ -380,8 +417,7 @@ def explain(error: Exception) -> str:
         return (
             f"Spark does not continue the checkpoint of a query that read {changed[1]} times with one that reads "
             f"{changed[2]} times (each sink reads its sources once, dead letters once more): take the change back, "
-            "or give the pipeline another name and, as startingOffsets of its sources, the offsets that oncelog "
-            "pipeline doctor CHECKPOINT --json shows for the old one"
+            f"or {NEW_PIPELINE}"
         )
     causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
     wrapped = text.startswith(_WRAPPING)

@@ -84,4 +84,5 @@ def _sum(done: list[Written]) -> Written:
         rows=sum(written.rows for written in done),
         size_bytes=sum(written.size_bytes for written in done),
         seconds=sum(written.seconds for written in done),
+        sinks={sink: rows for written in done for sink, rows in written.sinks.items()},
     )

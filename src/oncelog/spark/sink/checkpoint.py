@@ -20,6 +20,8 @@ from oncelog.errors import OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.marker import (
+    GROUP_WORD,
+    NEW_CHECKPOINT,
     BatchPlan,
     LastWrite,
     Marker,
@@ -229,8 +231,8 @@ class Checkpoint:
 
     def _strange(self, name: str) -> CheckpointError:
         return CheckpointError(
-            f"Checkpoint {self.location} holds a file {name} that is not what Spark writes: restore it, or start with "
-            "a new checkpoint"
+            f"Checkpoint {self.location} holds a file {name} that is not what Spark writes: restore it, or "
+            f"{NEW_CHECKPOINT.format('the destination')}"
         )
 
 
@@ -334,12 +336,12 @@ def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
     :param topic: the option ``topic``; empty if the rows name their topics.
     :param name: the sink's name, if a query has several.
     """
-    return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
+    return f"{prefix}{GROUP_WORD}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
 
 
 def named_group(prefix: str, batch_id: int, topic: str) -> str:
     """The group of the marker of a batch write with an id: each id of a prefix has its own."""
-    return f"{prefix}:{batch_id}:{topic}"
+    return f"{prefix}{GROUP_WORD}{batch_id}:{topic}"
 
 
 def _last_write_file(key: str) -> str:

@@ -14,6 +14,7 @@ from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.checkpoint import Checkpoint, CheckpointError, plan_with
 from oncelog.spark.sink.marker import (
+    GROUP_WORD,
     WAY_BACK,
     BatchPlan,
     Found,
@@ -228,9 +229,9 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
     if not groups:
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "
-            f"one of its marker with --group. It is PREFIX{checkpoint.query_id()}-TOPIC, without -TOPIC if it writes "
-            "to several: a pipeline's PREFIX is its name and '-', another query's is its transactionalIdPrefix or "
-            "'oncelog-'"
+            f"one of its marker with --group. It is PREFIX{GROUP_WORD}{checkpoint.query_id()}-TOPIC, without -TOPIC if "
+            "it writes to several, and with ':topics' instead for a pipeline, whose PREFIX is its name and '-'; that "
+            "of another query is its transactionalIdPrefix, or nothing"
         )
     return groups
 

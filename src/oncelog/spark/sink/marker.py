@@ -19,6 +19,8 @@ from typing import NamedTuple, TypeAlias
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.plan_description import bare_offsets, plan_description, time_of
 
+GROUP_WORD = "oncelog-marker-"
+"""In the name of every group that holds a marker, after the user's prefix."""
 MIN_RETENTION_MS = 60_000
 """The minimum of ``offsets.retention.minutes``: assumed if the broker's value may not be read."""
 OFFSETS_IN_MARKER = 3000
@@ -163,16 +165,18 @@ def last_write_key(group: str, table_id: str) -> str:
     return f"{group}@{table_id}" if table_id else group
 
 
-def describe_topics(topics: Sequence[TopicsSince]) -> str:
-    """Which batches went to which topics: ``batches 0 to 4 to topic 'a', from batch 5 on to topic 'b'``."""
-    parts = []
-    for number, (since, names) in enumerate(topics):
-        if number + 1 == len(topics):
-            batches = f"from batch {since} on"
-        else:
-            last = topics[number + 1].since_batch_id - 1
-            batches = f"batch {since}" if last <= since else f"batches {since} to {last}"
-        parts.append(f"{batches} to {name_topics(names)}")
+def describe_topics(topics: Sequence[TopicsSince], until: int | None = None) -> str:
+    """Which batches went to which topics: ``batches 0 to 4 went to topic 'a', those from 5 on to topic 'b'``.
+
+    :param until: the last batch; None if it is not known.
+    """
+    ends = [*(one.since_batch_id - 1 for one in topics[1:]), until]
+    parts: list[str] = []
+    for (since, names), last in zip(topics, ends, strict=True):
+        batches = f"batch {since}" if last is not None and last <= since else f"batches {since} to {last}"
+        if last is None:
+            batches = f"those from {since} on" if parts else f"batches from {since} on"
+        parts.append(f"{batches} {'' if parts else 'went '}to {name_topics(names)}")
     return ", ".join(parts)
 
 
@@ -527,10 +531,9 @@ def _expiry(plan: BatchPlan) -> str:
     return f"and markers may expire after {plan.retention_ms // 60_000} minutes (offsets.retention.minutes)"
 
 
-WAY_BACK = (
-    "continue with the checkpoint that wrote last, or start with a new checkpoint and, as startingOffsets, the offsets "
-    "up to which {} is written"
-)
+NEW_CHECKPOINT = "start with a new checkpoint and, as startingOffsets, the offsets up to which {} is written"
+"""How to go on without the old checkpoint: without these offsets everything would be written again."""
+WAY_BACK = f"continue with the checkpoint that wrote last, or {NEW_CHECKPOINT}"
 """What to do if the log, or a table, is ahead of a checkpoint."""
 
 

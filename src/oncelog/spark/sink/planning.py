@@ -10,10 +10,9 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oncelog.errors import ConfigError
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
@@ -21,8 +20,9 @@ from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.sink.engine import EnginePorts, Observer, WriteEngine, ignore
 from oncelog.spark.sink.full_refresh import check_full_refresh
-from oncelog.spark.sink.marker import BatchPlan, Found, LastWrite, NamedWrite
+from oncelog.spark.sink.marker import BatchPlan, Found, LastWrite, Marker, NamedWrite
 from oncelog.spark.sink.rows import Encoding, SinkColumns
+from oncelog.spark.sink.sink_topics import destinations
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
@@ -93,32 +93,42 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         marker = options.marker_partition.topic
         apart = marker not in (options.topic, CONSUMER_OFFSETS_TOPIC)
         plan = plan.with_marker_topic(marker if apart else "", cluster_for(options).topic_ids)
+        plan = replace(plan, topics=options.named_topics)
+        if plan.remembered is None and siblings is not None:
+            plan = replace(plan, others=_in_the_same_topics(options, checkpoint, plan, siblings))
         return Planned(plan, group, checkpoint.remember)
     if options.batch_id is not None:
         group = named_group(prefix, options.batch_id, options.topic)
         named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
         return Planned(named, group, _nothing)
-    return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+    return Planned(None, f"{prefix}oncelog-{uuid.uuid4().hex}", _nothing)
+
+
+def _in_the_same_topics(
+    options: SinkOptions, checkpoint: Checkpoint, plan: BatchPlan, siblings: Collection[str]
+) -> dict[str, Marker]:
+    """The markers of the query's other groups that may be about the same records: its sink got another name or prefix.
+
+    Each is read after its writer was fenced, as that is an earlier run of this query.
+    """
+    found: dict[str, Marker] = {}
+    for one in checkpoint.last_writes():
+        if one.table or one.cluster_id != plan.cluster_id or one.group in (plan.group, *siblings):
+            continue
+        names = one.topics[-1].topics if one.topics else ()
+        if not names or not plan.topics or set(names) & set(plan.topics):
+            marker = _fenced(options, one.group)
+            found |= {one.group: marker} if isinstance(marker, Marker) else {}
+    return found
 
 
 def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
-    """Checks the columns and asks the broker for the partition counts; on the driver."""
+    """Checks the columns and asks the broker for the partition counts; on the driver. Raises ConfigError for a topic
+    that does not exist.
+    """
     columns = SinkColumns.of(schema, options.topic)
     cluster = cluster_for(options)
-    named = [options.topic] if options.topic else list(options.topics)
-    marker = options.marker_partition.topic
-    apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
-    counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
-    there = {*counts}
-    if not there.issuperset(apart):
-        there.update(cluster.partition_counts(apart))  # a list of all topics lacks those that may not be seen
-    for topic in [*named, *apart]:
-        if topic not in there:
-            role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
-            raise ConfigError(
-                f"{role} does not exist at {options.bootstrap_servers}, which does not create topics: create it"
-            )
-    counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
+    counts = destinations(cluster, options)
     return Encoding(
         columns,
         options.topic,

@@ -17,6 +17,9 @@ from oncelog.spark.sink.engine import BatchStep, CarriedRecords, Reached, SinkRe
 from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
+MARKER_OFFSET = -1
+"""The offset of a marker, which counts by its metadata alone. Brokers keep it, and to what shows a group's lag it means
+that nothing is committed, so the group of a marker never looks like a consumer that is behind."""
 WithTimeout: TypeAlias = Callable[[int], ProducerTransaction]
 """Makes the transaction of a producer with this timeout in ms; contacts no broker."""
 
@@ -60,7 +63,7 @@ class TopicTransaction:
         short = replace(marker, offsets="").encode()
         for text in dict.fromkeys((marker.encode(), short)):
             try:
-                return self._producer.add_offset(self._marker_partition, max(marker.batch_id, 0), text)
+                return self._producer.add_offset(self._marker_partition, MARKER_OFFSET, text)
             except KafkaError as error:
                 if error.error is not Error.OFFSET_METADATA_TOO_LARGE:
                     raise

@@ -207,4 +207,5 @@ def write_table_batch(
         sum(part.rows for part in written),
         sum(part.size_bytes for part in written),
         time.monotonic() - began,
+        sinks={str(options): sum(part.rows for part in written)},
     )

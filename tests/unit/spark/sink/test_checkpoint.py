@@ -240,4 +240,5 @@ def test_destination_is_part_of_the_group_and_names_never_meet() -> None:
         named_group("p:1", 2, ""),
     ]
     assert len(set(groups)) == len(groups)
-    assert groups[1] == "p-q-t"
+    assert groups[1] == "p-oncelog-marker-q-t"
+    assert all("oncelog-marker-" in group for group in groups)

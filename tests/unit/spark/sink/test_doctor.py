@@ -88,11 +88,11 @@ def test_new_query_begins(tmp_path: Path) -> None:
     assert dict(begins.lines())["planned"] == "no batch"
     with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
         groups_of(Checkpoint.open(str(tmp_path)), "")
-    assert "PREFIX84d98cca-TOPIC" in str(told.value)
+    assert "PREFIXoncelog-marker-84d98cca-TOPIC" in str(told.value)
     said = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
     assert dict(said.lines())["marker"] == "no batch is written yet"
     assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is written yet"
-    assert "a pipeline's PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
+    assert "for a pipeline, whose PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
 
 
 def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) -> None:

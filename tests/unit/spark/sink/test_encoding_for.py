@@ -20,7 +20,7 @@ class Topics:
     def __init__(self, listed: dict[str, int], named: dict[str, int | Error]) -> None:
         self._listed, self._named = listed, named
 
-    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+    def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         if topics is None:
             return self._listed
         found: dict[str, int] = {}

@@ -38,7 +38,7 @@ class Flow:
             (root / "commits" / str(batch_id)).write_text("v1\n{}")
         checkpoint = self.at(number)
         if wrote:
-            checkpoint.remember(LastWrite("cluster", f"oncelog-query-{number}-out", 0))
+            checkpoint.remember(LastWrite("cluster", f"oncelog-marker-query-{number}-out", 0))
         return checkpoint
 
     def at(self, number: int) -> Checkpoint:
@@ -52,7 +52,7 @@ class Flow:
     def check(self, number: int, choice: str, found: Found = None, topic: str = "out") -> None:
         given = {"kafka.bootstrap.servers": "nowhere:1", "topic": topic, "onFullRefresh": choice}
         given |= {"checkpointLocation": str(self.folder / str(number))}
-        group = f"oncelog-query-{number}-{topic}"
+        group = f"oncelog-marker-query-{number}-{topic}"
         check_full_refresh(
             parse_sink_options(given, streaming=True), self.at(number), group, Checkpoint.open, lambda name: found
         )

@@ -40,7 +40,7 @@ class FakeCluster:
         self.header_questions = 0
         self.waited_beyond: list[Mapping[TopicPartition, int] | None] = []
 
-    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+    def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
         counts: dict[str, int] = {}
         for topic, _ in self.end:
             counts[topic] = counts.get(topic, 0) + 1

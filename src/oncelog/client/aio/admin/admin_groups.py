@@ -134,13 +134,18 @@ class GroupsAdmin(AdminConnection):
         partitions: Iterable[TopicPartition] | None = None,
         *,
         require_stable: bool = False,
+        negative: bool = False,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; partitions without one are left out.
 
         :param require_stable: wait until open transactions that hold offsets of the group have ended (KIP-447).
+        :param negative: also what was committed with an offset below 0, which is no position: Spark sinks keep their
+            markers so.
         """
         return await self._group_offsets(group_id).fetch(
-            None if partitions is None else arguments.partitions(partitions), require_stable=require_stable
+            None if partitions is None else arguments.partitions(partitions),
+            require_stable=require_stable,
+            negative=negative,
         )
 
     async def alter_consumer_group_offsets(

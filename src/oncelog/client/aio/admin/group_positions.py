@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.core.admin.admin_types import GroupDescription, MemberDescription
+from oncelog.client.aio.admin.sink_markers import SinkMarker
+from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription
 from oncelog.client.positions import EARLIEST, LATEST, LogPlace, offsets_of
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 IDLE = ("Empty", "Dead")
+AT_ONCE = 16
+"""How many groups are asked at a time."""
 
 
 class GroupRefused(OncelogError):
@@ -25,13 +28,14 @@ class GroupRefused(OncelogError):
 
 class PartitionPosition(NamedTuple):
     """A partition that a group reads; ``committed`` is None without a position, the others if the topic is gone or the
-    partition has no leader."""
+    partition has no leader. ``marker``: what a Spark sink keeps there instead of a position."""
 
     name: TopicPartition
     committed: int | None
     stable: int | None
     end: int | None
     member: MemberDescription | None
+    marker: SinkMarker | None = None
 
     @property
     def lag(self) -> int | None:
@@ -61,16 +65,54 @@ def _behind(committed: int | None, end: int | None) -> int | None:
     return None if committed is None or end is None else max(0, end - committed)
 
 
-async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, dict[TopicPartition, int]]:
-    """The group and its committed offsets.
+async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, GroupCommits]:
+    """The group and what it has committed.
 
     :raises GroupRefused: the group does not exist.
     """
     found = (await admin.describe_consumer_groups([group]))[0]
-    offsets = await admin.list_consumer_group_offsets(group)
-    if found.state == "Dead" and not offsets:
+    offsets = await group_offsets(admin, group)
+    if found.state == "Dead" and not offsets.positions and not offsets.markers:
         raise GroupRefused(f"group {group!r} does not exist; see oncelog groups list")
-    return found, {name: committed.offset for name, committed in offsets.items()}
+    return found, offsets
+
+
+class GroupCommits(NamedTuple):
+    """What a group has committed: positions, and markers of Spark sinks, by partition."""
+
+    positions: dict[TopicPartition, int]
+    markers: dict[TopicPartition, SinkMarker]
+
+
+async def group_offsets(admin: Admin, group: str) -> GroupCommits:
+    """The committed offsets of a group; empty for one that does not exist."""
+    offsets = await admin.list_consumer_group_offsets(group, negative=True)
+    found = {name: SinkMarker.of(group, name, committed.metadata) for name, committed in offsets.items()}
+    markers = {name: marker for name, marker in found.items() if marker is not None}
+    positions = {name: one.offset for name, one in offsets.items() if name not in markers and one.offset >= 0}
+    return GroupCommits(positions, markers)
+
+
+async def sink_markers(admin: Admin, groups: Iterable[GroupListing]) -> dict[str, SinkMarker]:
+    """The marker of each of the groups that is a Spark sink's, as far as they may be read.
+
+    Groups that consumers use are not asked for.
+    """
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def one(group: str) -> SinkMarker | None:
+        async with limit:
+            try:
+                found = (await group_offsets(admin, group)).markers
+            except KafkaError as error:
+                if error.error is not Error.GROUP_AUTHORIZATION_FAILED:
+                    raise
+                return None
+        return max(found.values(), key=lambda marker: marker.batch_id, default=None)
+
+    simple = [item.group_id for item in groups if not item.protocol_type and item.state in IDLE]
+    answers = await asyncio.gather(*map(one, simple))
+    return {group: marker for group, marker in zip(simple, answers, strict=True) if marker is not None}
 
 
 async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
@@ -78,9 +120,9 @@ async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
 
     :raises GroupRefused: it does not exist.
     """
-    found, committed = await existing_group(admin, group)
+    found, (committed, markers) = await existing_group(admin, group)
     owners = {name: member for member in found.members for name in member.assignment}
-    names = sorted({*committed, *owners})
+    names = sorted({*committed, *owners, *markers})
     there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
     led = {
         TopicPartition(topic.name, item.partition)
@@ -99,6 +141,7 @@ async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
             stable[name].offset if name in known else None,
             ends[name].offset if name in known else None,
             owners.get(name),
+            markers.get(name),
         )
         for name in names
     ]
@@ -138,7 +181,13 @@ async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
         raise GroupRefused(
             f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
         )
-    return {name: committed.offset for name, committed in (await admin.list_consumer_group_offsets(group)).items()}
+    positions, markers = await group_offsets(admin, group)
+    for marker in markers.values():
+        raise GroupRefused(
+            f"group {group!r} is no consumer's: it holds the {marker}, and with another offset in its place the sink "
+            "would not know what it has written"
+        )
+    return positions
 
 
 def _shifted(

@@ -1,0 +1,69 @@
+"""The topics of a sink: they exist before a batch is written, or the sink was told to create them.
+
+Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts. A
+broker is never asked to create a topic because somebody names it: a misspelt name would become an empty topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from oncelog.errors import ConfigError
+from oncelog.settings import nearest
+from oncelog.spark.options import CREATION, SinkOptions, TopicCreation
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
+
+
+class SinkCluster(Protocol):
+    """What a sink asks of the cluster."""
+
+    def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
+        """As in :class:`oncelog.spark.kafka.interface.KafkaAccess`."""
+        ...
+
+    def create_topics(self, topics: Collection[str], creation: TopicCreation) -> None:
+        """Create topics; one that exists already is left as it is."""
+        ...
+
+
+def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int]:
+    """The partition counts of the topics that rows may go to. Raises ConfigError for a named topic that does not exist,
+    unless the options have it created, and for a missing ``markerTopic``.
+    """
+    named = options.named_topics
+    marker = options.marker_partition.topic
+    apart = [] if marker in (CONSUMER_OFFSETS_TOPIC, *named) else [marker]
+    counts = dict(cluster.partition_counts([*named, *apart] if named else None))
+    if absent := [topic for topic in named if topic not in counts]:
+        counts |= existing(cluster, absent, options.create_topics)
+    servers = options.bootstrap_servers
+    for topic in named:
+        if topic not in counts:
+            advice = f"or have it created with the option createTopics, as in {CREATION}"
+            raise ConfigError(missing(f"Topic {topic!r}", topic, cluster, servers, advice))
+    for topic in apart:  # asked for by name: a list of all topics lacks those that may not be seen
+        if topic not in counts and topic not in cluster.partition_counts([topic], wait=True):
+            role = f"Topic {topic!r} of option markerTopic"
+            raise ConfigError(missing(role, topic, cluster, servers, "or create it with one partition"))
+    return {topic: count for topic, count in counts.items() if topic not in apart or not named}
+
+
+def existing(cluster: SinkCluster, names: Sequence[str], creation: TopicCreation | None) -> Mapping[str, int]:
+    """The partition counts of those topics that exist, or do so now that they were created."""
+    counts = cluster.partition_counts(names, wait=creation is None)
+    absent = [name for name in names if name not in counts]
+    if not absent or creation is None:
+        return counts
+    cluster.create_topics(absent, creation)
+    return cluster.partition_counts(names, wait=True)
+
+
+def missing(role: str, topic: str, cluster: SinkCluster, bootstrap_servers: str, advice: str) -> str:
+    """The sentence about a topic that does not exist, with the nearest one that does.
+
+    :param advice: what else helps than another name.
+    """
+    near = nearest(topic, cluster.partition_counts(None))
+    correct = f"{near} Correct" if near else ": correct"
+    return f"{role} does not exist at {bootstrap_servers}{correct} the name, {advice}"

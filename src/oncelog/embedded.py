@@ -101,8 +101,9 @@ class Broker(embedded.Broker):
 
     def stop(self) -> None:
         """Stop the registry, if there is one, and the broker."""
-        registry, self._registry = self._registry, None
-        if registry is not None:
+        registry = self._registry
+        if registry is not None and not registry.is_inherited:
+            self._registry = None
             registry.stop()
         super().stop()
 

@@ -261,7 +261,7 @@ def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, vers
 def test_clock_that_was_never_set_or_that_nothing_keeps_is_told(
     monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
 ) -> None:
-    monkeypatch.setattr("oncelog.cli.doctor.doctor_here.time.time", lambda: now)
+    monkeypatch.setattr("oncelog.cli.doctor.doctor_here.real_time.time", lambda: now)
     monkeypatch.setattr(doctor_here, "kept_in_step", lambda: kept)
     assert here(monkeypatch)["clock"].status is status
 

@@ -16,7 +16,8 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
 from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.server.process import loop_thread, loops
+from oncelog.server import embedded
+from oncelog.server.process import loops
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 
@@ -42,7 +43,7 @@ def test_records_sent_before_the_end_are_stored(
 ) -> None:
     """They took more than one iteration; the broker saw the end between two iterations and dropped what it had not
     decrypted."""
-    monkeypatch.setattr(loop_thread, "new_event_loop", new_loop)
+    monkeypatch.setattr(embedded, "new_event_loop", new_loop)
     authority = Authority(tmp_path)
     settings = {
         "listeners": "SSL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0",

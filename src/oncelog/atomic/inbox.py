@@ -9,7 +9,6 @@ the reasoning.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Generic
@@ -21,6 +20,7 @@ from oncelog.atomic.transaction import GroupConsumer, K, Transaction, Transactio
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.client.errors import IllegalStateError, KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -177,9 +177,9 @@ class InboxReader(Generic[K, V]):
 
     async def _show(self) -> None:
         """Commit positions to the group, for tools; never before the database has them."""
-        if not self._unshown or time.monotonic() - self._shown_s < _COMMIT_S:
+        if not self._unshown or real_time.monotonic() - self._shown_s < _COMMIT_S:
             return
-        shown, self._unshown, self._shown_s = self._unshown, {}, time.monotonic()
+        shown, self._unshown, self._shown_s = self._unshown, {}, real_time.monotonic()
         try:
             await self._consumer.commit(shown)
         except KafkaError as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.atomic.databases import Known, Value, async_database
 from oncelog.atomic.tables import OUTBOX, ensure
 from oncelog.atomic.transaction import Headers, Transaction
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from oncelog.atomic.databases import AnyConnection
@@ -51,7 +51,7 @@ class OutboxWriter:
             timestamp_ms: int | None,
             headers: Headers,
         ) -> None:
-            now_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
+            now_ms = real_time.time_ms() if timestamp_ms is None else timestamp_ms
             number = None if partition is None else int(partition)
             rows.append((topic, number, _as_bytes(key), _as_bytes(value), written(headers), now_ms))
 

@@ -7,7 +7,6 @@ ids that were sent long ago, still has none. ``docs/internals/atomic.md`` has th
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from oncelog.atomic.tables import OUTBOX, RELAY, ensure
 from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, started
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.errors import FatalProducerError, IllegalStateError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class OutboxRelay:
 
     async def _keep(self) -> None:
         """Commit the position again, if it is old: committed offsets expire."""
-        if self._note.topic and time.monotonic() - self._kept_s >= REFRESH_S:
+        if self._note.topic and real_time.monotonic() - self._kept_s >= REFRESH_S:
             await self._in_transaction(())
 
     async def _in_transaction(self, rows: Sequence[Row]) -> None:
@@ -230,7 +230,7 @@ class OutboxRelay:
             with suppress(FatalProducerError, IllegalStateError):  # a later instance has ended it
                 await self._producer.abort_transaction()
             raise
-        self._kept_s = time.monotonic()
+        self._kept_s = real_time.monotonic()
 
 
 __all__ = ["OutboxRelay"]

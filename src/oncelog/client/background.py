@@ -10,12 +10,12 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.client_errors import IllegalStateError
-from oncelog.interruptible import until_one_is_done
+from oncelog.process.loop_thread import LoopThread
 
 T = TypeVar("T")
 
@@ -35,34 +35,49 @@ class BackgroundLoop:
     """A running event loop in a daemon thread."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="oncelog-client", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread(
+            asyncio.new_event_loop(),
+            "oncelog-client",
+            "the blocking clients' event loop",
+            "the blocking clients' event loop has ended; create a new client",
+            IllegalStateError,
+        )
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._thread.loop
 
     @property
     def usable(self) -> bool:
-        return self.pid == os.getpid() and self._thread.is_alive()
+        return self._thread.is_here
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for ``work`` on the loop; an interrupt cancels it."""
         future = self.submit(work)
         try:
-            until_one_is_done([future])
-            return future.result()
+            return self._thread.result(future)
         except BaseException:
             future.cancel()
             raise
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin ``work`` on the loop."""
-        if not self.usable:
+        if self._thread.is_inherited or self._thread.is_own:
             work.close()
-            raise IllegalStateError(FORKED)
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise IllegalStateError("a blocking client was called from a callback on the client's own thread")
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+            raise IllegalStateError(
+                FORKED
+                if self._thread.is_inherited
+                else "a blocking client was called from a callback on the client's own thread"
+            )
+        return self._thread.submit(work)
+
+    def call_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` on the loop. :raises IllegalStateError: the loop has ended."""
+        self._thread.call_soon(action)
+
+    def wait(self, event: threading.Event, seconds: float | None) -> bool:
+        """Whether the event has been set on the loop within this time; None: wait for it."""
+        return self._thread.wait(event, seconds)
 
 
 _lock = threading.Lock()

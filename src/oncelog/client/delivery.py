@@ -16,6 +16,8 @@ from oncelog.client.core.client_errors import KafkaTimeoutError
 if TYPE_CHECKING:
     import asyncio
 
+    from oncelog.client.background import BackgroundLoop
+
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -42,9 +44,10 @@ class _UnreadFailure:
 class Delivery(Generic[T]):
     """The outcome of one record, or of one call that sent many, once it is known."""
 
-    __slots__ = ("_callbacks", "_done", "_error", "_event", "_untold", "_value")
+    __slots__ = ("_callbacks", "_done", "_error", "_event", "_loop", "_untold", "_value")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: BackgroundLoop) -> None:
+        self._loop = loop
         self._done = False
         self._value: T | None = None
         self._error: BaseException | None = None
@@ -59,6 +62,7 @@ class Delivery(Generic[T]):
         """Where the record was stored; waits for the answer.
 
         :raises KafkaError: the record was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
+            IllegalStateError: it will never be known, because the client's thread has died, or in a forked child.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -74,7 +78,7 @@ class Delivery(Generic[T]):
         if not self._done:
             with _lock:
                 event = self._event = self._event or threading.Event()
-            if not self._done and not event.wait(timeout):
+            if not self._done and not self._loop.wait(event, timeout):
                 raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
         if self._error is not None:
             self._untold.error = None

@@ -6,13 +6,13 @@ Called by the command line and the console. Pure.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 EARLIEST, LATEST = -2, -1
@@ -96,7 +96,7 @@ def _time_ms(text: str, now_ms: int | None) -> int:
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        now = int(time.time() * 1000) if now_ms is None else now_ms
+        now = real_time.time_ms() if now_ms is None else now_ms
         return now - int(ago[1]) * _UNIT_MS[ago[2]]
     moment = datetime.fromisoformat(text)
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

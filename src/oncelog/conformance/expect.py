@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from time import monotonic, sleep
+from time import sleep
 from typing import TypeVar
 
 from oncelog.errors import Error, OncelogError
+from oncelog.process import real_time
 
 T = TypeVar("T")
 TIMEOUT_S: ContextVar[float] = ContextVar("TIMEOUT_S", default=60.0)
@@ -66,11 +67,11 @@ def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) ->
     :raises CheckFailed: there was none within the timeout, by default that of the run.
     """
     waited_s = TIMEOUT_S.get() if timeout_s is None else timeout_s
-    deadline = monotonic() + waited_s
+    deadline = real_time.monotonic() + waited_s
     while True:
         result = probe()
         if result is not None and result is not False:
             return result
-        if monotonic() > deadline:
+        if real_time.monotonic() > deadline:
             raise CheckFailed(f"what was waited for did not happen within {waited_s:g} s")
         sleep(0.02)

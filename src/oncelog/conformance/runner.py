@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 from oncelog.client.blocking import Admin
@@ -25,6 +25,7 @@ from oncelog.conformance.raw.single_node import single_node
 from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection, TestedCluster
 from oncelog.conformance.registry import Check, case_name
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -190,7 +191,7 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: Tested
 
 def _delete_group(admin: Admin, connection: RawConnection, name: str) -> KafkaError | None:
     """Delete a group; returns why that failed. A rebalancing group may get members while they are removed."""
-    end = monotonic() + _REBALANCE_S
+    end = real_time.monotonic() + _REBALANCE_S
     while True:
         try:
             _send_members_away(connection, name)
@@ -198,7 +199,7 @@ def _delete_group(admin: Admin, connection: RawConnection, name: str) -> KafkaEr
         except KafkaError as error:
             if error.error is Error.GROUP_ID_NOT_FOUND:
                 return None
-            if error.error is not Error.NON_EMPTY_GROUP or monotonic() > end:
+            if error.error is not Error.NON_EMPTY_GROUP or real_time.monotonic() > end:
                 return error
             sleep(0.05)
         else:

@@ -36,6 +36,7 @@ from oncelog.console.schema_lookup import RegistryReader
 from oncelog.console.sessions import Link, Sessions
 from oncelog.console.web import Console, ConsoleRequest, acts, shows, templates
 from oncelog.errors import OncelogError
+from oncelog.process import forks
 
 GRACE_SECONDS = 2
 BACKLOG = 256
@@ -153,6 +154,8 @@ async def serve(
             limit_concurrency=1000,
         )
     )
+    sockets = forks.HttpSockets(server, listening)
+    forks.let_go_in_children(sockets)
     task = asyncio.ensure_future(_serve(server, listening))
     shown = f"[{host}]" if ":" in host else host
     announce(f"http://{shown}:{listening.getsockname()[1]}")

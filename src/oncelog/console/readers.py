@@ -4,7 +4,6 @@ cached."""
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.group_positions import group_offsets
 from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.errors import KafkaError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 MAX_GROUPS = 200
@@ -52,9 +52,9 @@ class GroupReaders:
     async def positions(self, admin: Admin) -> GroupPositions:
         """All positions, at most a few seconds old."""
         async with self._lock:
-            if self._known is None or time.monotonic() - self._asked > REMEMBERED_SECONDS:
+            if self._known is None or real_time.monotonic() - self._asked > REMEMBERED_SECONDS:
                 self._known = await _ask(admin)
-                self._asked = time.monotonic()
+                self._asked = real_time.monotonic()
             return self._known
 
 

@@ -7,7 +7,6 @@ partition. Records of several partitions are merged by timestamp, keeping each p
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.console.decoding import DisplayedValue, RecordDecoding
 from oncelog.console.search import RecordFilter
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 STEP_BYTES = 256 * 1024
@@ -94,13 +94,13 @@ class Yielding:
     """Lets other tasks run while many records are examined without waiting."""
 
     def __init__(self) -> None:
-        self._since = time.monotonic()
+        self._since = real_time.monotonic()
 
     async def after_each(self) -> None:
         """Called after each record."""
-        if time.monotonic() - self._since > YIELD_AFTER_SECONDS:
+        if real_time.monotonic() - self._since > YIELD_AFTER_SECONDS:
             await asyncio.sleep(0)
-            self._since = time.monotonic()
+            self._since = real_time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,25 +165,25 @@ class TopicReading:
         of one request is over. Records that were read are examined for a while in any case, so that a slow broker's
         answers need not be read again for each record."""
         found = RecordPage(next=dict(starts))
-        until = time.monotonic() + SEARCH_SECONDS
+        until = real_time.monotonic() + SEARCH_SECONDS
         rows: list[tuple[int, StoredRecord]] = []
         for partition, start in starts.items():
             reader = self._reader(partition, start, SEARCH_STEP_BYTES)
             while found.next[partition] < ends[partition].end:
-                if len(rows) >= self.limit or (found.looked_at and time.monotonic() > until):
+                if len(rows) >= self.limit or (found.looked_at and real_time.monotonic() > until):
                     found.over = False
                     break
                 stored = await reader.step()
                 found.next[partition] = reader.position if stored else ends[partition].end
                 await self.learn_for(search, stored)
                 yielding = Yielding()
-                looking_until = max(until, time.monotonic() + LOOK_SECONDS)
+                looking_until = max(until, real_time.monotonic() + LOOK_SECONDS)
                 for one in stored:
                     found.looked_at += 1
                     if self.wants(one) and search.finds(one.record, self.decoding):
                         rows.append((partition, one))
                     await yielding.after_each()
-                    if len(rows) >= self.limit or time.monotonic() > looking_until:
+                    if len(rows) >= self.limit or real_time.monotonic() > looking_until:
                         found.next[partition] = one.record.offset + 1
                         break
                 await asyncio.sleep(0)

@@ -6,10 +6,10 @@ Pages :meth:`~RegistryReader.learn` the ids of the records that they have read, 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from oncelog.process import real_time
 from oncelog.records.record import Record
 from oncelog.schemas.codecs import Codec, Codecs
 from oncelog.schemas.framing import HEADER_BYTES, MAGIC, schema_id_of
@@ -52,7 +52,7 @@ class RegistryReader:
 
     async def learn(self, records: Iterable[Record]) -> None:
         """Ask the registry for the schemas of these records that are not known yet."""
-        now = time.monotonic()
+        now = real_time.monotonic()
         wanted: dict[int, None] = {}
         for record in records:
             for data in (record.key, record.value):
@@ -84,9 +84,9 @@ class RegistryReader:
                 codec = self._codecs.of(schema_id)
                 used = self.registry.where_used(schema_id)
             except SchemaError as error:
-                self._known[schema_id] = _CachedCodec(None, str(error), time.monotonic() + AGAIN_S)
+                self._known[schema_id] = _CachedCodec(None, str(error), real_time.monotonic() + AGAIN_S)
             except SchemaRegistryError as error:
-                until = time.monotonic() + AGAIN_S
+                until = real_time.monotonic() + AGAIN_S
                 self._known[schema_id] = _CachedCodec(None, str(error), until)
                 if error.status is None:  # it cannot be reached: the others would wait for it too
                     self._known |= {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
 from oncelog.console.avro import PastedSchema
 from oncelog.console.readers import GroupReaders
+from oncelog.process import real_time
 
 IDLE_SECONDS = 8 * 3600
 MAX_SESSIONS = 1000
@@ -91,7 +91,7 @@ class Sessions:
         self._forget_old()
         session = self._known.get(cookie or "")
         if session is not None:
-            session.seen = time.monotonic()
+            session.seen = real_time.monotonic()
             self._known.move_to_end(session.id)
         return session
 
@@ -106,7 +106,7 @@ class Sessions:
             oldest = next(iter(self._known.values()))
             self.end(next((one for one in self._known.values() if one.user is None), oldest))
         session = ConsoleSession(
-            secrets.token_urlsafe(32), secrets.token_urlsafe(32), link or self._shared, user, time.monotonic()
+            secrets.token_urlsafe(32), secrets.token_urlsafe(32), link or self._shared, user, real_time.monotonic()
         )
         self._known[session.id] = session
         return session
@@ -126,6 +126,6 @@ class Sessions:
         await asyncio.gather(*(link.close() for link in links if link is not None), *self._closing)
 
     def _forget_old(self) -> None:
-        limit = time.monotonic() - IDLE_SECONDS
+        limit = real_time.monotonic() - IDLE_SECONDS
         while self._known and next(iter(self._known.values())).seen < limit:
             self.end(next(iter(self._known.values())))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from oncelog.process import real_time
 from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import BatchStep
 
@@ -53,11 +54,11 @@ class Journal:
     def reached(self, step: BatchStep, batch: int) -> None:
         """Record the step, and wait there if that was ordered."""
         ordered = self._order.exists() and self._order.read_text() == step.value
-        entry = CommitStep(time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
+        entry = CommitStep(real_time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
         with self.path.open("a") as file:
             file.write(json.dumps(entry) + "\n")
-        deadline = time.monotonic() + LONGEST_PAUSE_S
-        while ordered and self._order.exists() and time.monotonic() < deadline:
+        deadline = real_time.monotonic() + LONGEST_PAUSE_S
+        while ordered and self._order.exists() and real_time.monotonic() < deadline:
             time.sleep(0.05)
 
     def read(self) -> list[CommitStep]:

@@ -7,7 +7,6 @@ reader may see is counted with a second look, ``read_uncommitted``.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from oncelog.demo.expected import ExpectedTopics
 from oncelog.errors import OncelogError
+from oncelog.process import real_time
 
 SILENCE_S = 30.0
 SHOWN = 5
@@ -47,12 +47,12 @@ def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_commit
         partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         left = set(partitions)
-        last_answer_s = time.monotonic()
+        last_answer_s = real_time.monotonic()
         while left:
             messages = consumer.consume(10_000, timeout=0.1)
             if messages:
-                last_answer_s = time.monotonic()
-            elif time.monotonic() - last_answer_s > SILENCE_S:
+                last_answer_s = real_time.monotonic()
+            elif real_time.monotonic() - last_answer_s > SILENCE_S:
                 raise OncelogError(f"{bootstrap_servers} sent no record of {topic} for {SILENCE_S:.0f} s")
             for message in messages:
                 if _is_end(message):

@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from oncelog.client.core.client_errors import FatalProducerError
 from oncelog.client.core.config import ProducerConfig
 from oncelog.demo.flights import Flight, read_flights
 from oncelog.errors import KafkaError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 FLIGHTS_A_TRANSACTION = 1000
@@ -87,12 +87,12 @@ class Replay:
 
     async def run(self, start: int, orders: ReplayControl) -> None:
         """Write the flights from index ``start``, the end of a committed transaction, to the last one."""
-        due = time.monotonic()
+        due = real_time.monotonic()
         while start < len(self._flights):
             number = start // FLIGHTS_A_TRANSACTION + 1
             await orders.wait_for(number)
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            due = max(due, time.monotonic() - 1.0) + self._pause_s
+            await asyncio.sleep(max(0.0, due - real_time.monotonic()))
+            due = max(due, real_time.monotonic() - 1.0) + self._pause_s
             chunk = self._flights[start : start + FLIGHTS_A_TRANSACTION]
             if orders.stop_in == number:
                 await self._send_half(chunk)
@@ -135,7 +135,7 @@ class Replay:
 
 
 def report(event: str, transaction: int = 0, flights: int = 0) -> None:
-    sys.stdout.write(json.dumps(ReplayEvent(event, transaction, flights, time.time())._asdict()) + "\n")
+    sys.stdout.write(json.dumps(ReplayEvent(event, transaction, flights, real_time.time())._asdict()) + "\n")
     sys.stdout.flush()
 
 

@@ -27,6 +27,7 @@ from oncelog.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
 from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, ReplayEvent
 from oncelog.demo.spark_sink_crashes import SparkSinkCrashes, SparkSinkProof
 from oncelog.errors import ConfigError, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.spark.pipeline.definition import TOPICS
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink.checkpoint import marker_group
@@ -129,7 +130,7 @@ class Demo:
         self._events: list[ReplayEvent] = []
         self._allowed = 0
         self._transactions = -(-settings.flights // FLIGHTS_A_TRANSACTION)
-        self._outcome = DemoOutcome(settings, "", time.time(), events=self._events)
+        self._outcome = DemoOutcome(settings, "", real_time.time(), events=self._events)
         self._replay_id = f"{settings.prefix}demo-replay"
 
     # --- the whole
@@ -162,9 +163,9 @@ class Demo:
 
     @contextlib.contextmanager
     def _phase(self, name: str) -> Iterator[None]:
-        start = time.monotonic()
+        start = real_time.monotonic()
         yield
-        self._outcome.phases[name] = round(time.monotonic() - start, 1)
+        self._outcome.phases[name] = round(real_time.monotonic() - start, 1)
 
     def _stream(self) -> None:
         if self._settings.calm:
@@ -319,7 +320,7 @@ class Demo:
         self._broker.start()
 
     def _crashed(self, what: str, where: str) -> None:
-        self._outcome.crashes.append(Crash(time.time(), what, where))
+        self._outcome.crashes.append(Crash(real_time.time(), what, where))
         self._display.say(f"kill -9: the {what}, {where}")
 
     # --- the end
@@ -403,9 +404,9 @@ class Demo:
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
         """Wait until something is true. Raises DemoFailed if that takes too long, ProcessFailed if a process ends."""
-        deadline = time.monotonic() + _TIMEOUT_S
+        deadline = real_time.monotonic() + _TIMEOUT_S
         while not reached():
-            if time.monotonic() > deadline:
+            if real_time.monotonic() > deadline:
                 raise DemoFailed(
                     f"timed out after {_TIMEOUT_S:.0f} s, waiting for {what}; see {self._settings.folder / 'logs'}"
                 )

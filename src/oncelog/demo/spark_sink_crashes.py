@@ -18,6 +18,7 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.demo.processes import Child
 from oncelog.demo.proof import read_topic
 from oncelog.errors import OncelogError
+from oncelog.process import real_time
 from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10
@@ -82,10 +83,10 @@ class SparkSinkCrashes:
 
     def _wait(self, admin: Admin, child: Child, *, to_end: bool) -> bool:
         """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
-        deadline = time.monotonic() + _TIMEOUT_S
+        deadline = real_time.monotonic() + _TIMEOUT_S
         ended, stored = self._ended(), self._stored(admin)
         while child.ended is None:
-            if time.monotonic() > deadline:
+            if real_time.monotonic() > deadline:
                 raise OncelogError(
                     f"Spark's own sink made no progress within {_TIMEOUT_S:.0f} s; see {self._folder}/logs"
                 )

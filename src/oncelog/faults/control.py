@@ -27,6 +27,7 @@ from urllib.parse import parse_qsl, urlsplit
 from oncelog.errors import OncelogError
 from oncelog.faults.fault_texts import add_fault, do, do_parts, make_fault
 from oncelog.faults.rules import Fault, FaultError, Faults
+from oncelog.process import forks
 
 LARGEST_BODY = 64 * 1024
 TIMEOUT_S = 60
@@ -52,6 +53,11 @@ class FaultControl:
             raise FaultError(f"cannot listen on {host}:{port}: {error.strerror}") from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="oncelog-fault-control", daemon=True)
         self._thread.start()
+        forks.let_go_in_children(self)
+
+    def descriptors(self) -> list[int]:
+        """Of the socket that it listens on, for a forked child."""
+        return [self._server.fileno()]
 
     @property
     def address(self) -> str:

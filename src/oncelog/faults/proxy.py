@@ -15,8 +15,6 @@ Invariants
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from struct import Struct
@@ -30,6 +28,8 @@ from oncelog.faults.proxy_login import LARGEST_TOKEN, ProxyLogin, ProxySession
 from oncelog.faults.rules import Action, Fault, Faults
 from oncelog.faults.targets import RequestTarget, decoded, target_of
 from oncelog.faults.upstream import Upstream
+from oncelog.process import forks
+from oncelog.process.loop_thread import LoopThread
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import (
@@ -42,6 +42,7 @@ from oncelog.protocol.messages import response_type
 from oncelog.server.listener_settings import Address
 
 LARGEST_FRAME: Final = 256 << 20
+NOT_RUNNING: Final = "the proxy is not running: use it in a with block, or call start()"
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")
 REORDER_TIMEOUT_S: Final = 0.5
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
@@ -133,8 +134,7 @@ class _Connection:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for writer in (self._to_client, self._to_broker):
-                writer.close()
+            self._to_broker.close()
             if self._reordered is not None:
                 self._reordered[2].cancel()
             for exchange in list(self._undelivered.values()):
@@ -275,7 +275,8 @@ class _Proxy:
         self._number = 0
         self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
         self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        """What serves each client, and the client's stream."""
         self._topics: dict[bytes, str] = {}
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
@@ -289,25 +290,39 @@ class _Proxy:
         return await asyncio.shield(self._opening[key])
 
     async def _open(self, broker: tuple[str, int], own_port: int) -> int:
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            if task is not None:
-                self._connections.add(task)
-                task.add_done_callback(self._connections.discard)
-            upstream = await self._upstream.reach(*broker)
-            if upstream is None:
-                writer.close()  # as the broker itself would
-                return
-            with contextlib.suppress(asyncio.CancelledError):  # by close(), which waits for it
-                await _Connection(self, (reader, writer), upstream).run()
+        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            # not a coroutine: one that is cancelled before it begins would leave the stream open
+            task = asyncio.ensure_future(self._serve(broker, reader, writer))
+            self._connections[task] = writer
+            task.add_done_callback(self._served)
 
         server = await asyncio.start_server(serve, self._host, own_port)
         port: int = server.sockets[0].getsockname()[1]
         self._listeners[broker] = (server, port)
         return port
 
+    async def _serve(self, broker: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream = await self._upstream.reach(*broker)
+        if upstream is not None:  # else the client's connection ends, as the broker itself would end it
+            await _Connection(self, (reader, writer), upstream).run()
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        writer = self._connections.pop(task)
+        if task.cancelled():
+            writer.transport.abort()
+        else:
+            writer.close()
+
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        listening = [sock.fileno() for server, _ in self._listeners.values() for sock in server.sockets]
+        streams = [*self._connections.values(), *self._upstream.writers]
+        return listening + [forks.descriptor_of(writer.transport) for writer in streams]
+
     async def close(self) -> None:
         for server, _ in self._listeners.values():
+            for sock in server.sockets:
+                forks.end(sock.fileno())
             server.close()
         await self.end_connections()
 
@@ -316,6 +331,9 @@ class _Proxy:
         for task in connections:
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
+        for writer in list(self._upstream.writers):
+            writer.transport.abort()
+        await asyncio.sleep(0)  # their streams are released in the next iteration
 
     def next_number(self) -> int:
         self._number += 1
@@ -423,8 +441,7 @@ class FaultProxy:
                 f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
             )
         self._login = ProxyLogin() if self._upstream.identifies and not open_to_all else None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._proxy: _Proxy | None = None
         self._port = 0
 
@@ -432,7 +449,7 @@ class FaultProxy:
     def bootstrap_servers(self) -> str:
         """``HOST:PORT`` for the clients' setting of that name."""
         if self._proxy is None:
-            raise ProxyError("the proxy is not running: use it in a with block, or call start()")
+            raise ProxyError(NOT_RUNNING)
         return str(Address(self._listen.host, self._port))
 
     @property
@@ -447,43 +464,37 @@ class FaultProxy:
 
     def start(self) -> Self:
         """Start and return once clients can connect."""
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_here:
             raise ProxyError("the proxy is running already")
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
-        thread.start()
-        self._loop, self._thread = loop, thread
         proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._observer, self._login)
-        listening = proxy.listen_for(self._broker.host, self._broker.port, self._listen.port)
-        opening = asyncio.run_coroutine_threadsafe(listening, loop)
-        try:
-            self._port = opening.result(30)
-        except OSError as error:
-            self._end_thread()
-            raise ProxyError(f"cannot listen on {self._listen}: {error.strerror}") from error
+        thread = self._thread = LoopThread(
+            asyncio.new_event_loop(), "oncelog-proxy", "the fault proxy", NOT_RUNNING, ProxyError
+        )
+        thread.at_death.append(proxy.close)
         self._proxy = proxy
+        try:
+            self._port = thread.run(proxy.listen_for(self._broker.host, self._broker.port, self._listen.port))
+        except OSError as error:
+            self.stop()
+            raise ProxyError(f"cannot listen on {self._listen}: {error.strerror}") from error
+        except BaseException:
+            self.stop()
+            raise
+        forks.let_go_in_children(proxy)
         return self
 
     def stop(self) -> None:
-        """Close every connection; does nothing if it is not running."""
-        proxy, self._proxy = self._proxy, None
-        if proxy is not None and self._loop is not None:
-            with contextlib.suppress(TimeoutError):
-                asyncio.run_coroutine_threadsafe(proxy.close(), self._loop).result(10)
-        self._end_thread()
+        """Close every connection; does nothing if it is not running, or in a forked child."""
+        proxy, thread = self._proxy, self._thread
+        if proxy is not None and thread is not None and not thread.is_inherited:
+            self._proxy = self._thread = None
+            thread.end(proxy.close)
 
     def end_connections(self) -> None:
         """Close every connection, losing what is on its way; clients may connect again."""
-        if self._proxy is None or self._loop is None:
-            raise ProxyError("the proxy is not running: use it in a with block, or call start()")
-        asyncio.run_coroutine_threadsafe(self._proxy.end_connections(), self._loop).result(30)
-
-    def _end_thread(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-        self._loop = self._thread = None
+        if self._proxy is None or self._thread is None:
+            raise ProxyError(NOT_RUNNING)
+        self._thread.run(self._proxy.end_connections())
 
     def __enter__(self) -> Self:
         return self.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import weakref
 from struct import Struct
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ class Upstream:
         self._config = config
         self._tls: ssl.SSLContext | None = None
         self._tokens: Tokens | None = None
+        self.writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
+        """The streams to brokers."""
         self.why_closed = ""
         """Why a broker could not be reached, or refused the login, the last time that happened."""
         if config is not None:
@@ -68,6 +71,7 @@ class Upstream:
         """
         name = host if self._tls is not None else None
         reader, writer = await asyncio.open_connection(host, port, ssl=self._tls, server_hostname=name)
+        self.writers.add(writer)
         config, tokens = self._config, self._tokens
         if config is None or tokens is None or not config.security_protocol.startswith("SASL"):
             return reader, writer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -22,6 +21,7 @@ from oncelog.metrics.endpoint import HealthVerdict, Unanswerable
 from oncelog.metrics.exposition import Exposition, ExpositionFormat
 from oncelog.metrics.process import add_disk, add_process
 from oncelog.metrics.shell import LoopWatch, Shell
+from oncelog.process import real_time
 
 T = TypeVar("T")
 
@@ -39,9 +39,9 @@ class BrokerSource:
     """
 
     def __init__(self, data: str | os.PathLike[str] | None) -> None:
-        self.requests = RequestMetrics(time.perf_counter_ns)
+        self.requests = RequestMetrics(real_time.perf_counter_ns)
         self._data = Path(data) if data is not None else None
-        self._begun = time.perf_counter()
+        self._begun = real_time.perf_counter()
         self._start_s = 0.0
         self._scrape_s = 0.0
         self._broker: Broker | None = None
@@ -59,7 +59,7 @@ class BrokerSource:
 
     def serves(self, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:
         """Clients can connect; called on the loop."""
-        self._start_s = time.perf_counter() - self._begun
+        self._start_s = real_time.perf_counter() - self._begun
         self._watch = LoopWatch(loop, shell.broker, lambda: rate_counts(shell))
         self._watch.start()
         self._shell, self._loop = shell, loop
@@ -84,7 +84,7 @@ class BrokerSource:
         if self._shell is None or self._watch is None or self._stopping:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
-        work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
+        work = broker_series(page, self._shell, self._watch, self._start_s, real_time.time_ms())
         async with self._scraping:  # many at once would block the loop for many milliseconds
             self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
@@ -148,14 +148,14 @@ class BrokerSource:
             raise Unanswerable(f"the broker's event loop has not answered within {limit_s:.0f} s") from None
 
     def _work_on(self, work: Iterator[None], done: Future[float], spent_s: float = 0.0) -> None:
-        begin = time.perf_counter()
+        begin = real_time.perf_counter()
         end = begin + TASKS_S
         try:
-            while (now := time.perf_counter()) < end:
+            while (now := real_time.perf_counter()) < end:
                 next(work)
         except StopIteration:
             if done.set_running_or_notify_cancel():
-                done.set_result(spent_s + time.perf_counter() - begin)
+                done.set_result(spent_s + real_time.perf_counter() - begin)
         except Exception as error:  # noqa: BLE001 - passed to the scraper
             if done.set_running_or_notify_cancel():
                 done.set_exception(error)

@@ -10,11 +10,12 @@ import asyncio
 import json
 import logging
 import socket
-import threading
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from oncelog.metrics.exposition import Exposition, ExpositionFormat
+from oncelog.process import forks
+from oncelog.process.loop_thread import LoopThread
 
 logger = logging.getLogger(__name__)
 
@@ -68,9 +69,9 @@ class Endpoint:
     def __init__(self, sock: socket.socket, source: SeriesSource) -> None:
         self._sock = sock
         self._source = source
-        self._connections = 0
-        self._loop = asyncio.SelectorEventLoop()
-        self._thread = threading.Thread(target=self._run, name="oncelog-metrics", daemon=True)
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._thread: LoopThread | None = None
+        self._server: asyncio.Server | None = None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -78,42 +79,57 @@ class Endpoint:
         return host, port
 
     def start(self) -> None:
-        self._thread.start()
+        self._thread = LoopThread(
+            asyncio.SelectorEventLoop(),
+            "oncelog-metrics",
+            "the metrics endpoint",
+            "the metrics endpoint is not running",
+        )
+        self._thread.at_death.append(self._end)
+        self._thread.run(self._begin())
+        forks.let_go_in_children(self)
 
     def stop(self) -> None:
         """Close the socket and end the thread; answers under way are cut off."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        if self._thread is not None:
+            self._thread.end(self._end)
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        opened = asyncio.start_server(self._serve, sock=self._sock, limit=MAX_REQUEST_BYTES)
-        server = self._loop.run_until_complete(opened)
-        try:
-            self._loop.run_forever()
-        finally:
-            server.close()
-            left = asyncio.all_tasks(self._loop)
-            for task in left:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            self._loop.run_until_complete(asyncio.sleep(0))  # closed transports are released in the next iteration
-            self._loop.close()
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        return [self._sock.fileno(), *(forks.descriptor_of(writer.transport) for writer in self._connections.values())]
+
+    async def _begin(self) -> None:
+        self._server = await asyncio.start_server(self._accept, sock=self._sock, limit=MAX_REQUEST_BYTES)
+
+    async def _end(self) -> None:
+        forks.end(self._sock.fileno())
+        if self._server is not None:
+            self._server.close()
+        left = list(self._connections)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # not a coroutine: one that is cancelled before it begins would leave the stream open
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        writer = self._connections.pop(task)
+        if task.cancelled():
+            writer.transport.abort()
+        else:
+            writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections += 1
         try:
-            if self._connections <= MAX_CONNECTIONS:
+            if len(self._connections) <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             # a peer that does not ask, does not read, or is gone: data left for it would be kept forever
             writer.transport.abort()
-        except asyncio.CancelledError:  # the endpoint stops; Python 3.11 would log a task that ends so
-            writer.transport.abort()
-        finally:
-            self._connections -= 1
-            writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.set_write_buffer_limits(0)  # everything is sent before the time is up, or nothing is kept

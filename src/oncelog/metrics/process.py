@@ -6,12 +6,12 @@ import os
 import shutil
 import sys
 import threading
-import time
 from pathlib import Path
 
 from oncelog.metrics.exposition import Exposition, labels
+from oncelog.process import real_time
 
-_STARTED_S = time.time()
+_STARTED_S = real_time.time()
 _PROC = Path("/proc/self")
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from oncelog.broker.broker import Broker
 from oncelog.broker.requests.durations import Durations
 from oncelog.broker.requests.session import Session
+from oncelog.process import real_time
 
 TICK_S = 0.1
 TICKS_A_SECOND = 10
@@ -121,6 +122,6 @@ class LoopWatch:
 
     def _collects(self, phase: str, _: Mapping[str, int]) -> None:
         if phase == "start":
-            self._collecting_ns = time.perf_counter_ns()
+            self._collecting_ns = real_time.perf_counter_ns()
         else:
-            self.collections.record(time.perf_counter_ns() - self._collecting_ns)
+            self.collections.record(real_time.perf_counter_ns() - self._collecting_ns)

@@ -10,7 +10,6 @@ after an error it is read from there again.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -41,6 +40,7 @@ from oncelog.mirror.reading import PACK_BYTES, CombinedBatch, committed_batches,
 from oncelog.mirror.settings import MirrorProgress, MirrorSettings
 from oncelog.mirror.target import Target
 from oncelog.mirror.waiting import OpenTransactions
+from oncelog.process import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 _CONCURRENT_PARTITIONS = 16
@@ -159,7 +159,7 @@ class Mirror:
                 del chosen[name]
         counts = {name: len(topic.partitions) for name, topic in chosen.items()}
         before = {name: len(topic.partitions) for name, topic in self._topics.items()}
-        now = time.monotonic()
+        now = real_time.monotonic()
         if counts != before or now - self._alike_at > _SETTINGS_SECONDS:
             await make_alike(self._source, self._target.admin, chosen)
             self._largest = await largest_batches(self._target.admin, sorted(chosen))
@@ -327,7 +327,7 @@ class Mirror:
         raise InvariantError("a round neither ended nor failed")
 
     async def _round(self) -> MirrorProgress:
-        if time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
+        if real_time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
             await self._ask_late()
         asked = {} if self._reads_offsets else await self._asked_offsets()
         known = list(self._views)
@@ -398,7 +398,7 @@ class Mirror:
             if name.topic == CONSUMER_OFFSETS_TOPIC:
                 brought |= await offsets_in(self._source, name, self._views[name].position, end)
         groups = await self._write_groups(asked, self._late.due(brought, cut) | brought, cut)
-        late = time.monotonic() - self._written_at >= _QUIET_SECONDS
+        late = real_time.monotonic() - self._written_at >= _QUIET_SECONDS
         if copied[0] or groups or (ahead and late):
             await self._write_positions(cut)
         for name, offset in ahead.items():
@@ -429,11 +429,11 @@ class Mirror:
         records += await self._outdated_chapters()
         await self._target.write_map(records)
         await self._target.transactions.end(commit=True)
-        self._written_at = time.monotonic()
+        self._written_at = real_time.monotonic()
 
     async def _outdated_chapters(self) -> list[tuple[bytes, bytes | None]]:
         """Now and then, the chapters of the map to be deleted, because the source no longer has their records."""
-        now = time.monotonic()
+        now = real_time.monotonic()
         if now - self._forgot_at < _FORGET_SECONDS:
             return []
         self._forgot_at = now
@@ -484,7 +484,7 @@ class Mirror:
     async def _ask_late(self) -> None:
         """At a start and once a day, ask for all positions: the target deletes those of groups without members after a
         week."""
-        self._asked_at = time.monotonic()
+        self._asked_at = real_time.monotonic()
         self._late = LateOffsets(await self._asked_offsets(), await self._ends_of(list(self._views)))
 
     async def _asked_offsets(self) -> GroupPositions:

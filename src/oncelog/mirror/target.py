@@ -6,7 +6,6 @@ transaction, before the topic is read: what the topic says then stays true.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -19,6 +18,7 @@ from oncelog.mirror.mirror_errors import MirrorRefused
 from oncelog.mirror.mirrored_topics import MAP_PREFIX
 from oncelog.mirror.offset_map import MirrorState
 from oncelog.mirror.reading import committed_batches
+from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.types import TopicPartition
 
@@ -93,7 +93,7 @@ class Target:
             if builder.count and builder.size_bytes + len(key) + len(value or b"") > _BATCH_BYTES:
                 await self._append(builder)
                 builder = BatchBuilder()
-            builder.append(time.time_ns() // 1_000_000, key, value)
+            builder.append(real_time.time_ms(), key, value)
         if builder.count:
             await self._append(builder)
 

@@ -7,7 +7,6 @@ fences the first, and ends its open transaction, before it looks where the group
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -21,6 +20,7 @@ from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST
 from oncelog.errors import Error, KafkaError
+from oncelog.process import real_time
 from oncelog.redrive.letters import Letter, LetterOutcome, Plan, RedriveError
 from oncelog.types import TopicPartition
 
@@ -134,7 +134,7 @@ class Redrive:
         if committed or self._first_run or not with_letters:
             return
         minutes = await _offsets_retention_minutes(self._admin)
-        before_ms = time.time_ns() // 1_000_000 - minutes * 54_000  # nine tenths: clocks differ
+        before_ms = real_time.time_ms() - minutes * 54_000  # nine tenths: clocks differ
         oldest = await self._admin.list_offsets(dict.fromkeys(with_letters, 0), read_committed=True)
         if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):
             raise RedriveError(

@@ -11,7 +11,6 @@ import base64
 import binascii
 import hashlib
 import ipaddress
-import time
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from oncelog.client.aio.connection.cluster_access import check
 from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.client.core.connection.wire import Api
 from oncelog.errors import Error, KafkaError
+from oncelog.process import real_time
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.schema_registry import rest_errors
@@ -63,11 +63,11 @@ class AccessControl:
         key = hashlib.sha256(f"{len(user)}:{user}{password}".encode()).digest()
         async with self._asking:
             known = self._known.get(key)
-            if known is None or known[0] < time.monotonic():
+            if known is None or known[0] < real_time.monotonic():
                 operations = await self._operations(user, password)
                 if len(self._known) >= MAX_REMEMBERED:
                     self._known.clear()
-                self._known[key] = known = (time.monotonic() + REMEMBERED_SECONDS, operations)
+                self._known[key] = known = (real_time.monotonic() + REMEMBERED_SECONDS, operations)
         return known[1]
 
     async def check(self, operations: int | None, right: RequiredOperation) -> None:

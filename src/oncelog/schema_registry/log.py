@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from oncelog.client.aio.transactions.batch_transaction import BatchTransactions,
 from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
 from oncelog.errors import KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder, BatchHeader, decode_records, iter_headers
 from oncelog.schema_registry.schema_records import (
     DamagedRecord,
@@ -166,7 +166,7 @@ class SchemasLog:
         :raises KafkaError: perhaps they are stored, perhaps not: :meth:`fence` and read.
         """
         builder = BatchBuilder()
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = real_time.time_ms()
         for key, value in writes:
             builder.append(now_ms, encode_key(key), encoded(value))
         batch = ReadyBatch(builder.count, builder.build())

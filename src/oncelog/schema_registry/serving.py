@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.process import forks
+from oncelog.process.loop_thread import LoopThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
 from oncelog.server.listener_settings import Address
-from oncelog.server.process.loop_thread import LoopThread
+from oncelog.server.process.loops import new_event_loop
 
 if TYPE_CHECKING:
     import uvicorn
@@ -97,6 +99,8 @@ async def serve(settings: RegistrySettings, listening: socket.socket, ended: asy
     config.load()
     config.ssl = _tls(settings)
     server = uvicorn.Server(config)
+    sockets = forks.HttpSockets(server, listening)
+    forks.let_go_in_children(sockets)
     await registry.start()
     try:
         task = asyncio.ensure_future(_run(server, listening))
@@ -163,22 +167,38 @@ class RegistryThread:
         self._ended: asyncio.Event | None = None
         self._thread: LoopThread | None = None
         self._serving: asyncio.Task[None] | None = None
+        forks.let_go_in_children(self)
+
+    def descriptors(self) -> list[int]:
+        """Of the socket that it listens on, while it is still loading."""
+        return [self._listening.fileno()]
 
     def start(self) -> Self:
         """Serve; requests wait until the topic has been read."""
-        self._thread = LoopThread("oncelog-schema-registry")
-        self._thread.loop.call_soon_threadsafe(self._begin)
+        self._thread = LoopThread(
+            new_event_loop(), "oncelog-schema-registry", "the schema registry", "the schema registry is not running"
+        )
+        self._thread.at_death.append(self._end)
+        self._thread.call_soon(self._begin)
         return self
 
     def _begin(self) -> None:
         self._ended = asyncio.Event()
         self._serving = asyncio.get_running_loop().create_task(serve(self._settings, self._listening, self._ended))
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it runs in the process that this one was forked from."""
+        return self._thread is not None and self._thread.is_inherited
+
     def stop(self) -> None:
-        """End it; does nothing if it has ended."""
+        """End it; does nothing if it has ended, or in a forked child."""
+        if self.is_inherited:
+            return
         if self._thread is not None:
             self._thread.end(self._end)
             self._thread = None
+        forks.end(self._listening.fileno())
         self._listening.close()
 
     async def _end(self) -> None:

@@ -7,12 +7,12 @@ is kept; the latest version of a subject is kept for a minute, what is missing f
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.schemas.schema_errors import SchemaRegistryError
 from oncelog.schemas.structs import AVRO, Reference, RegisteredSchema, Schema
 from oncelog.schemas.transport import RegistryAddress, Transport, basic, parse_urls, tls_context
@@ -242,7 +242,7 @@ class SchemaRegistry:
             if key in self._kept:
                 return self._kept[key]
             until, found = self._until.get(key, (0.0, None))
-        return found if until > time.monotonic() else None
+        return found if until > real_time.monotonic() else None
 
     def _keep(self, key: tuple[Any, ...], value: T) -> T:
         with self._lock:
@@ -255,7 +255,7 @@ class SchemaRegistry:
         with self._lock:
             if len(self._until) >= MAX_KEPT:
                 del self._until[next(iter(self._until))]
-            self._until[key] = (time.monotonic() + seconds, value)
+            self._until[key] = (real_time.monotonic() + seconds, value)
         return value
 
     def _for_a_while(self, key: tuple[Any, ...], ask: Callable[[], T]) -> T:

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.schemas.schema_errors import SchemaRegistryError
 
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -131,25 +132,25 @@ class Transport:
         """
         sent = None if body is None else json.dumps(body).encode()
         urls = self._access.urls
-        deadline = time.monotonic() + self._access.timeout_s
+        deadline = real_time.monotonic() + self._access.timeout_s
         attempt = 0
         while True:
             number = (self._first + attempt) % len(urls)
             attempt += 1
-            limit_s = max(0.001, deadline - time.monotonic()) / max(1, len(urls) - attempt + 1)
+            limit_s = max(0.001, deadline - real_time.monotonic()) / max(1, len(urls) - attempt + 1)
             last = attempt > self._access.retries or method == "DELETE"
             try:
                 status, text, location = self._ask(urls[number], method, target, sent, limit_s)
             except (OSError, http.client.HTTPException) as error:
-                if last or time.monotonic() >= deadline:
+                if last or real_time.monotonic() >= deadline:
                     raise self._unreachable(urls[number], error, attempt) from error
             else:
-                if last or status not in _AGAIN or time.monotonic() >= deadline:
+                if last or status not in _AGAIN or real_time.monotonic() >= deadline:
                     self._first = number
                     return self._answer(urls[number], method, target, status, text, location)
             if attempt % len(urls) == 0:
                 pause_s = FIRST_PAUSE_S * 2 ** (attempt // len(urls) - 1)
-                self._sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
+                self._sleep(min(pause_s, max(0.0, deadline - real_time.monotonic())))
 
     def _unreachable(self, url: SplitResult, error: Exception, attempts: int) -> SchemaRegistryError:
         late = isinstance(error, TimeoutError)

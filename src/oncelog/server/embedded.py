@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
+from oncelog.process.loop_thread import LoopThread
 from oncelog.server.listener_settings import Address, Listener, parse_listeners
-from oncelog.server.process.loop_thread import NOT_RUNNING, OWN_THREAD, LoopThread
+from oncelog.server.process.loops import new_event_loop
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from oncelog.server.server import Server
 
 ANY_PORT = "127.0.0.1:0"
+NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 MAX_NODES = 9
 IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Defaults of a broker in memory: a test should not wait for more group members."""
@@ -176,9 +178,10 @@ class Broker:
         if self._thread is not None and self._thread.is_here and not self._thread.is_ending:
             raise OncelogError("the broker is running already")
         self.stop()  # if an earlier stop is not over
-        thread = self._thread = LoopThread("oncelog-broker")
+        thread = self._thread = LoopThread(new_event_loop(), "oncelog-broker", "the broker", NOT_RUNNING)
+        thread.at_death.append(self._die)
         try:
-            self._server = thread.run(self._open())
+            self._server = thread.run(self._open(), is_long=True)
             self._addresses = {listener.name: listener.address for listener in reversed(self._bound)}
             thread.run(self._started(self._server))
         except BaseException:
@@ -207,6 +210,11 @@ class Broker:
         if self._opened is not None:
             await self._opened.stop()
 
+    async def _die(self) -> None:
+        """The thread ends, whatever its last callback left half done: as in a crash."""
+        if self._opened is not None:
+            await self._opened.break_off()
+
     def _disk(self) -> Callable[[Disk], Disk] | None:
         """A wrapper to put between the broker and its disk."""
         return None
@@ -230,11 +238,10 @@ class Broker:
 
     def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         thread = self._thread
-        if thread is None:
+        if thread is None or thread.is_inherited:
             return
-        if thread.is_own:
-            raise OncelogError(OWN_THREAD)
-        self._server, self._addresses = None, {}
+        if not thread.is_own:
+            self._server, self._addresses = None, {}
         try:
             thread.end(last)
         finally:
@@ -259,9 +266,17 @@ class Broker:
     def _keep_address(self) -> None:
         if not self.is_running:
             raise OncelogError(NOT_RUNNING)
+        self._alone()
         self._listeners = self._bound
         if self._server is not None:
             self._metrics = self._server.metrics_address
+
+    def _alone(self) -> None:
+        if self._thread is not None and self._thread.is_inherited:
+            raise OncelogError(
+                "the broker runs in the process that this one was forked from, which alone can restart it; clients of "
+                "this process may use its bootstrap_servers"
+            )
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass at once, for the broker only: timeouts, sessions and retention due within it end now."""
@@ -271,7 +286,7 @@ class Broker:
             raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
         if seconds > TEN_YEARS_S:
             raise OncelogError(f"at most {TEN_YEARS_S} seconds can pass at once, as every timer runs: not {seconds!r}")
-        self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))
+        self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)), is_long=True)
 
     # --- several nodes
 
@@ -317,22 +332,25 @@ class Broker:
         """Have a replica copy what it lacks and rejoin the in-sync replicas."""
         self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
 
-    def on_loop(self, action: Callable[[Nodes], T]) -> T:
-        """Run an action on the broker's own thread, the only one that may access its state."""
+    def on_loop(self, action: Callable[[Nodes], T], *, is_long: bool = False) -> T:
+        """Run an action on the broker's own thread, the only one that may access its state.
+
+        :param is_long: it may take longer than a broker should take for anything.
+        """
 
         async def act(nodes: Nodes) -> T:
             return action(nodes)
 
-        return self.run_nodes(act)
+        return self.run_nodes(act, is_long=is_long)
 
-    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
+    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]], *, is_long: bool = False) -> T:
         """As :meth:`on_loop`, for work that takes more than one iteration."""
         server, thread = self._server, self._thread
         if server is None or thread is None:
             raise OncelogError(NOT_RUNNING)
         from oncelog.server.nodes import Nodes
 
-        return thread.run(work(Nodes(server)))
+        return thread.run(work(Nodes(server)), is_long=is_long)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.broker import Broker
 from oncelog.broker.limits.request_memory import STALLED_S
 from oncelog.metrics.shell import ShellCounts
+from oncelog.process import forks, real_time
 from oncelog.server.connections.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connections.connection_limits import ConnectionLimits
 from oncelog.server.connections.sending import Sending
@@ -119,8 +119,14 @@ class Server:
             await self._open(acceptor)
         self._watch()
         self.iteration_ends()
+        forks.let_go_in_children(self)
         if self._source is not None:
             self._source.serves(self, self.loop)
+
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        listening = [acceptor.sock.fileno() for acceptor in self._acceptors]
+        return listening + [number for connection in self._connections for number in connection.descriptors()]
 
     async def _open(self, acceptor: Acceptor) -> None:
         config = self.broker.config
@@ -144,7 +150,7 @@ class Server:
         self._acceptors.remove(acceptor)
         listener = self._listeners.pop(acceptor, None)
         if listener is not None:
-            listener.close()
+            _refuse(acceptor, listener)
         for connection in list(self._connections):
             if connection.session.listener == acceptor.listener.name:
                 connection.close(reason)
@@ -157,7 +163,7 @@ class Server:
         """Close a node's listeners and its connections."""
         for acceptor in self._acceptors:
             if acceptor.node_id == node_id and acceptor in self._listeners:
-                self._listeners.pop(acceptor).close()
+                _refuse(acceptor, self._listeners.pop(acceptor))
         self.cut_connections(node_id, reason)
 
     async def come_back(self, node_id: int) -> None:
@@ -188,8 +194,8 @@ class Server:
             self._source.stops()
         if self._opening:
             await asyncio.wait(self._opening)
-        for listener in self._listeners.values():
-            listener.close()
+        for acceptor, listener in self._listeners.items():
+            _refuse(acceptor, listener)
         for connection in self._connections:
             connection.read_no_more()  # so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
@@ -216,8 +222,8 @@ class Server:
         self.is_stopping = self._over = True
         if self._source is not None:
             self._source.stops()
-        for listener in self._listeners.values():
-            listener.close()
+        for acceptor, listener in self._listeners.items():
+            _refuse(acceptor, listener)
         for connection in list(self._connections):
             connection.cut_off("the broker crashes")
         while self._connections:
@@ -392,10 +398,10 @@ class Server:
         if self._over:
             return
         self.broker.now_ms = self.now_ms()
-        tasks, end = self.broker.tasks, time.perf_counter() + TASKS_S
+        tasks, end = self.broker.tasks, real_time.perf_counter() + TASKS_S
         while tasks:
             tasks.step()
-            if time.perf_counter() >= end:
+            if real_time.perf_counter() >= end:
                 break
         self.iteration_ends()
 
@@ -435,6 +441,12 @@ class Server:
         if self._over:
             return
         self._timer = self._timer_ms = None
-        end = time.perf_counter() + TASKS_S
-        self.broker.advance(self.now_ms(), lambda: time.perf_counter() >= end)
+        end = real_time.perf_counter() + TASKS_S
+        self.broker.advance(self.now_ms(), lambda: real_time.perf_counter() >= end)
         self.iteration_ends()
+
+
+def _refuse(acceptor: Acceptor, listener: asyncio.Server) -> None:
+    """Stop accepting connections."""
+    forks.end(acceptor.sock.fileno())
+    listener.close()

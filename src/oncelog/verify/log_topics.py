@@ -8,7 +8,6 @@ again before it is reported. Requests that old brokers do not have are left out,
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.reading import committed_batches
+from oncelog.process import real_time
 from oncelog.records.batch import CorruptBatch, decode_records, iter_headers
 from oncelog.records.record_errors import OlderFormat
 from oncelog.types import (
@@ -66,7 +66,7 @@ class LogSelection:
     decodes: bool = True
     reads: bool = True
     compacted: bool = False
-    clock: Callable[[], float] = field(default=time.time)
+    clock: Callable[[], float] = field(default=real_time.time)
 
 
 class PartitionOffsets(NamedTuple):

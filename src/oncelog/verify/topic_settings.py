@@ -5,7 +5,6 @@ Called by :mod:`oncelog.verify.log_topics`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import Error, KafkaError
+from oncelog.process import real_time
 from oncelog.verify.expected import Expected
 from oncelog.verify.findings import Report
 
@@ -33,7 +33,7 @@ async def expected_of(
     :param compacted: the topics were compacted once, whatever their settings are now.
     """
     resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
-    broker = Expected(compacted=compacted, now_ms=int(time.time() * 1000))
+    broker = Expected(compacted=compacted, now_ms=real_time.time_ms())
     unknown = replace(broker, compacted=True)  # a gap may be the work of compaction
     try:
         of_topics = await admin.describe_configs(resources.values())

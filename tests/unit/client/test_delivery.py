@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from oncelog.client.delivery import Delivery
 
@@ -29,6 +30,6 @@ class SettledMeanwhile(Delivery[int]):
 
 def test_a_callback_that_is_added_while_the_outcome_comes_is_called_once() -> None:
     told: list[int] = []
-    delivery = SettledMeanwhile()
+    delivery = SettledMeanwhile(cast(Any, None))
     delivery.add_done_callback(lambda done: told.append(done.result()))
     assert told == [7]

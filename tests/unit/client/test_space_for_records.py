@@ -26,11 +26,21 @@ class Meanwhile(threading.Event):
         return self.is_set()
 
 
+class Loop:
+    """The clients' loop, which does nothing."""
+
+    usable = False
+    call_soon: Callable[[Callable[[], object]], object]
+
+    def wait(self, event: threading.Event, seconds: float | None) -> bool:
+        return event.wait(seconds)
+
+
 @pytest.fixture
 def full() -> Iterator[Any]:
     """A producer whose loop has not drained the queue yet, which is full."""
     producer: Any = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=1)
-    producer._background = object()  # never called: somebody has woken the loop already
+    producer._background = Loop()  # never called: somebody has woken the loop already
     producer._pumping = True
     for number in range(HANDED_OVER):
         producer.send("t", b"%d" % number)
@@ -85,7 +95,7 @@ def test_a_loop_that_rests_is_woken_for_the_record_that_waited(full: Any) -> Non
         full._queue.clear()
         full._pumping = False
 
-    full._space, full._wake = Meanwhile(empty), lambda: woken.append(len(full._queue))
+    full._space, full._background.call_soon = Meanwhile(empty), lambda _: woken.append(len(full._queue))
     full.send("t", b"next")
     assert woken == [1]
     assert full._pumping
@@ -102,7 +112,7 @@ class TakesAll:
 
 def _idle_producer() -> Any:
     producer: Any = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=1)
-    producer._background = object()
+    producer._background = Loop()
     producer._pumping = True
     return producer
 

@@ -306,7 +306,7 @@ class SlowReader:
 
 def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("oncelog.console.reading.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("oncelog.console.reading.real_time.monotonic", lambda: clock[0])
     monkeypatch.setattr(TopicReading, "_reader", lambda *_: SlowReader(clock, 1000))
     search = TopicReading(cast(Admin, None), Producers(cast(Admin, None)), RecordDecoding("t"), 10)
     found = asyncio.run(

@@ -17,6 +17,7 @@ import click
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import show_json
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _look(admin: Admin, internal: bool) -> TopScreen:
     topics = admin.describe_topics(admin.list_topics(internal=internal))
     led = [TopicPartition(topic.name, one.partition) for topic in topics for one in topic.partitions if one.leader >= 0]
     asked = dict.fromkeys(led, LATEST)
-    at_s = time.monotonic()
+    at_s = real_time.monotonic()
     ends = {name: found.offset for name, found in admin.list_offsets(asked).items()} if asked else {}
     stable = (
         {name: found.offset for name, found in admin.list_offsets(asked, read_committed=True).items()} if asked else {}
@@ -163,7 +164,7 @@ def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
         if error.error is not Error.UNSUPPORTED_VERSION:
             raise
         return None
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = real_time.time_ms()
     return tuple(
         {
             "transactional_id": one.transactional_id,

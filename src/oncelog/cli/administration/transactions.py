@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from oncelog.cli.shared.held_back import long_open, open_since
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.shown import show_text, show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
@@ -118,7 +118,7 @@ def describe(cluster: ConnectionOptions, transactional_ids: tuple[str, ...]) -> 
     """
     with cluster.admin() as admin:
         found = admin.describe_transactions(transactional_ids)
-    now_ms = int(time.time() * 1000)
+    now_ms = real_time.time_ms()
     rows: list[Row] = [
         {
             "transactional_id": item.transactional_id,

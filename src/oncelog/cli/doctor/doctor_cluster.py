@@ -5,7 +5,6 @@ It only reads. What the caller may not see is a finding too, and does not stop t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
@@ -14,6 +13,7 @@ from oncelog.cli.shared.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
@@ -109,7 +109,7 @@ def _rows_and_records(admin: Admin) -> Iterator[DoctorFinding]:
 
 def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[DoctorFinding]:
     """Find records with future timestamps: a clock is wrong, here or at their producer."""
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = real_time.time_ms()
     later = admin.list_offsets(dict.fromkeys(partitions, now_ms + SKEW_MS)) if partitions else {}
     ahead = {name: found.timestamp - now_ms for name, found in later.items() if found.offset >= 0}
     if ahead:
@@ -221,7 +221,7 @@ def _topics(admin: Admin) -> Iterator[DoctorFinding]:
 
 def _transactions(admin: Admin) -> Iterator[DoctorFinding]:
     partitions = _led(admin.describe_topics(admin.list_topics(internal=True)))
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = real_time.time_ms()
     try:
         listed = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
     except OncelogError as error:

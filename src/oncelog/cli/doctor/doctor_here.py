@@ -21,6 +21,7 @@ from statistics import median
 
 from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
 from oncelog.errors import OncelogError
+from oncelog.process import real_time
 from oncelog.records import native
 from oncelog.server.disk.os_disk import lacking, sync_call
 from oncelog.server.listener_settings import Address
@@ -134,9 +135,9 @@ def _sync_time(folder: Path) -> DoctorFinding:
         for _ in range(SYNCS):
             file.write(bytes(4096))
             file.flush()
-            begin = time.perf_counter()
+            begin = real_time.perf_counter()
             os.fsync(file.fileno())
-            took.append((time.perf_counter() - begin) * 1000)
+            took.append((real_time.perf_counter() - begin) * 1000)
     state = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
     if median(took) > SLOW_SYNC_MS:
         return warn("sync time", state, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
@@ -144,7 +145,7 @@ def _sync_time(folder: Path) -> DoctorFinding:
 
 
 def _clock() -> DoctorFinding:
-    now = time.time()
+    now = real_time.time()
     state = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     if now < EARLIEST_S:
         return bad("clock", state, "set the clock: retention and timestamps go by it")

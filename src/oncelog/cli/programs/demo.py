@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import click
 from oncelog.cli.shared.options import Seconds
 from oncelog.cli.shared.output import check_writable, cleaning_up, draws_progress
 from oncelog.errors import OncelogError
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -90,10 +90,10 @@ def command(
     )
     with cleaning_up(), _display() as display:
         outcome = Demo(settings, display).run()
-    start = time.monotonic()
+    start = real_time.monotonic()
     path = report or data / "report.html"
     write_report(outcome, path)
-    outcome.phases["report"] = round(time.monotonic() - start, 1)
+    outcome.phases["report"] = round(real_time.monotonic() - start, 1)
     if as_json:
         click.echo(json.dumps(as_json_object(outcome) | {"report": str(path)}))
     else:
@@ -132,14 +132,14 @@ class _Lines:
     """For logs: prints events, and each bar about every ten seconds."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
+        self._start = real_time.monotonic()
         self._reported_at: dict[str, float] = {}
 
     def say(self, text: str) -> None:
-        click.echo(f"[{time.monotonic() - self._start:5.1f} s] {text}", err=True)
+        click.echo(f"[{real_time.monotonic() - self._start:5.1f} s] {text}", err=True)
 
     def bar(self, name: str, done: int, total: int) -> None:
-        now = time.monotonic()
+        now = real_time.monotonic()
         if now - self._reported_at.get(name, -10.0) >= 10 or done >= total > self._reported_at.get(f"{name} total", 0):
             self._reported_at[name] = now
             if done >= total:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import ConfigError
 from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from oncelog.mirror.run import Mirror
@@ -228,7 +228,7 @@ async def _rounds(
                 remark(f"mirrored {counted(records, 'record')}, {size_bytes / MIB:.1f} MiB")
             return True
         if not latest.records:
-            waits_for = mirror.held_back_by(time.monotonic()) if once or switch_over else None
+            waits_for = mirror.held_back_by(real_time.monotonic()) if once or switch_over else None
             if waits_for is not None:
                 remark(waits_for)
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import click
 
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
+from oncelog.process import real_time
 from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
 from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.promote.promote_errors import PromotionError
@@ -96,7 +96,7 @@ def command(
         remark(f"the interrupted removal of {data} is now finished; {target} is complete")
         return
     settings = given_properties(config, assignments)
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = real_time.time_ms()
     how: Mode = mode or "link"
     with planned(
         data,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.shown import NULL
 from oncelog.types import TopicPartition
 
@@ -276,7 +276,7 @@ class _Quiet:
         self._cluster = cluster
         self._partitions = partitions
         self._timeout_s = timeout_s
-        self._since = time.monotonic()
+        self._since = real_time.monotonic()
         self._reported = not partitions
 
     def passed(self, found: bool) -> bool:
@@ -284,9 +284,9 @@ class _Quiet:
 
         :param found: whether records have come now.
         """
-        quiet_s = time.monotonic() - self._since
+        quiet_s = real_time.monotonic() - self._since
         if found:
-            self._since = time.monotonic()
+            self._since = real_time.monotonic()
         elif self._timeout_s is not None and quiet_s >= self._timeout_s:
             return True
         elif quiet_s >= REPORT_AFTER_S:
@@ -309,14 +309,14 @@ class _NotAssigned:
     def __init__(self, servers: Sequence[str], group: str) -> None:
         self._servers = servers
         self._group = group
-        self._since: float | None = time.monotonic()
+        self._since: float | None = real_time.monotonic()
 
     def look(self, assigned: Collection[TopicPartition]) -> None:
         if assigned:
             self._since = None
         if self._since is None:
             return
-        waited_s = time.monotonic() - self._since
+        waited_s = real_time.monotonic() - self._since
         why = (
             "the members before this one have them all, or its coordinator does not answer; "
             f"see oncelog groups describe {self._group}, and the broker's log"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.process import real_time
 from oncelog.shown import json_bytes, show_text
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
@@ -69,7 +69,7 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
         what, await offsets(EARLIEST), await offsets(LATEST), await offsets(what.start.lookup()), at_until
     )
     walkers = [OutcomeReader(admin, name, starts[name]) for name in names]
-    left, quiet_since = what.max_messages, time.monotonic()
+    left, quiet_since = what.max_messages, real_time.monotonic()
     while True:
         came = False
         for walker in walkers:
@@ -85,9 +85,9 @@ async def _outcomes(admin: Admin, what: ConsumeRange) -> AsyncIterator[tuple[Top
         if ends is not None and all(walker.position >= ends[walker.name] for walker in walkers):
             return
         if came:
-            quiet_since = time.monotonic()
+            quiet_since = real_time.monotonic()
             continue
-        if what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
+        if what.timeout is not None and real_time.monotonic() - quiet_since >= what.timeout:
             return
         sys.stdout.flush()
         await asyncio.sleep(POLL_MS / 1000)

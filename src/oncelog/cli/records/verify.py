@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_optio
 from oncelog.cli.shared.output import counted, progress
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from oncelog.verify.copy.copied_topics import Copy
@@ -139,7 +139,7 @@ def _check_folder(
     else:
         disk = OsDisk(str(folder), read_only=True)
         folders = partition_folders(disk, topics)
-    now_ms = int(time.time() * 1000)
+    now_ms = real_time.time_ms()
     expected = Expected(compacted=compacted, transaction_limit_ms=limit_ms, now_ms=now_ms)
     total = sum(path.stat().st_size for one in folders for path in (Path(disk.root) / one.path).glob("*.log"))
     with progress("bytes", total) as advance:

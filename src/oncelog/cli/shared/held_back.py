@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.client.positions import LATEST
 from oncelog.errors import Error, KafkaError
+from oncelog.process import real_time
 from oncelog.shown import show_text, show_time
 from oncelog.types import TopicPartition
 
@@ -76,7 +76,7 @@ def unfinished_transactions(admin: Admin) -> list[TransactionDescription]:
 
 def open_since(one: TransactionDescription) -> str:
     """``the transaction of 'load-1' has been Ongoing since 2026-01-31T12:00:00.000Z (17 s)``."""
-    age_s = max(0, time.time() - one.start_time_ms / 1000)
+    age_s = max(0, real_time.time() - one.start_time_ms / 1000)
     return (
         f"the transaction of {one.transactional_id!r} has been {one.state} since {show_time(one.start_time_ms)} "
         f"({age_s:,.0f} s)"
@@ -85,5 +85,5 @@ def open_since(one: TransactionDescription) -> str:
 
 def long_open(admin: Admin) -> list[TransactionDescription]:
     """Transactions that have been open for more than :data:`LONG_OPEN_S` seconds."""
-    before_ms = (time.time() - LONG_OPEN_S) * 1000
+    before_ms = (real_time.time() - LONG_OPEN_S) * 1000
     return [one for one in unfinished_transactions(admin) if 0 <= one.start_time_ms < before_ms]

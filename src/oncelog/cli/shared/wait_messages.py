@@ -6,7 +6,6 @@ Called by the options of client commands (``cli.shared.options``), by ``oncelog 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -14,6 +13,7 @@ from oncelog.cli.shared.output import remark
 from oncelog.client.core import waiting
 from oncelog.client.core.waiting import ClusterWait, Retried
 from oncelog.errors import Error
+from oncelog.process import real_time
 
 REPORT_AFTER_S = 5.0
 """After this time without success, one line says why."""
@@ -39,13 +39,13 @@ class _WaitHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(record.msg, Retried):
-            self._last = time.monotonic(), record.msg
+            self._last = real_time.monotonic(), record.msg
         elif isinstance(record.msg, ClusterWait) and record.msg.waited_s >= REPORT_AFTER_S:
             self._report(record.msg)
 
     def _report(self, wait: ClusterWait) -> None:
         cause = None
-        if self._last is not None and time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
+        if self._last is not None and real_time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
             cause = self._last[1]
         key = (wait.servers, wait.what, None if cause is None else cause.error)
         if key in self._reported or (cause is None and not wait.otherwise):

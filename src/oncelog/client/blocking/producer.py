@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -38,6 +37,7 @@ from oncelog.client.core.structs import (
 )
 from oncelog.client.delivery import Delivery
 from oncelog.kafka_properties import MAX_INT
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -214,7 +214,7 @@ class Producer(Generic[SentK, SentV]):
             await self._handed_over()
             return await work()
 
-        return (self._background or background()).run(in_order())
+        return self._loop().run(in_order())
 
     # --- sending
 
@@ -237,6 +237,7 @@ class Producer(Generic[SentK, SentV]):
             if self._closed:
                 raise ProducerClosed("the producer was stopped")
             self.start()
+        loop = self._background or background()
         if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
             self._wait_for_space()  # before anything else: a caller that gets this error has not sent the record
         transactions = self._producer._transactions
@@ -250,8 +251,8 @@ class Producer(Generic[SentK, SentV]):
         if key_bytes.__class__ is not bytes:
             key_bytes = owned(key_bytes)
         kept = owned_headers(headers) if headers else ()
-        delivery: Delivery[RecordMetadata] = Delivery()
-        timestamp = int(time.time() * 1000) if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
+        delivery: Delivery[RecordMetadata] = Delivery(loop)
+        timestamp = real_time.time_ms() if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
         if partition is not None and (partition.__class__ is not int or not 0 <= partition <= MAX_INT):
             partition = whole(partition, "partition", 32)
         if topic.__class__ is not str or not topic:
@@ -261,12 +262,11 @@ class Producer(Generic[SentK, SentV]):
         self._queue.append((delivery, topic, value_bytes, key_bytes, partition, timestamp, kept))
         if not self._pumping:
             self._pumping = True
-            self._wake()
+            loop.call_soon(self._begin_pumping)
         return delivery
 
-    def _wake(self) -> None:
-        if self._background is not None:
-            self._background.loop.call_soon_threadsafe(self._begin_pumping)
+    def _loop(self) -> BackgroundLoop:
+        return self._background or background()
 
     def _full(self) -> bool:
         return len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES
@@ -283,7 +283,7 @@ class Producer(Generic[SentK, SentV]):
         self._space.clear()
         if not self._full():
             self._space.set()  # other threads may have just begun to wait; nothing else would wake them
-        elif not self._space.wait(limit_ms / 1000) and self._full():
+        elif not self._loop().wait(self._space, limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
                 f"no memory for a record within max.block.ms={limit_ms}: "
                 f"buffer.memory={self._producer.config.buffer_memory} is full of records not acknowledged"
@@ -379,7 +379,7 @@ class Producer(Generic[SentK, SentV]):
         self, send: Callable[[], Coroutine[Any, Any, asyncio.Future[list[StoredRun]]]]
     ) -> Delivery[list[StoredRun]]:
         """Waits until everything is queued, that is, while ``buffer.memory`` is used up."""
-        delivery: Delivery[list[StoredRun]] = Delivery()
+        delivery: Delivery[list[StoredRun]] = Delivery(self.start()._loop())
 
         async def queue() -> None:
             (await send()).add_done_callback(delivery.follow)

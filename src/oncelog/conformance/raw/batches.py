@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,13 +13,14 @@ import cramjam
 from crc32c import crc32c
 
 from oncelog.conformance.expect import there
+from oncelog.process import real_time
 
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x08, 0x10, 0x20
 
 
 def now_ms() -> int:
-    return int(time.time() * 1000)
+    return real_time.time_ms()
 
 
 def varint(value: int) -> bytes:

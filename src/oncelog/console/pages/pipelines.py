@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import time
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -14,6 +13,7 @@ from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.console.pipelines import PipelineRow
 from oncelog.console.web import Console, ConsoleRequest
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 
 
 async def listing(visit: ConsoleRequest) -> Response:
@@ -23,7 +23,7 @@ async def listing(visit: ConsoleRequest) -> Response:
     by_query: dict[str, list[SinkMarker]] = {}
     for marker in found.markers:
         by_query.setdefault(marker.query_id, []).append(marker)
-    now_ms = int(time.time() * 1000)
+    now_ms = real_time.time_ms()
     return visit.page(
         "pipelines.html",
         pipelines=[(one, one.silent(now_ms), _standing(one, by_query.get(one.query_id, []))) for one in pipelines],
@@ -59,7 +59,7 @@ async def report(request: Request) -> Response:
         return PlainTextResponse("the header Authorization: Bearer TOKEN does not contain the console's token\n", 401)
     try:
         body: Any = json.loads(await request.body())
-        console.pipelines.take(body, int(time.time() * 1000))
+        console.pipelines.take(body, real_time.time_ms())
     except ClientDisconnect:
         return Response(status_code=400)
     except (ValueError, RecursionError) as error:

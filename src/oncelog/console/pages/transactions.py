@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -17,6 +16,7 @@ from oncelog.console.timeline import TimelineStep, events
 from oncelog.console.web import ConsoleRequest, RefusedRequest
 from oncelog.coordinator.shown_records import transition
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.process import real_time
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
@@ -102,7 +102,7 @@ async def _with_what_waits(
     known = set(led(topics))
     ends = await ends_of(admin, [name for name in names if name in known])
     positions = (await visit.group_positions(admin)).within(names)
-    now_ms = int(time.time() * 1000)
+    now_ms = real_time.time_ms()
     return [
         OpenTransaction(
             txn,

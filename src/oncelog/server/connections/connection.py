@@ -21,10 +21,10 @@ import asyncio
 import logging
 import math
 import socket
-import time
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol, cast
 
+from oncelog.process import forks, real_time
 from oncelog.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
 from oncelog.server.listener_settings import host_text
 
@@ -145,6 +145,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._disarm_writer()
         self._end_throttle_timer()
         if self._socket is not None:
+            forks.end(self._socket.fileno())
             self._socket.detach()
             self._socket = None
         self._server.memory.forget(self)
@@ -325,7 +326,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
         now_ms = self._server.now_ms()
-        begun_ns = time.perf_counter_ns()
+        begun_ns = real_time.perf_counter_ns()
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
@@ -361,7 +362,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _count_time(self, since_ns: int) -> int:
         """Count the time that a request took towards the iteration; returns the time now."""
-        now_ns = time.perf_counter_ns()
+        now_ns = real_time.perf_counter_ns()
         self._iteration_used += (now_ns - since_ns) // NS_OF_A_BYTE
         return now_ns
 

@@ -244,6 +244,10 @@ class Sending:
         self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
         return True
 
+    def descriptors(self) -> list[int]:
+        """Of its socket and the duplicate that is watched, for a forked child."""
+        return [sock.fileno() for sock in (self._socket, self._writer) if sock is not None]
+
     def _arm_writer(self) -> bool:
         """Watch for the socket to become writable; False: there is no descriptor for that, and the connection is
         closed."""

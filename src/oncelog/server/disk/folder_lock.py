@@ -60,3 +60,14 @@ def _in_use(folder: str | os.PathLike[str]) -> ConfigError:
         f"the data folder {folder} is in use by another broker, oncelog's or Apache Kafka's; stop it or name another "
         "data folder"
     )
+
+
+def _after_fork() -> None:
+    """The folders are locked by the parent; its locks are not inherited."""
+    global _changing
+    _changing = threading.Lock()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_after_fork)

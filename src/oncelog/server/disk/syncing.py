@@ -8,7 +8,6 @@ wait together into one commit of its own.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from threading import Lock
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.storage.flush_job import FlushJob
 from oncelog.errors import StorageError
+from oncelog.process import real_time
 from oncelog.server.process.workers import Worker
 from oncelog.types import TopicPartition
 
@@ -52,7 +52,7 @@ class _Round:
     def __init__(self, job: FlushJob, parts: int) -> None:
         self.job = job
         self.failures: dict[TopicPartition, StorageError] = {}
-        self.begun = time.perf_counter()
+        self.begun = real_time.perf_counter()
         self._missing = parts
         self._lock = Lock()
 
@@ -99,8 +99,8 @@ class Syncing:
         if job is None:
             return
         if self._small_sync_s < QUICK_SYNC_S and job.is_small:
-            begin = time.perf_counter()
-            self._done(job, job.sync(), time.perf_counter() - begin)
+            begin = real_time.perf_counter()
+            self._done(job, job.sync(), real_time.perf_counter() - begin)
             return
         self._under_way = True
         parts = job.shared_out(len(self._workers))
@@ -111,7 +111,7 @@ class Syncing:
     def _sync(self, begun: _Round, part: FlushJob) -> None:
         """Runs on a worker's thread."""
         if begun.is_over(part.sync()):
-            seconds = time.perf_counter() - begun.begun
+            seconds = real_time.perf_counter() - begun.begun
             self._server.loop.call_soon_threadsafe(self._done, begun.job, begun.failures, seconds)
 
     def _done(self, job: FlushJob, failures: dict[TopicPartition, StorageError], seconds: float) -> None:

@@ -6,8 +6,9 @@ The server reads it wherever it calls the core. Deadlines are wall-clock times; 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+
+from oncelog.process import real_time
 
 MIN_STEP_NS = 100_000_000
 """A smaller step makes no difference to timeouts."""
@@ -23,8 +24,8 @@ class WallClock:
         self._ahead_ns = self._now_ahead_ns()[0]
 
     def now_ms(self) -> int:
-        wall_ns = time.time_ns()
-        if -MIN_STEP_NS < wall_ns - time.monotonic_ns() - self._ahead_ns < MIN_STEP_NS:
+        wall_ns = real_time.time_ns()
+        if -MIN_STEP_NS < wall_ns - real_time.monotonic_ns() - self._ahead_ns < MIN_STEP_NS:
             return wall_ns // 1_000_000
         ahead_ns, wall_ns = self._now_ahead_ns()
         step_ns = ahead_ns - self._ahead_ns
@@ -38,6 +39,6 @@ class WallClock:
     def _now_ahead_ns() -> tuple[int, int]:
         """How far the wall clock is ahead of the monotonic one, and its time."""
         while True:
-            before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+            before_ns, wall_ns, after_ns = real_time.monotonic_ns(), real_time.time_ns(), real_time.monotonic_ns()
             if after_ns - before_ns < MAX_APART_NS:
                 return wall_ns - before_ns, wall_ns

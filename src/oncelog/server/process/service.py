@@ -9,8 +9,9 @@ import asyncio
 import logging
 import os
 import socket
-import time
 from collections.abc import Mapping
+
+from oncelog.process import real_time
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class ServiceManager:
             self._feed(loop)
 
     def reloads(self) -> None:
-        self._send(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        self._send(f"RELOADING=1\nMONOTONIC_USEC={real_time.monotonic_ns() // 1000}")
 
     def reloaded(self, status: str) -> None:
         self._send(f"READY=1\nSTATUS={status}")

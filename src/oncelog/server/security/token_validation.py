@@ -12,7 +12,6 @@ import json
 import logging
 import math
 import threading
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from typing import Any
 
 from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.server.listener_settings import Address
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class KeySet:
             self._keys = _fetch(source)
         except (OSError, ValueError) as error:
             raise ConfigError(f"{_PREFIX}jwks.endpoint.url={source} provides no keys: {error}") from None
-        self._fetched = time.monotonic()
+        self._fetched = real_time.monotonic()
         self._thread = threading.Thread(target=self._keep_fresh, name="oncelog-jwks", daemon=True)
         self._thread.start()
 
@@ -84,14 +84,14 @@ class KeySet:
             except (OSError, ValueError) as error:
                 logger.warning("the keys of %s could not be refreshed and stay in use: %s", self._source, error)
                 pause = self._retry_s
-            self._fetched = time.monotonic()
+            self._fetched = real_time.monotonic()
 
     def _wait(self, pause: float) -> bool:
         """Wait until the next fetch is due; False if there is to be none."""
         with self._changed:
             while not self._closed:
                 soonest = min(pause, UNKNOWN_KEY_PAUSE_S) if self._unknown_asked else pause
-                left = self._fetched + soonest - time.monotonic()
+                left = self._fetched + soonest - real_time.monotonic()
                 if left <= 0:
                     self._unknown_asked = False
                     return True

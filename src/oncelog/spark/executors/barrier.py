@@ -14,7 +14,6 @@ reports. Invariants:
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from oncelog.errors import InvariantError, OncelogError
+from oncelog.process import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead
@@ -93,7 +93,7 @@ class Encoder(VersionChecked):
     def __call__(self, rows: Rows) -> Rows:
         pass_over_imports()
         task = _task().partitionId()
-        encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=time.time_ns() // 1_000_000)
+        encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=real_time.time_ms())
         bases = self._bases()
         size_bytes = 0
         with closing(run_ahead(acknowledged(rows), wait=True)) as ahead:
@@ -146,7 +146,7 @@ class BarrierWriter(VersionChecked):
         yield pa.RecordBatch.from_arrays([pa.array([report.encode()], pa.string())], names=["report"])
 
     def _written(self, rank: int, rows: Rows) -> RankReport:
-        began = time.monotonic()
+        began = real_time.monotonic()
         sent = BatchCounter()
         refusal = ""
         transaction = cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms)
@@ -159,7 +159,7 @@ class BarrierWriter(VersionChecked):
             if not final(error):
                 raise
             refusal = str(error)
-        return RankReport(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
+        return RankReport(rank, refusal, sent.rows, sent.batches, sent.size_bytes, real_time.monotonic() - began)
 
     def _reached(self, step: BatchStep) -> None:
         self.observe(step, self.batch_id)

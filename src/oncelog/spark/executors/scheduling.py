@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.spark.process import this_process
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def has_dynamic_allocation(context: SparkContext) -> bool:
 
 def _await_slots(context: SparkContext, wanted: int) -> int:
     """How many slots there are: at least ``wanted``, unless they do not appear for a while."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while (slots := slots_of(context)) < wanted and time.monotonic() <= deadline:
+    deadline = real_time.monotonic() + TIMEOUT_S
+    while (slots := slots_of(context)) < wanted and real_time.monotonic() <= deadline:
         time.sleep(0.2)
     return slots
 
@@ -107,10 +108,10 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
     found: list[TooFewSlots] = []
 
     def watch(tag: str) -> None:
-        there = free = time.monotonic()
+        there = free = real_time.monotonic()
         running = writers == 1
         while not over.wait(min(1.0, TIMEOUT_S / 2)):
-            now = time.monotonic()
+            now = real_time.monotonic()
             slots = slots_of(context)
             there = now if slots >= writers else there
             running = running or any(
@@ -151,11 +152,11 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     A single job of one stage has no such input. Spark's records lag behind events: wait for them, but not if Spark has
     dropped a job's end from them.
     """
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = real_time.monotonic() + TIMEOUT_S
     if this_process().part(SingleStages).has(context, tag):
         return False
     jobs = _jobs(context, tag)
-    while any(job.status == "RUNNING" for job in jobs) and time.monotonic() <= deadline:
+    while any(job.status == "RUNNING" for job in jobs) and real_time.monotonic() <= deadline:
         time.sleep(0.02)
         jobs = _jobs(context, tag)
     return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))

@@ -12,7 +12,6 @@ batches, and a shuffle brings each partition's batches to the one writer that ow
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructField, StructType
 
+from oncelog.process import real_time
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
 from oncelog.spark.executors.collected import Share, collect_rows, last_sizes
@@ -134,7 +134,7 @@ def _write_small(
     Nothing is added to the transaction before all are done, so its timeout has not begun. The end waits for the
     threads: a late fence would stop the next writer.
     """
-    began = time.monotonic()
+    began = real_time.monotonic()
     positions = positions_of(rows.columns)
     schema = StructType([StructField(name, rows.schema[number].dataType) for name, number in positions.items()])
     SinkColumns.of(schema, options.topic)  # before the job
@@ -166,12 +166,12 @@ def _written(result: BatchResult, planned: Planned, path: str, writers: int, beg
         path = "none"
     rows, _, size_bytes = result.carried
     topics = planned.plan.topics if isinstance(planned.plan, BatchPlan) else ()
-    seconds = time.monotonic() - began
+    seconds = real_time.monotonic() - began
     return Written(planned.batch_id, path, writers, rows, size_bytes, seconds, sinks={name_topics(topics): rows})
 
 
 def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
-    began = time.monotonic()
+    began = real_time.monotonic()
     if _by_driver(shuffled, options):
         path, writers = "driver", 0
         result = write_engine(planned, options, observe).write(_collected(shuffled))

@@ -6,7 +6,6 @@ The run, or Spark, reports each batch (:meth:`PipelineSource.progress`) and the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -16,6 +15,7 @@ from oncelog.metrics.catalog import PROCESS
 from oncelog.metrics.endpoint import HealthVerdict
 from oncelog.metrics.exposition import Exposition, ExpositionFormat, Family, MetricKind, labels
 from oncelog.metrics.process import add_process
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written
@@ -83,7 +83,7 @@ class PipelineSource:
     :param names: names of queries that are known before they start.
     """
 
-    def __init__(self, names: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, names: Iterable[str] = (), clock: Callable[[], float] = real_time.monotonic) -> None:
         self._counts = {name: _Counts() for name in names}
         self._clock = clock
         self._state = "starting"

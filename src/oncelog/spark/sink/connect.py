@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.planning import checkpoint_at
 
@@ -75,12 +76,12 @@ class QueryClaims:
 
         name = hashlib.sha256(f"{os.getuid()} {query_id}".encode()).hexdigest()[:32]
         file = os.open(Path(tempfile.gettempdir(), f"oncelog-query-{name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        deadline = time.monotonic() + CLAIM_TIMEOUT_S
+        deadline = real_time.monotonic() + CLAIM_TIMEOUT_S
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > deadline:
+                if real_time.monotonic() > deadline:
                     os.close(file)
                     return False
                 time.sleep(0.1)

@@ -7,12 +7,12 @@ micro-batches with this code.
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from oncelog.process import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions
@@ -208,4 +208,4 @@ def _nothing(last_write: LastWrite) -> None:
 
 def now_ms() -> int:
     """The clock of this process, for :func:`oncelog.spark.sink.marker.decide`."""
-    return time.time_ns() // 1_000_000
+    return real_time.time_ns() // 1_000_000

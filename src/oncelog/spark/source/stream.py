@@ -8,7 +8,6 @@ Offsets in the checkpoint have the form of Spark's own Kafka connector, with top
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from oncelog.errors import KafkaError
+from oncelog.process import real_time
 from oncelog.records.batch import BatchHeader
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, OffsetRange, describe_remade
@@ -68,7 +68,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         self,
         options: SourceOptions,
         connect: Callable[[SourceOptions], KafkaAccess] = cluster_for,
-        now_s: Callable[[], float] = time.monotonic,
+        now_s: Callable[[], float] = real_time.monotonic,
     ) -> None:
         self._options = options
         self._connect = connect

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.micro_batches import query_sinks, running_query, said_first
@@ -162,7 +163,7 @@ def write_table_batch(
     run: _Run,
 ) -> Written:
     """Write one micro-batch of the query with the checkpoint at ``location``."""
-    began = time.monotonic()
+    began = real_time.monotonic()
     checkpoint = checkpoint_at(location)
     group = table_group(checkpoint.query_id(), name)
     check_columns(rows.schema, options)
@@ -206,6 +207,6 @@ def write_table_batch(
         by_tasks,
         sum(part.rows for part in written),
         sum(part.size_bytes for part in written),
-        time.monotonic() - began,
+        real_time.monotonic() - began,
         sinks={str(options): sum(part.rows for part in written)},
     )

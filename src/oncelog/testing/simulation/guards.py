@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+from oncelog.process import real_time
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated
@@ -74,13 +75,16 @@ class _Replacements:
 
     def clocks(self) -> None:
         loop = self._loop
-        self.put(time, "time", lambda: (loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9)
-        self.put(time, "time_ns", lambda: loop.now_ns + loop.wall_ahead_ns + WALL_NS)
-        for name in ("monotonic", "process_time", "thread_time"):
+        for module in (time, real_time):
+            self.put(module, "time", lambda: (loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9)
+            self.put(module, "time_ns", lambda: loop.now_ns + loop.wall_ahead_ns + WALL_NS)
+            self.put(module, "monotonic", lambda: loop.now_ns / 1e9)
+            self.put(module, "monotonic_ns", lambda: loop.now_ns)
+            self.put(module, "perf_counter", lambda: (loop.now_ns + loop.spent_ns) / 1e9)
+            self.put(module, "perf_counter_ns", lambda: loop.now_ns + loop.spent_ns)
+        for name in ("process_time", "thread_time"):
             self.put(time, name, lambda: loop.now_ns / 1e9)
             self.put(time, f"{name}_ns", lambda: loop.now_ns)
-        self.put(time, "perf_counter", lambda: (loop.now_ns + loop.spent_ns) / 1e9)
-        self.put(time, "perf_counter_ns", lambda: loop.now_ns + loop.spent_ns)
         self.put(time, "sleep", _wrong("time.sleep", "await asyncio.sleep, which takes no time here"))
         self._dates()
 

@@ -129,7 +129,7 @@ def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch:
         started.append(connection._next_slot - before)
         return end
 
-    monkeypatch.setattr(connection_module, "time", SimpleNamespace(perf_counter_ns=Ticks()))
+    monkeypatch.setattr(connection_module, "real_time", SimpleNamespace(perf_counter_ns=Ticks()))
     monkeypatch.setattr(Connection, "_start_all", counted)
     with (
         oncelog.Broker() as broker,

@@ -154,7 +154,7 @@ def test_small_syncs_run_on_the_loop_for_as_long_as_the_disk_is_quick(monkeypatc
         sync(file)
 
     monkeypatch.setattr(MemoryFile, "sync", timed)
-    monkeypatch.setattr(syncing, "time", mock.Mock(perf_counter=lambda: now_s))
+    monkeypatch.setattr(syncing, "real_time", mock.Mock(perf_counter=lambda: now_s))
     shell = Shell(1)
     (thread,) = shell.threads
     for _ in ("the first one, with its folder", "the first small one"):

@@ -5,7 +5,6 @@ Time passes at once (``pass_time``): half of a timeout, then a little more than 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.raw.batches import batch
 from oncelog.conformance.raw.bodies import RawFetchPosition
 from oncelog.conformance.raw.wire import RawConnection
+from oncelog.process import real_time
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -44,8 +44,8 @@ class Clocks:
     """Both clocks of this process; the wall clock can be set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._real, self._ahead_ns = time.time_ns, 0
-        monkeypatch.setattr(time, "time_ns", lambda: self._real() + self._ahead_ns)
+        self._real, self._ahead_ns = real_time.time_ns, 0
+        monkeypatch.setattr(real_time, "time_ns", lambda: self._real() + self._ahead_ns)
 
     def set_on(self, step_ms: int) -> None:
         self._ahead_ns += step_ms * 1_000_000
@@ -90,8 +90,8 @@ def ready(client: RawConnection, key: str, kind: int) -> None:
 
 def test_a_clock_that_is_set_is_noticed_once_and_one_that_drifts_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     wall, monotonic = 1_700_000_000 * 10**9, 5 * 10**9
-    monkeypatch.setattr(time, "time_ns", lambda: wall)
-    monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic)
+    monkeypatch.setattr(real_time, "time_ns", lambda: wall)
+    monkeypatch.setattr(real_time, "monotonic_ns", lambda: monotonic)
     clock, steps = WallClock(), list[int]()
     clock.was_set.append(steps.append)
     for seconds in range(1, 100):
@@ -115,8 +115,8 @@ def test_who_is_held_up_between_a_look_at_both_clocks_has_seen_no_step(monkeypat
         now += waits.pop() if waits else 0
         return now
 
-    monkeypatch.setattr(time, "time_ns", read)
-    monkeypatch.setattr(time, "monotonic_ns", read)
+    monkeypatch.setattr(real_time, "time_ns", read)
+    monkeypatch.setattr(real_time, "monotonic_ns", read)
     clock, steps = WallClock(), list[int]()
     clock.was_set.append(steps.append)
     waits += [0, 0, 0, 3 * MIN_STEP_NS, 2 * MIN_STEP_NS, 2 * MIN_STEP_NS, 0]

@@ -23,6 +23,7 @@ from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, 
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.releases import first_with, is_too_old, too_old
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.process import forks
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -274,7 +275,14 @@ class BrokerConnection(asyncio.BufferedProtocol):
         if self.closed:
             stream.abort()
 
+    def descriptor(self) -> int:
+        """Of its socket, for a forked child; -1 if it has none."""
+        return forks.descriptor_of(self._under or self._transport)
+
     def connection_lost(self, exc: Exception | None) -> None:
+        ended = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if ended is not None:
+            forks.end(ended.fileno())
         why = f": {exc}" if exc is not None else ""
         if not self._ranges and self._ssl_context is None:
             why += " before it answered; if this is an SSL listener, set security.protocol to SSL or SASL_SSL"

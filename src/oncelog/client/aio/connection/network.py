@@ -13,7 +13,6 @@ import contextlib
 import logging
 import random
 import ssl
-import time
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
 from oncelog.client.core.metrics import NetworkMetrics, SampleTime
 from oncelog.errors import Error, KafkaError
+from oncelog.process import forks, real_time
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timer, Timers
@@ -83,6 +83,10 @@ class Network:
 
     # --- life
 
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        return [connection.descriptor() for connection in self._connections.values()]
+
     async def start(self) -> None:
         """Connect to one of the bootstrap servers.
 
@@ -94,6 +98,8 @@ class Network:
 
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
+        real_time.keep_real(self._loop)
+        forks.let_go_in_children(self)
         self._watch = self._loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         order = self._bootstrap[:]
         random.shuffle(order)
@@ -163,7 +169,7 @@ class Network:
     # --- Wire
 
     def now_ms(self) -> int:
-        return int(time.monotonic() * 1000)
+        return int(real_time.monotonic() * 1000)
 
     def ready(self, node: int) -> bool:
         connection = self._connections.get((node, 0))

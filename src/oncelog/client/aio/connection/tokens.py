@@ -13,7 +13,6 @@ import importlib
 import inspect
 import json
 import re
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
@@ -23,6 +22,7 @@ from urllib.parse import quote_plus, unquote, urlencode, urlsplit
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.process import real_time
 
 _MAX_ANSWER_BYTES = 1 << 20
 _SHORTEST_LIFE_S = 1.0
@@ -38,7 +38,7 @@ class Token(NamedTuple):
 class Tokens:
     """The tokens of one client. Belongs to the client's event loop."""
 
-    def __init__(self, config: ClientConfig, now_s: Callable[[], float] = time.time) -> None:
+    def __init__(self, config: ClientConfig, now_s: Callable[[], float] = real_time.time) -> None:
         self._config = config
         self._now_s = now_s
         self._kept = ""
@@ -137,7 +137,7 @@ def _ask_endpoint(url: str, config: ClientConfig) -> Token:
         fields = json.loads(data)
         token = with_expiry(str(fields["access_token"]))
         if token.expires_s is None and "expires_in" in fields:
-            return Token(token.text, time.time() + float(fields["expires_in"]))
+            return Token(token.text, real_time.time() + float(fields["expires_in"]))
     except (ValueError, KeyError, TypeError) as error:
         raise _Refused(f"the token endpoint {url} answered without an access_token in JSON") from error
     return token

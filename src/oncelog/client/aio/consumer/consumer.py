@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from math import inf
 from types import TracebackType
@@ -44,6 +43,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -346,7 +346,7 @@ class Consumer(Generic[K, V]):
         """When the high watermark and last stable offset were last reported, in ms since 1970; None before the first
         fetch."""
         told_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
-        return None if told_ms is None else int(time.time() * 1000) - (self._network.now_ms() - told_ms)
+        return None if told_ms is None else real_time.time_ms() - (self._network.now_ms() - told_ms)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """The last stable offset reported by the last fetch; None before the first."""

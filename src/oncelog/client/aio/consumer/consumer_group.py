@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import time
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
@@ -28,6 +27,7 @@ from oncelog.client.core.group.membership import Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.deferred import Deferred
 from oncelog.errors import KafkaError
+from oncelog.process import real_time
 
 log = logging.getLogger(__name__)
 
@@ -110,17 +110,17 @@ class GroupMembership:
 
     async def commit(self, positions: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit these positions; see :meth:`GroupOffsets.commit`."""
-        began = time.monotonic()
+        began = real_time.monotonic()
         try:
             async with self._commit_lock:
                 await self._offsets.commit(positions, lambda: self.identity, refused=self.membership.commit_refused)
         finally:
-            self._metrics.waited("commit-sync", time.monotonic() - began)
+            self._metrics.waited("commit-sync", real_time.monotonic() - began)
 
     async def committed(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         """The committed positions; partitions without one are left out."""
         member_bound = self._config.group_protocol == "consumer" and self._subscription.by_group
-        began = time.monotonic()
+        began = real_time.monotonic()
         try:
             return await self._offsets.fetch(
                 names,
@@ -128,7 +128,7 @@ class GroupMembership:
                 identity=(lambda: self.identity) if member_bound else None,
             )
         finally:
-            self._metrics.waited("committed", time.monotonic() - began)
+            self._metrics.waited("committed", real_time.monotonic() - began)
 
     async def _commit_periodically(self) -> None:
         while True:

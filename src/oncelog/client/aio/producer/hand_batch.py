@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.structs import RecordMetadata
+from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder
 
 RecordHeaders = Sequence[tuple[str, bytes | None]]
@@ -35,7 +35,7 @@ class Batch:
         size = largest_size(key, value, headers)
         if self._closed or (self._builder.count and self._builder.size_bytes + size > self._max_size_bytes):
             return None
-        timestamp = int(time.time() * 1000) if timestamp is None else arguments.whole(timestamp, "timestamp")
+        timestamp = real_time.time_ms() if timestamp is None else arguments.whole(timestamp, "timestamp")
         self._builder.append(timestamp, key, value, headers)
         return self._builder.count - 1
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -31,6 +30,7 @@ from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.kafka_properties import MAX_INT
+from oncelog.process import real_time
 from oncelog.types import partitions_there
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
@@ -138,7 +138,7 @@ class Intake:
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
         if timestamp_ms is None:
-            timestamp = int(time.time() * 1000)
+            timestamp = real_time.time_ms()
         else:
             timestamp = arguments.whole(timestamp_ms, "timestamp_ms")
         size = 0
@@ -186,7 +186,7 @@ class Intake:
             partition = arguments.whole(partition, "partition", 32)
         self.check_partition(picture, partition)
         name = picture.keys[partition]
-        now_ms = int(time.monotonic() * 1000)
+        now_ms = int(real_time.monotonic() * 1000)
         batch = self._accumulator.append(name, timestamp, key, value, headers, size, now_ms)
         if batch is None:
             return False
@@ -222,7 +222,7 @@ class Intake:
         headers: RecordHeaders,
     ) -> None:
         """As :meth:`put`, waiting for memory or for the topic."""
-        deadline = time.monotonic() + self._config.max_block_ms / 1000
+        deadline = real_time.monotonic() + self._config.max_block_ms / 1000
         await self.known_topic(topic)
         try:
             while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
@@ -237,7 +237,7 @@ class Intake:
 
     async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
         """Queue a whole batch as soon as there is memory for it. Its outcome may already be known when this returns."""
-        deadline = time.monotonic() + self._config.max_block_ms / 1000
+        deadline = real_time.monotonic() + self._config.max_block_ms / 1000
         self._check_open()
         self.check_send()
         try:
@@ -304,7 +304,7 @@ class Intake:
         waiter: asyncio.Future[None] = self.running().create_future()
         self._space_waiters.append(waiter)
         try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            async with asyncio.timeout(max(0.0, deadline - real_time.monotonic())):
                 await waiter
         except TimeoutError:
             raise KafkaTimeoutError(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
@@ -53,6 +52,7 @@ from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
+from oncelog.process import real_time
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -322,7 +322,7 @@ class Producer(Generic[SentK, SentV]):
 
         :raises TypeError: a column differs in length from ``values``, or holds a value that no record can hold.
         """
-        rows = checked_rows(values, keys, int(time.time() * 1000) if timestamp_ms is None else timestamp_ms, headers)
+        rows = checked_rows(values, keys, real_time.time_ms() if timestamp_ms is None else timestamp_ms, headers)
         return await self._many.send_rows(topic, rows, partition)
 
     async def send_arrow(
@@ -365,11 +365,11 @@ class Producer(Generic[SentK, SentV]):
         self._intake.running()
         number = self._sender.flush()
         self._polling.soon()
-        began = time.monotonic()
+        began = real_time.monotonic()
         try:
             await self._deliveries.wait(number)
         finally:
-            self._metrics.waited("flush", time.monotonic() - began)
+            self._metrics.waited("flush", real_time.monotonic() - began)
 
     def _records_waiting(self) -> int:
         """The number of sent records without an outcome."""
@@ -483,7 +483,7 @@ class Producer(Generic[SentK, SentV]):
 
     async def _outcome(self, result: Result, what: str, counted: str) -> None:
         """Wait for a transactional call; raises its error."""
-        began = time.monotonic()
+        began = real_time.monotonic()
         try:
             with waiting(self.config.bootstrap_servers, what, self.config.max_block_ms / 1000):
                 error = await settled(result, self.config.max_block_ms / 1000)
@@ -493,7 +493,7 @@ class Producer(Generic[SentK, SentV]):
                 + ("create a new producer to try again" if what == "start()" else _CONTINUES)
             ) from None
         finally:
-            self._metrics.waited(counted, time.monotonic() - began)
+            self._metrics.waited(counted, real_time.monotonic() - began)
         if self._transactions is not None:
             self._transactions.unheard = None
         if error is not None:

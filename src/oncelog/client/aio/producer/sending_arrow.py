@@ -8,12 +8,12 @@ in between.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client.core.arguments import ARROW_MISSING
 from oncelog.errors import ConfigError
+from oncelog.process import real_time
 
 try:
     import numpy as np
@@ -97,7 +97,7 @@ class ArrowSender:
 
     def _batches(self, picture: TopicImage, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
         config = self._config
-        default_timestamp_ms = int(time.time() * 1000)
+        default_timestamp_ms = real_time.time_ms()
         for piece in _pieces(table):
             columns = _columns(piece)
             yield from encode_from_arrow(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import OncelogError
+from oncelog.process import real_time
 from oncelog.spark.tables.options import TableOptions
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class _OpenFile:
         size = int(self._stream.tell())
         self._stream.close()
         statistics = _statistics(self._writer.writer.metadata, self._rows)
-        return DataFile(self._path, size, self._rows, self.values, statistics, time.time_ns() // 1_000_000)
+        return DataFile(self._path, size, self._rows, self.values, statistics, real_time.time_ms())
 
 
 def file_schema(schema: pa.Schema, partition_by: Sequence[str]) -> pa.Schema:

@@ -1,0 +1,100 @@
+"""What a forked child inherits of brokers and clients, and must let go.
+
+A child has duplicates of its parent's sockets. While it lives, an address that the parent has left would still accept
+connections, which nobody serves, and connections that the parent has closed would never end. Whatever opens sockets is
+therefore registered here, and the child closes its duplicates right after the fork.
+
+Invariants
+- A child changes nothing that it shares with its parent: it says nothing on a connection, and removes nothing from an
+  event loop's ``epoll``.
+- A descriptor's number stays taken in the child (by the null device), because the Python objects that the child
+  inherited close that number when they are collected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+    import uvicorn
+
+
+class SocketOwner(Protocol):
+    """What has open sockets."""
+
+    def descriptors(self) -> Iterable[int]:
+        """Their descriptors; -1 for those that have none any more. Called in the child, on any thread."""
+        ...
+
+
+class HttpSockets:
+    """The sockets of an HTTP server, which a forked child must let go."""
+
+    def __init__(self, server: uvicorn.Server, listening: socket.socket) -> None:
+        self._server, self._listening = server, listening
+
+    def descriptors(self) -> list[int]:
+        """Those that it listens on, and those of its connections."""
+        served = [getattr(connection, "transport", None) for connection in self._server.server_state.connections]
+        return [self._listening.fileno(), *(descriptor_of(transport) for transport in served)]
+
+
+_owners: weakref.WeakSet[SocketOwner] = weakref.WeakSet()
+
+
+def let_go_in_children(owner: SocketOwner) -> None:
+    """Close the descriptors of ``owner`` in the children of this process."""
+    _owners.add(owner)
+
+
+def descriptor_of(transport: asyncio.BaseTransport | None) -> int:
+    """The descriptor of a transport's socket; -1 if it has none any more."""
+    if transport is None or transport.is_closing():
+        return -1
+    found = transport.get_extra_info("socket")
+    return int(found.fileno()) if found is not None else -1
+
+
+def loop_descriptors(loop: asyncio.AbstractEventLoop) -> Iterable[int]:
+    """The descriptor that an asyncio loop waits with; none for other loops, which a child must not touch."""
+    selector = getattr(loop, "_selector", None)
+    fileno = getattr(selector, "fileno", None)
+    if fileno is not None:
+        with contextlib.suppress(ValueError):  # it is closed
+            yield fileno()
+
+
+def end(descriptor: int) -> None:
+    """Tell the peer of a socket that is about to be closed, or refuse connections on it, even if another process has a
+    duplicate. Does nothing for -1."""
+    if descriptor < 0:
+        return
+    with contextlib.suppress(OSError):  # the peer has gone first
+        sock = socket.socket(fileno=descriptor)
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        finally:
+            sock.detach()
+
+
+def _after_fork() -> None:
+    owners = list(_owners)
+    _owners.clear()
+    descriptors = [number for owner in owners for number in owner.descriptors() if number >= 0]
+    if not descriptors:
+        return
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in descriptors:
+        os.dup2(null, number, inheritable=False)
+    os.close(null)
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,85 @@
+"""The clocks that every module of oncelog reads: they keep real time while a test freezes Python's.
+
+freezegun replaces the functions of ``time`` wherever a module holds them, time-machine replaces them in C, and
+``unittest.mock`` replaces what it is told to. A broker, a client or a proxy whose clock stands still never times out,
+and one whose clock is years away refuses or deletes records. The functions here have the names of those of ``time``.
+They read ``clock_gettime``, which freezegun leaves alone, and compare it with a clock that time-machine leaves alone.
+
+Callers use ``real_time.monotonic()``, never ``from oncelog.real_time import monotonic``: a simulation
+(``oncelog.testing.simulation``) replaces the functions in this module.
+"""
+
+from __future__ import annotations
+
+import sys
+import time as clocks
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+
+_LARGEST_TICK_NS = 20_000_000
+"""The kernel renews its coarse clock at least this often: 100 times a second, and once more if it is late."""
+
+_CLOCK_REALTIME_COARSE = 5
+"""Linux's number, for which ``time`` has no name."""
+
+if sys.platform == "win32":  # it has no clock_gettime: real only if oncelog is imported before the clock is frozen
+    monotonic, monotonic_ns = partial(clocks.monotonic), partial(clocks.monotonic_ns)
+    _wall_ns = partial(clocks.time_ns)
+else:
+    if sys.platform == "darwin":
+        _CLOCK = clocks.CLOCK_UPTIME_RAW  # the one of time.monotonic
+    else:
+        _CLOCK = clocks.CLOCK_MONOTONIC
+    monotonic, monotonic_ns = partial(clocks.clock_gettime, _CLOCK), partial(clocks.clock_gettime_ns, _CLOCK)
+    _wall_ns = partial(clocks.clock_gettime_ns, clocks.CLOCK_REALTIME)
+
+perf_counter, perf_counter_ns = partial(monotonic), partial(monotonic_ns)
+
+
+def _coarse_clock() -> Callable[[], int] | None:
+    if sys.platform == "linux":
+        with suppress(OSError):  # a sandbox may lack it
+            clocks.clock_gettime_ns(_CLOCK_REALTIME_COARSE)
+            return partial(clocks.clock_gettime_ns, _CLOCK_REALTIME_COARSE)
+    return None
+
+
+_coarse_ns = _coarse_clock()
+
+
+def time_ns() -> int:
+    """Nanoseconds since 1970."""
+    exact_ns = _wall_ns()
+    if _coarse_ns is None:
+        return exact_ns
+    coarse_ns = _coarse_ns()
+    # read after the exact clock, so it is behind it by less than a tick, unless this thread was interrupted in between
+    if -_LARGEST_TICK_NS < coarse_ns - exact_ns < _LARGEST_TICK_NS:
+        return exact_ns
+    return coarse_ns
+
+
+def time() -> float:
+    """Seconds since 1970."""
+    return time_ns() / 1e9
+
+
+def time_ms() -> int:
+    """Milliseconds since 1970."""
+    return time_ns() // 1_000_000
+
+
+def keep_real(loop: asyncio.AbstractEventLoop) -> None:
+    """Have an asyncio loop's timers run in real time; those of other loops do so already.
+
+    ``asyncio`` reads ``time.monotonic``: while that is frozen, no timer is ever due, and when it is frozen or released,
+    all timers are due at once, or never.
+    """
+    owner = next((kind for kind in type(loop).__mro__ if "time" in vars(kind)), None)
+    if owner is not None and owner.__module__.partition(".")[0] == "asyncio":
+        loop.time = monotonic  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ from oncelog.schemas import AvroSerializer, JsonSchemaSerializer, SchemaRegistry
 from oncelog.schemas.structs import PROTOBUF, Schema
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
+from tests.schema_registry import http_calls
 
 LEG = {"type": "record", "name": "Leg", "fields": [{"name": "to", "type": "string"}]}
 FLIGHT: dict[str, Any] = {
@@ -201,6 +202,23 @@ def test_what_does_not_fit_is_refused_with_its_place_or_null(exporter: Exporter)
     told = exporter.run("out.parquet", "--malformed", "null").done().err
     assert told.endswith(", 2 malformed as null\n")
     assert [value is None for value in exporter.table("out.parquet").to_pylist()] == [False, True, True]
+
+
+def test_good_record_that_the_columns_cannot_take_is_never_left_out(exporter: Exporter) -> None:
+    old: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+    exporter.send(avro(exporter, old)({"a": 1}))
+    setting = http_calls.call(exporter.url, "PUT", f"/config/{exporter.topic}-value", {"compatibility": "NONE"})
+    assert setting.status == 200
+    new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string"}]}
+    exporter.registry.register(f"{exporter.topic}-value", Schema(json.dumps(new)))
+    for more in ((), ("--malformed", "null")):
+        told = exporter.run("out.parquet", *more).sentence()
+        assert f"The value of record {exporter.topic}-0:0 cannot be read into the columns: b was not written" in told
+        assert "nothing is wrong with the record" in told
+        assert "--malformed" not in told
+    new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string", "default": "x"}]}
+    exporter.registry.register(f"{exporter.topic}-value", Schema(json.dumps(new)))
+    assert exporter.table("again.parquet").to_pylist() == [{"a": 1, "b": "x"}]
 
 
 def test_key_is_typed_if_its_subject_is_known(exporter: Exporter) -> None:

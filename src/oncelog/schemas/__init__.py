@@ -7,7 +7,7 @@ from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codecs, Decoded
 from oncelog.schemas.deserializers import AvroDeserializer, JsonSchemaDeserializer, ProtobufDeserializer
 from oncelog.schemas.registry import SchemaRegistry
-from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, SchemaRegistryError
 from oncelog.schemas.serializers import AvroSerializer, JsonSchemaSerializer, ProtobufSerializer
 from oncelog.schemas.structs import Reference, RegisteredSchema, Schema
 from oncelog.schemas.subjects import SubjectName, record_subject, topic_record_subject, topic_subject
@@ -26,6 +26,7 @@ __all__ = [
     "RegisteredSchema",
     "Schema",
     "SchemaError",
+    "SchemaMismatch",
     "SchemaRegistry",
     "SchemaRegistryError",
     "SubjectName",

@@ -18,7 +18,7 @@ from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
 from oncelog.schemas.arrow.value_reading import ReaderSchema
-from oncelog.schemas.avro.types import NamedTypes, branch_name
+from oncelog.schemas.avro.types import NamedTypes, branch_name, logical_type
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.avro_json import to_json
 from oncelog.schemas.avro_tree import is_name
@@ -133,12 +133,26 @@ class ColumnWriter:
 
     def write(self, values: pa.Array) -> pa.Array:
         """:raises SchemaError: a value does not fit the schema."""
-        return pa.array([None if one is None else self._written(one) for one in _plain(values)], pa.binary())
+        try:
+            rows, is_far = _plain(values), False
+        except (OverflowError, ValueError) as error:
+            rows, is_far = self._far(values, error), True
+        return pa.array([None if one is None else self._written(one, is_far) for one in rows], pa.binary())
 
-    def _written(self, value: Any) -> bytes:
+    def _far(self, values: pa.Array, error: Exception) -> list[Any]:
+        """Rows with times that Python does not have, as numbers."""
+        if not isinstance(self._codec, AvroCodec) or self._codec.types.has_unions():
+            raise SchemaError(
+                f"a row cannot be written with {self._shown}: a date or time in it is not in the years 1 to 9999 "
+                f"({error}); give such rows another value, or write the column as a number with a schema of its own"
+            ) from error
+        return _plain(values.cast(_with_numbers(values.type)))
+
+    def _written(self, value: Any, is_far: bool) -> bytes:
         try:
             if isinstance(self._codec, AvroCodec):
-                payload = self._codec.encode(_Members(self._codec.types).named(self._codec.parsed, value), strict=True)
+                named = _Members(self._codec.types, is_far).named(self._codec.parsed, value)
+                payload = self._codec.encode(named, strict=True)
             elif isinstance(self._codec, JsonCodec):
                 payload = self._codec.encode(to_json(_without_nulls(value)))
             else:
@@ -149,10 +163,14 @@ class ColumnWriter:
 
 
 class _Members:
-    """Structs that stand for unions of several types (``member0`` and so on) as pairs, a type's name and a value."""
+    """Structs that stand for unions of several types (``member0`` and so on) as pairs, a type's name and a value.
 
-    def __init__(self, types: NamedTypes) -> None:
+    :param is_far: whether times are numbers of microseconds.
+    """
+
+    def __init__(self, types: NamedTypes, is_far: bool) -> None:
         self._types = types
+        self._is_far = is_far
 
     def named(self, schema: Any, value: Any) -> Any:
         """:raises SchemaError: two members of a union have values."""
@@ -169,6 +187,8 @@ class _Members:
                 return [self.named(known["items"], one) for one in value]
             case "map" if isinstance(value, dict):
                 return {name: self.named(known["values"], one) for name, one in value.items()}
+            case "long" if self._is_far and str(logical_type(known)).endswith("timestamp-millis"):
+                return value // 1000
         return value
 
     def _union(self, union: list[Any], value: Any) -> Any:
@@ -228,6 +248,17 @@ def _plain(values: pa.Array) -> list[Any]:
     rows = values.to_pylist()
     change = _maps(values.type)
     return rows if change is None else [None if row is None else change(row) for row in rows]
+
+
+def _with_numbers(kind: pa.DataType) -> pa.DataType:
+    """A type with numbers of days and microseconds in the places of its dates and times."""
+    if kinds.is_struct(kind):
+        return pa.struct([pa.field(one.name, _with_numbers(one.type)) for one in kind])
+    if kinds.is_list(kind):
+        return pa.list_(_with_numbers(kind.value_type))
+    if kinds.is_map(kind):
+        return pa.map_(kind.key_type, _with_numbers(kind.item_type))
+    return pa.int32() if kinds.is_date32(kind) else pa.int64() if kinds.is_timestamp(kind) else kind
 
 
 def _maps(kind: pa.DataType) -> Callable[[Any], Any] | None:

@@ -10,7 +10,7 @@ import datetime
 import struct
 import uuid
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any, NamedTuple
 
 from oncelog.schemas.avro.resolution import PlanKind, ReadPlan
@@ -21,6 +21,7 @@ from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 Read = Callable[[AvroSource], Any]
 MAX_DEPTH = 200
 """How deeply a value may be nested where it is left out."""
+_EVERY_DIGIT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LOCAL_EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
@@ -251,13 +252,7 @@ def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
 
 def decimal_of(scale: int) -> Callable[[bytes], Decimal]:
     """The decimal number that bytes are, digit for digit."""
-
-    def decimal(data: bytes) -> Decimal:
-        whole = int.from_bytes(data, "big", signed=True)
-        digits = tuple(map(int, str(abs(whole))))
-        return Decimal((int(whole < 0), digits, -scale))
-
-    return decimal
+    return lambda data: Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EVERY_DIGIT)
 
 
 def uuid_of(value: str | bytes) -> uuid.UUID:

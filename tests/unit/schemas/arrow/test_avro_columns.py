@@ -13,10 +13,12 @@ import pytest
 
 from oncelog.schemas.arrow import _python, decoder
 from oncelog.schemas.arrow.avro_types import AvroTypes
-from oncelog.schemas.arrow.resolution import resolve
+from oncelog.schemas.arrow.resolution import mismatches, resolve
+from oncelog.schemas.arrow.value_reading import ReaderSchema
+from oncelog.schemas.arrow.value_writing import ColumnWriter
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.schema_errors import SchemaError
-from oncelog.schemas.structs import Schema
+from oncelog.schemas.structs import JSON, Schema
 
 ENGINES = list(dict.fromkeys([decoder.ColumnDecoder, _python.ColumnDecoder]))
 
@@ -297,3 +299,61 @@ def test_float_is_read_as_it_was_written(engine: Any) -> None:
     assert read(engine, "float", "float", struct.pack("<f", 0.1)).to_pylist() == [
         struct.unpack("<f", struct.pack("<f", 0.1))[0]
     ]
+
+
+FAR = 253_402_300_800_000_000
+"""The first microsecond of the year 10000."""
+
+
+@pytest.mark.parametrize(
+    ("logical_type", "arrow_type", "number", "expected"),
+    [
+        ("timestamp-micros", pa.timestamp("us", "UTC"), FAR, FAR),
+        ("timestamp-millis", pa.timestamp("us", "UTC"), FAR, FAR // 1000),
+        ("local-timestamp-millis", pa.timestamp("us"), -FAR, -FAR // 1000),
+        ("date", pa.date32(), 2_932_897, 2_932_897),
+    ],
+)
+def test_time_that_python_does_not_have_is_written_as_it_is(
+    logical_type: str, arrow_type: pa.DataType, number: int, expected: int
+) -> None:
+    kind = "int" if logical_type == "date" else "long"
+    schema = record({"type": kind, "logicalType": logical_type})
+    stored = pa.int32() if kind == "int" else pa.int64()
+    rows = pa.StructArray.from_arrays([pa.array([number], stored).cast(arrow_type)], names=["a"])
+    (written,) = ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(schema)))).write(rows).to_pylist()
+    assert codec_of(record(kind)).decode(written) == {"a": expected}
+
+
+def test_time_that_json_cannot_say_is_refused() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    rows = pa.StructArray.from_arrays([pa.array([FAR]).cast(pa.timestamp("us"))], names=["a"])
+    with pytest.raises(SchemaError, match="is not in the years 1 to 9999"):
+        ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(schema), JSON))).write(rows)
+
+
+def test_union_takes_the_structs_that_it_is_read_as() -> None:
+    first = {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}]}
+    schema = record(["null", first, {**first, "name": "B"}])
+    writer = ColumnWriter(ReaderSchema("s", 1, 1, Schema(json.dumps(schema))))
+    kind = AvroTypes(codec_of(schema).parsed).column().arrow_type
+    rows = [{"a": {"member0": None, "member1": {"x": 1}}}, {"a": {"member0": None, "member1": None}}, {"a": None}]
+    assert [one[5:] for one in writer.write(pa.array(rows, kind)).to_pylist()] == [b"\4\2", b"\0", b"\0"]
+    both = {"a": {"member0": {"x": 1}, "member1": {"x": 1}}}
+    with pytest.raises(SchemaError, match="of member0, member1 only one may have a value"):
+        writer.write(pa.array([both], kind))
+    plain = pa.array([{"a": {"x": 1}}], pa.struct([("a", pa.struct([("x", pa.int32())]))]))
+    with pytest.raises(SchemaError, match="a fits A and B alike"):
+        writer.write(plain)
+
+
+def test_what_the_reader_cannot_take_is_told_from_bytes_that_do_not_fit() -> None:
+    """By both decoders: only the second kind is a fault of the record."""
+    reader = codec_of(record("int", "int"))
+    types = AvroTypes(reader.parsed)
+    steps = resolve(AvroTypes(codec_of(record("int")).parsed), types, types.column())
+    assert mismatches(steps) == {"b was not written, and has no default in the reader's schema"}
+    symbols = codec_of({**COLORS, "symbols": ["RED"]})
+    types = AvroTypes(symbols.parsed)
+    steps = resolve(AvroTypes(codec_of(COLORS).parsed), types, types.column())
+    assert mismatches(steps) == {"symbol 1 of an enum is none of the reader's, which has no default"}

@@ -105,7 +105,7 @@ def test_json_of_each_type_becomes_a_column() -> None:
         "i": 1, "n": 2.0, "s": None, "b": True, "o": {"cents": 5}, "a": ["x"], "m": [("k", 1)],
         "any": '[1, {"a": null}]', "either": "3",
     }  # fmt: skip
-    assert row["self"]["self"] == '{"i":3}'
+    assert row["self"]["self"] == '{"i": 3}'
 
 
 def test_json_that_does_not_fit_is_null_with_the_reason() -> None:

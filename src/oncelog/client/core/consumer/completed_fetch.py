@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from oncelog.client.core.client_errors import RecordDeserializationError
 from oncelog.client.core.consumer.subscription import PartitionState
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.records.batch import CorruptBatch, consumer_records, record_columns
 
 Deserializer = Callable[[bytes], Any]
@@ -225,7 +225,8 @@ def _advice(error: Exception) -> str:
     """What to do after a deserializer's exception. To pass over the record is advised only if the fault is its own."""
     from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 
-    if isinstance(error, SchemaError | ValueError) and not isinstance(error, SchemaMismatch):
+    is_foreign = isinstance(error, ValueError) and not isinstance(error, OncelogError)
+    if is_foreign or (isinstance(error, SchemaError) and not isinstance(error, SchemaMismatch)):
         return "seek past it"
     return "the position stays before it: mend what the error names, and poll again"
 

@@ -17,7 +17,7 @@ from oncelog.client.core.consumer.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.consumer.fetcher import Fetcher
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.metrics import NetworkMetrics
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.protocol.generated.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
@@ -25,6 +25,7 @@ from oncelog.protocol.generated.fetch_response import (
     PartitionData,
 )
 from oncelog.records.batch import Record, encode_batch
+from oncelog.schemas import SchemaError, SchemaMismatch, SchemaRegistryError
 from oncelog.types import TopicPartition
 from tests.unit.client.core.producers import P0, P1, TOPIC, picture
 from tests.unit.client.core.wires import FakeWire
@@ -112,6 +113,31 @@ def test_a_record_that_is_refused_costs_no_paused_partition_what_was_fetched_of_
     reader.subscription.state(P0).paused = False
     reader.subscription.state(P1).seek(1)
     assert reader.take() == [(0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_its_own"),
+    [
+        (ValueError("no JSON"), True),
+        (SchemaError("they end too early"), True),
+        (SchemaMismatch("b was not written, and has no default in the reader's schema"), False),
+        (SchemaRegistryError("http://127.0.0.1:1 cannot be reached"), False),
+        (ConfigError("the registry's address is not valid"), False),
+        (ImportError("no module named fastavro"), False),
+        (OncelogError("schemas need fastavro: pip install 'oncelog[schemas]'"), False),
+    ],
+)
+def test_a_record_is_to_be_passed_over_only_if_the_fault_is_its_own(error: Exception, is_its_own: bool) -> None:
+    def refuse(value: bytes) -> bytes:
+        raise error
+
+    reader = Reader(refuse)
+    reader.read(P0)
+    reader.answer((P0, 0, [b"a"]))
+    with pytest.raises(RecordDeserializationError) as refused:
+        reader.take()
+    advice = "seek past it" if is_its_own else "the position stays before it: mend what the error names, and poll again"
+    assert str(refused.value).endswith(f"; {advice} [INVALID_RECORD]")
 
 
 def test_a_record_that_is_refused_costs_partitions_that_were_not_asked_for_nothing() -> None:

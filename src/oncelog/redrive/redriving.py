@@ -267,7 +267,9 @@ async def opened(
         await admin.partitions(topic)
         producer = None
         if writing is not None:
-            producer = await stack.enter_async_context(Producer[Any, Any](config=writing))
+            # A broker has taken each letter already, however large it is
+            room = replace(writing, max_request_size=max(writing.max_request_size, writing.buffer_memory))
+            producer = await stack.enter_async_context(Producer[Any, Any](config=room))
         consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=read))
         redrive = Redrive(
             admin,

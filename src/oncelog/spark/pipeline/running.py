@@ -51,12 +51,14 @@ from oncelog.spark.sink.sink_topics import existing, missing
 from oncelog.spark.tables.sink import open_store
 from oncelog.spark.versions import (
     CHECKPOINT_FILES,
+    HAS_DATA_SOURCES,
     HAS_SOURCE_NAMES,
     PLAIN_FILES,
     PYSPARK,
     SOURCE_NAMES,
     condition_of,
 )
+from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -202,6 +204,8 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     starts = _first_offsets(one, known, settings)
     if starts is not None and known is not None:
         keep_reads(checkpoint, one, known)
+    if settings.once and not HAS_DATA_SOURCES:
+        _await_ends(one, settings)
     try:
         with _checkpoint_files(spark, checkpoint):
             return _start(spark, one, settings, starts, known is not None)
@@ -219,6 +223,17 @@ def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSet
         ended = max(checkpoint.batches("commits"), default=last_write.topics[-1].since_batch_id)
         went = describe_topics(last_write.topics, ended)
         settings.report(f"{one.name}: {went}; later ones go to {name_topics(now)}, and those stay where they are")
+
+
+def _await_ends(one: Pipeline, settings: RunSettings) -> None:
+    """Wait for transactions that are being ended: Spark's own source, which reads before PySpark 4, does not."""
+    for source in one.sources.values():
+        parsed = parse_source_options(source.reader_options(settings.bootstrap_servers), streaming=True)
+        with contextlib.closing(KafkaCluster.connect(client_config(parsed.client), parsed.cluster)) as cluster:
+            known = cluster.partition_counts(parsed.subscription.topics or None)
+            read = {topic: count for topic, count in known.items() if parsed.subscription.reads(topic)}
+            partitions = [TopicPartition(topic, number) for topic, count in read.items() for number in range(count)]
+            cluster.settled_ends(partitions, parsed.isolation)
 
 
 def _start(

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import IntegerType, StringType, StructType
 
-from oncelog.spark.pipeline.definition import ONLY, Pipeline, Sink, Source
+from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.registered import Schemas
-from oncelog.spark.pipeline.rows import rows_of
+from oncelog.spark.pipeline.rows import _columns, rows_of
 from tests.spark.kafka_records import create_topic, produce
 
 pytestmark = pytest.mark.timeout(600)
@@ -63,3 +63,9 @@ def test_malformed_value_stops_the_query_whatever_it_reads_and_good_ones_pass_on
             StreamingQueryException, match=f"Record 1 of {bad}-0 has a value that is not JSON of the schema"
         ):
             query.awaitTermination()
+
+
+def test_example_of_a_schema_is_one(spark: SparkSession) -> None:
+    with pytest.raises(PipelineError, match="has no columns: write each as a name and a type") as refused:
+        _columns("string")
+    assert _columns(str(refused.value).partition("for example ")[2]).simpleString() == "struct<origin:string>"

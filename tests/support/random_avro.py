@@ -120,7 +120,9 @@ class RandomAvro:
             case "uuid":
                 return f"0d5c7a2e-0000-4000-8000-{source.randrange(2**40):012x}"
             case "decimal":
-                return self._text(source.randint(1, 3))
+                whole = source.randint(-(2**23), 2**23 - 1)  # in as few bytes as writers take
+                size = (whole + (whole < 0)).bit_length() // 8 + 1
+                return whole.to_bytes(size, "big", signed=True).decode("latin-1")
             case "date":
                 return source.randint(-700_000, 2_900_000)
             case "time-millis":

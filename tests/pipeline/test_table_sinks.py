@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 import psycopg
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 
 from tests.cli.conftest import run
@@ -159,6 +160,74 @@ def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) 
     refused = run(*words[:-1], cwd=pipeline.folder)
     assert refused.code == 1, refused.err
     assert "Column item of postgresql table orders is character varying(10), while the rows need text" in refused.out
+
+
+NEW = """
+[source]
+topic = "{topic}"
+schema = "id long, item string"
+
+[sinks.missing]
+topic = "{topic}-nowhere"
+key = "id"
+sql = "select id, item from source"
+
+[sinks.lake]
+format = "delta"
+table = "lake/orders"
+sql = "select id, item from source"
+
+[sinks.base]
+format = "sqlite"
+url = "orders.db"
+table = "orders"
+sql = "select id, item from source"
+
+[sinks.ice]
+format = "iceberg"
+table = "lake.orders"
+catalog = {{ type = "sql", uri = "sqlite:///{folder}/nowhere/catalog.db", warehouse = "file://{folder}/warehouse" }}
+sql = "select id, item from source"
+"""
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_doctor_knows_each_sink_before_the_first_start_and_a_start_refuses_what_it_refuses(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    file = pipeline.write("new.toml", NEW.format(topic=unique_name, folder=pipeline.folder))
+    lake = str(pipeline.folder / "lake" / "orders")
+    write_deltalake(lake, pa.table({"id": pa.array([1], pa.int64()), "item": ["a"]}))
+    log = Path(lake) / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if "protocol" in line:
+            line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = ["pipeline", "doctor", "oncelog-checkpoints/new", "--pipeline", file, "-b", address]
+    told = run(*words, "--json", cwd=pipeline.folder)
+    assert told.code == 1, told.err
+    topic, delta, sqlite, iceberg = told.json
+    assert (topic["topic"], topic["partitions"], topic["next"]["verdict"]) == (f"{unique_name}-nowhere", None, "refuse")
+    assert "has the feature rowTracking, which deltalake" in delta["columns"]
+    assert (sqlite["columns"], sqlite["tableId"], sqlite["next"]["reason"]) == (
+        None,
+        None,
+        "there is no checkpoint yet, so this is the first start",
+    )
+    assert (iceberg["next"]["verdict"], "iceberg table lake.orders cannot be read" in iceberg["next"]["reason"]) == (
+        "refuse",
+        True,
+    )
+    assert not (pipeline.folder / "oncelog-checkpoints" / "new").exists()
+    create_topic(address, f"{unique_name}-nowhere", 1)
+    (pipeline.folder / "nowhere").mkdir()
+    started = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert started.returncode == 1
+    assert "has the feature rowTracking, which deltalake" in started.stderr
+    assert not (pipeline.folder / "oncelog-checkpoints" / "new" / "offsets" / "0").exists()
 
 
 ONE = """

@@ -52,7 +52,7 @@ def test_ten_thousand_partition_values_take_bounded_memory_and_leave_nothing(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < MORE_MB * 1024
     query.end(0)
     checkpoint = Checkpoint.open(str(query.root))
-    told = diagnose_table(checkpoint, options, "", store, frame.schema, NOW_MS, older_than_h=0)
+    told = diagnose_table(checkpoint, options, "", frame.schema, NOW_MS, older_than_h=0)
     assert (told.refused, told.marker is not None, len(told.leftovers)) == (False, True, VALUES)
     store.remove(told.leftovers, 0)
     assert store.leftovers(0) == []

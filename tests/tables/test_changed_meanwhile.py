@@ -17,7 +17,7 @@ from pyspark.sql.types import DecimalType, StructField, StructType
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.sink.engine import BatchStep
 from oncelog.spark.tables.inline import piece
-from oncelog.spark.tables.lake.parquet import _partition_value
+from oncelog.spark.tables.lake.parquet import _by_partition, _partition_value
 from oncelog.spark.tables.options import TableFormat
 from oncelog.spark.tables.store import WrittenPart
 from tests.tables.test_conflicts import once_at
@@ -116,7 +116,14 @@ def test_database_of_another_encoding_gets_the_letters_and_not_their_bytes(world
 
 
 @pytest.mark.parametrize(
-    "value", [datetime.datetime(44, 3, 15, 12), datetime.datetime(44, 3, 15, 12, tzinfo=datetime.UTC)]
+    ("zone", "text"), [(None, "0044-03-15 12:00:00.000000"), (datetime.UTC, "0044-03-15T12:00:00.000000Z")]
 )
-def test_partition_of_an_early_year_has_four_digits(value: datetime.datetime) -> None:
-    assert _partition_value("moment", value) == "0044-03-15 12:00:00.000000"
+def test_partition_of_an_early_year_has_four_digits(zone: datetime.tzinfo | None, text: str) -> None:
+    """A moment has its zone: Delta-Spark reads one without as a time of the session's zone."""
+    assert _partition_value("moment", datetime.datetime(44, 3, 15, 12, tzinfo=zone)) == text
+
+
+def test_partition_of_a_year_that_python_does_not_have_is_refused() -> None:
+    rows = pa.table({"d": pa.array([4_000_000], pa.date32()), "n": [1]}).to_batches()[0]
+    with pytest.raises(OncelogError, match="outside the years 1 to 9999 in a partition column"):
+        list(_by_partition(rows, ("d",)))

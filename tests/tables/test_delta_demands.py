@@ -5,12 +5,14 @@ Expected values are Delta-Spark's, which ``test_lake_engines.py`` asks.
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError
@@ -21,6 +23,7 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.java_errors import our_sentence
 from oncelog.spark.tables.lake.delta_features import check_features
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
+from oncelog.spark.tables.sink import open_store
 from tests.tables.worlds import Query, World, arrow, world_of
 
 READERS = (
@@ -255,3 +258,13 @@ def test_condition_that_spark_cannot_compute_is_refused_by_name(spark: SparkSess
     configured(world.options, [column("id")], **{"delta.constraints.c": "no_such_function(id)"})
     with pytest.raises(ConfigError, match=r"Spark cannot compute the CHECK constraint c \(no_such_function\(id\)\)"):
         Query(world.folder / "checkpoint", world.options).write_frame(0, spark.sql("SELECT 1L as id"))
+
+
+def test_upsert_into_partitions_of_a_timestamp_is_refused(world: World) -> None:
+    """Delta-Spark would read the partition's value, which has no zone, in that of its session."""
+    moment = pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)], pa.timestamp("us", "UTC"))
+    write_deltalake(world.options.table, pa.table({"id": [1], "at": moment}), partition_by=["at"])
+    options = replace(world.options, mode=Mode.UPSERT, key=("id",), partition_by=("at",))
+    with pytest.raises(ConfigError, match="partitioned by the timestamp at, which delta-rs writes without its zone"):
+        open_store(options).check()
+    open_store(replace(options, mode=Mode.APPEND, key=())).check()

@@ -127,7 +127,7 @@ def test_command_tells_and_deletes(world: World, query: Query) -> None:
 
 def examined(query: Query, schema: StructType = SCHEMA) -> TableDiagnosis:
     checkpoint = Checkpoint.open(str(query.root))
-    return diagnose_table(checkpoint, query.options, query.name, open_store(query.options), schema, NOW_MS, 72)
+    return diagnose_table(checkpoint, query.options, query.name, schema, NOW_MS, 72)
 
 
 def test_table_that_is_as_it_should_be(world: World, query: Query) -> None:

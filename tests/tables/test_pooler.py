@@ -14,7 +14,6 @@ from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.tables.doctor import diagnose_table
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat
-from oncelog.spark.tables.sink import open_store
 from tests.support.two_phase.pgbouncer import POOL, PgBouncer
 from tests.tables.worlds import NOW_MS, SCHEMA, PostgresWorld, Query, World, arrow
 
@@ -41,9 +40,7 @@ def test_batches_are_written_and_looked_at(pooled: World, tmp_path: Path, mode: 
         query.run(2 * number, [(number, "few")])
         rows = arrow([(number, "few"), (10 + number, TEXT)]).to_batches()
         query.run(2 * number + 1, [], made=lambda rows=rows: list(query.store.task_writer()(iter(rows))))
-        found = diagnose_table(
-            Checkpoint.open(str(query.root)), query.options, "", open_store(query.options), SCHEMA, NOW_MS, 0
-        )
+        found = diagnose_table(Checkpoint.open(str(query.root)), query.options, "", SCHEMA, NOW_MS, 0)
         assert (found.columns, found.missing_rights, found.leftovers, found.refused) == ("", [], [], False)
     few = [(number, "few") for number in range(4)]
     many = [(10 + number, TEXT) for number in range(4)]

@@ -103,9 +103,9 @@ def _cluster(cluster: ConnectionOptions, pause_minutes: int, checkpoint: str | N
         todo = "upgrade it" if too_old else "start it, or check the address and the client's security settings"
         return [bad("cluster", str(error), todo)]
     if checkpoint is not None:
-        from oncelog.cli.doctor.pipeline_doctor import diagnoses
+        from oncelog.cli.doctor.pipeline_doctor import diagnoses, opened
 
-        for one in diagnoses(cluster, checkpoint):
+        for one in diagnoses(cluster, opened(checkpoint)):
             start = f"{one.checkpoint}, group {one.group}: the next start would {one.verdict} batch {one.next_batch}"
             if one.verdict == "refuse":
                 found.append(bad("checkpoint", start, one.reason))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -52,7 +53,8 @@ def doctor(
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
     It changes nothing. Exit status 1 if the query would be refused. With --pipeline, it also prints what the tables
-    hold, how their columns differ from the rows, which rights are missing, and what tasks have left behind.
+    hold, how their columns differ from the rows, which rights are missing, and what tasks have left behind; that also
+    before the first start, when there is no CHECKPOINT yet.
 
     \b
     Examples:
@@ -61,12 +63,16 @@ def doctor(
       oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
     """
     pipeline = None if file is None else pipeline_of(file, checkpoint)
-    tables = [] if pipeline is None else _tables(cluster, checkpoint, pipeline, schema_registry)
-    only_tables = pipeline is not None and not pipeline.writes_topics and not group
-    found: Sequence[Diagnosis | TableDiagnosis] = [
-        *([] if only_tables else diagnoses(cluster, checkpoint, group, on_missing_marker)),
-        *tables,
-    ]
+    known = _known(checkpoint, pipeline)
+    topics: Sequence[Diagnosis | FirstStart] = []
+    if pipeline is None or pipeline.writes_topics or group:
+        if known is not None:
+            topics = diagnoses(cluster, known, group or _group_of(pipeline, known), on_missing_marker)
+        elif pipeline is not None:
+            topics = _first_start(cluster, pipeline)
+    servers = cluster.properties["bootstrap.servers"]
+    tables = [] if pipeline is None else table_diagnoses(pipeline, known, servers, schema_registry)
+    found: Sequence[Diagnosis | FirstStart | TableDiagnosis] = [*topics, *tables]
     if cluster.as_json:
         show_json([one.as_json() for one in found])
     else:
@@ -75,7 +81,7 @@ def doctor(
                 click.echo()
             for what, text in one.lines():
                 click.echo(f"{what:<12}{text}")
-        if not group and not only_tables:
+        if not group and topics and known is not None:
             remark(
                 "this is true of a query that writes where the checkpoint has written; for a copy that writes "
                 "elsewhere, name its group (transactional id prefix, query, topic) with --group"
@@ -84,33 +90,90 @@ def doctor(
         raise click.exceptions.Exit(1)
 
 
-def _tables(
-    cluster: ConnectionOptions, checkpoint: str, one: Pipeline, registry: RegistryAccess
-) -> Sequence[TableDiagnosis]:
-    from oncelog.spark.sink.checkpoint import Checkpoint
-
+def opened(checkpoint: str) -> Checkpoint:
+    """The checkpoint at a place. Raises OncelogError if there is none."""
+    found = _at(checkpoint)
     _check_folder(checkpoint)
-    found = Checkpoint.open(checkpoint)
     found.query_id()
-    return table_diagnoses(one, found, cluster.properties["bootstrap.servers"], registry)
+    return found
 
 
-def diagnoses(
-    cluster: ConnectionOptions, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
-) -> Sequence[Diagnosis]:
-    """Predict what the next start of a query will do, for each of its destinations."""
+def _known(checkpoint: str, one: Pipeline | None) -> Checkpoint | None:
+    """The checkpoint; None before the first start of a pipeline."""
+    if one is not None and not _inner(checkpoint) and _at(checkpoint).is_new():
+        return None
+    return opened(checkpoint)
+
+
+def _at(checkpoint: str) -> Checkpoint:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
         raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
-    from oncelog.spark.options import OnMissingMarker
     from oncelog.spark.sink.checkpoint import Checkpoint
+
+    return Checkpoint.open(checkpoint)
+
+
+def _group_of(one: Pipeline | None, checkpoint: Checkpoint) -> str:
+    """The group of a pipeline's topics, if its checkpoint does not remember it yet."""
+    from oncelog.spark.options import parse_sink_options
+    from oncelog.spark.pipeline.definition import TOPICS
+    from oncelog.spark.sink.checkpoint import marker_group
+
+    if one is None or any(not last.table for last in checkpoint.last_writes()):
+        return ""
+    options = one.writer_options("") | {"checkpointLocation": checkpoint.location}
+    prefix = parse_sink_options(options, streaming=True).transactional_id_prefix
+    return marker_group(prefix, checkpoint.query_id(), "", TOPICS)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStart:
+    """A topic of a pipeline that has not run yet.
+
+    :param partitions: None if there is no such topic.
+    """
+
+    topic: str
+    partitions: int | None
+
+    @property
+    def verdict(self) -> str:
+        return "refuse" if self.partitions is None else "write"
+
+    @property
+    def reason(self) -> str:
+        if self.partitions is None:
+            return f"topic {self.topic} does not exist: create it (oncelog topics create {self.topic}), or name another"
+        return "there is no checkpoint yet, so this is the first start"
+
+    def as_json(self) -> dict[str, Any]:
+        coming = {"batchId": 0, "repeats": False, "verdict": self.verdict, "reason": self.reason}
+        return {"topic": self.topic, "partitions": self.partitions, "next": coming}
+
+    def lines(self) -> list[tuple[str, str]]:
+        return [
+            ("topic", self.topic),
+            ("partitions", "no such topic" if self.partitions is None else str(self.partitions)),
+            ("next start", f"plans batch 0: {self.verdict}, {self.reason}"),
+        ]
+
+
+def _first_start(cluster: ConnectionOptions, one: Pipeline) -> Sequence[FirstStart]:
+    with cluster.admin() as admin:
+        counts = {topic.name: len(topic.partitions) for topic in admin.describe_topics()}
+    return [FirstStart(topic, counts.get(topic)) for topic in one.topics]
+
+
+def diagnoses(
+    cluster: ConnectionOptions, found: Checkpoint, group: str = "", on_missing_marker: str = "fail"
+) -> Sequence[Diagnosis]:
+    """Predict what the next start of a query will do, for each of its destinations."""
+    from oncelog.spark.options import OnMissingMarker
     from oncelog.spark.sink.doctor import diagnose, groups_of
     from oncelog.spark.sink.planning import now_ms
 
-    _check_folder(checkpoint)
-    found = Checkpoint.open(checkpoint)
-    found.query_id()  # refused before the cluster is asked
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
         return [
@@ -125,10 +188,16 @@ def _check_folder(checkpoint: str) -> None:
     if ":" in checkpoint or (folder / "metadata").exists():
         return
     if not folder.is_dir():
-        raise OncelogError(f"no such folder: {checkpoint}")
-    inner = sorted(str(path.parent) for path in folder.glob("*/metadata"))
-    if inner:
+        raise OncelogError(
+            f"no such folder: {checkpoint} (before the first start of a pipeline, name its file with --pipeline)"
+        )
+    if inner := _inner(checkpoint):
         raise OncelogError(f"{checkpoint} is not a checkpoint but contains some; name one: {', '.join(inner)}")
+
+
+def _inner(checkpoint: str) -> list[str]:
+    """The checkpoints in a folder of this machine."""
+    return [] if ":" in checkpoint else sorted(str(path.parent) for path in Path(checkpoint).glob("*/metadata"))
 
 
 def _log_state(cluster: ConnectionOptions, admin: Admin, checkpoint: Checkpoint, group: str) -> SinkLogState:

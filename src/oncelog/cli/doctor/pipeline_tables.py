@@ -39,10 +39,11 @@ def pipeline_of(file: Path, checkpoint: str) -> Pipeline:
 
 
 def table_diagnoses(
-    one: Pipeline, checkpoint: Checkpoint, bootstrap_servers: str, registry: RegistryAccess
+    one: Pipeline, checkpoint: Checkpoint | None, bootstrap_servers: str, registry: RegistryAccess
 ) -> Sequence[TableDiagnosis]:
     """Predict what the next start will do with each table. Spark starts, to learn which columns the rows have.
 
+    :param checkpoint: None before the first start.
     :param registry: the schema registry of sources that name none.
     """
     from oncelog.spark.pipeline.definition import ONLY
@@ -52,7 +53,6 @@ def table_diagnoses(
     from oncelog.spark.session import session
     from oncelog.spark.sink.planning import now_ms
     from oncelog.spark.tables.doctor import diagnose_table
-    from oncelog.spark.tables.sink import open_store
 
     if not one.table_sinks:
         return []
@@ -67,8 +67,7 @@ def table_diagnoses(
     for name, sink in one.table_sinks.items():
         options = sink.parsed(one.mode)
         sink_name = "" if name == ONLY else name
-        store = open_store(options)
-        found.append(diagnose_table(checkpoint, options, sink_name, store, schemas[name], now_ms(), OLDER_THAN_H))
+        found.append(diagnose_table(checkpoint, options, sink_name, schemas[name], now_ms(), OLDER_THAN_H))
     return found
 
 

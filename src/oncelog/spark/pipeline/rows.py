@@ -6,6 +6,7 @@ with a column ``topic``, so that one transaction holds all of a batch.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 from collections.abc import Mapping
@@ -42,6 +43,8 @@ from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas
 from oncelog.spark.sink.rows import check_headers, holds_headers, quoted_name
 from oncelog.spark.tables.columns import JSON_OPTIONS
+from oncelog.spark.tables.sink import check_table, open_store
+from oncelog.spark.tables.store import Conflict
 from oncelog.spark.versions import HAS_DATA_SOURCES, PYSPARK
 
 if TYPE_CHECKING:
@@ -89,6 +92,8 @@ def rows_of(
     records = [_records(found[name], sink, one, schemas) for name, sink in sorted(one.topic_sinks.items())]
     records += [_dead_letters(rows, one.sources[name]) for name, rows in letters.items()]
     tables = {name: found[name] for name in one.table_sinks}
+    for name, rows in tables.items():
+        _check_table(one, name, rows)
     if not records and len(tables) == 1:
         return tables[next(iter(tables))]
     for_topics = {"": reduce(lambda left, right: left.unionByName(right), records)} if records else {}
@@ -100,6 +105,13 @@ def rows_of(
     }
     in_order = [parts[name] for name in sorted(parts)]
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), in_order)
+
+
+def _check_table(one: Pipeline, name: str, rows: DataFrame) -> None:
+    """Refuse a table that cannot take the rows before the query starts. Raises OncelogError."""
+    options = one.table_sinks[name].parsed(one.mode)
+    with contextlib.suppress(Conflict):  # a server that restarts: the first batch waits for it
+        check_table(open_store(options), rows.schema, options)
 
 
 def table_schemas(

@@ -67,6 +67,10 @@ class Checkpoint:
         """Whether it is on this machine's disk."""
         return bool(self._files.type_name == "local")
 
+    def is_new(self) -> bool:
+        """Whether no query has started here yet: nothing of a checkpoint is there."""
+        return self._read("metadata") is None and not self.batches("offsets")
+
     def query_id(self) -> str:
         """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""
         text = self._read("metadata")

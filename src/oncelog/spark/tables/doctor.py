@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.doctor import next_plan, predict
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.options import TableOptions
-from oncelog.spark.tables.store import Leftover, MaintainedTable, table_group
+from oncelog.spark.tables.sink import check_table, open_store
+from oncelog.spark.tables.store import Leftover, MaintainedTable, TableLook, table_group
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -70,7 +70,7 @@ class TableDiagnosis:
         return [
             ("table", self.table),
             ("id", self.table_id or "no such table yet"),
-            ("group", self.group),
+            ("group", self.group or "made at the first start"),
             ("holds", "no batch" if self.marker is None else f"batch {self.marker.batch_id}, {self.marker}"),
             ("columns", self.columns or "as the rows need them"),
             ("rights", "; ".join(self.missing_rights) or "as needed, as far as that can be asked"),
@@ -79,46 +79,86 @@ class TableDiagnosis:
         ]
 
 
+FIRST_START = "there is no checkpoint yet, so this is the first start"
+
+
 def diagnose_table(
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint | None,
     options: TableOptions,
     name: str,
-    store: MaintainedTable,
     schema: StructType,
     now_ms: int,
     older_than_h: int,
 ) -> TableDiagnosis:
-    """Predict the next start of a query for one of its tables.
+    """Predict the next start of a query for one of its tables. A table that cannot be asked is refused with the reason.
 
+    :param checkpoint: None before the first start.
     :param name: the sink's name, empty if it is the only one.
     :param schema: the columns of the rows.
     """
-    group = table_group(checkpoint.query_id(), name)
-    numbers = checkpoint.batches("offsets")[-2:]
-    plans = [found.fingerprint for found in map(checkpoint.planned, reversed(numbers)) if found is not None]
-    seen = store.look(group, plans, {one.group for one in checkpoint.last_writes() if one.table})
+    try:
+        store = open_store(options)
+        columns = _difference(store, schema, options)
+        missing, leftovers = store.missing_rights(), store.leftovers(older_than_h)
+        if checkpoint is None:
+            seen = store.look("", ())
+            found = _Next("", None, 0, repeats=False, verdict="write", reason=FIRST_START)
+        else:
+            group = table_group(checkpoint.query_id(), name)
+            numbers = checkpoint.batches("offsets")[-2:]
+            plans = [found.fingerprint for found in map(checkpoint.planned, reversed(numbers)) if found is not None]
+            seen = store.look(group, plans, {one.group for one in checkpoint.last_writes() if one.table})
+            found = _next(checkpoint, group, seen, options, now_ms)
+    except OncelogError as error:
+        refused = _Next("", None, 0, repeats=False, verdict="refuse", reason=str(error))
+        return _diagnosis(options, "", refused, "", (), ())
+    return _diagnosis(options, seen.table_id, found, columns, missing, leftovers)
+
+
+class _Next(NamedTuple):
+    """What the next start does."""
+
+    group: str
+    marker: Marker | None
+    batch: int
+    repeats: bool
+    verdict: str
+    reason: str
+
+
+def _next(checkpoint: Checkpoint, group: str, seen: TableLook, options: TableOptions, now_ms: int) -> _Next:
     facts = ClusterFacts(seen.table_id, seen.retention_ms)
     coming = next_plan(checkpoint, group, facts, now_ms, options.on_missing, str(options), seen.others)
     verdict, reason = predict(coming, seen.marker, seen.marker, now_ms)
+    return _Next(group, seen.marker, coming.plan.number, coming.repeats, verdict, reason)
+
+
+def _diagnosis(
+    options: TableOptions,
+    table_id: str,
+    coming: _Next,
+    columns: str,
+    missing_rights: Sequence[str],
+    leftovers: Sequence[Leftover],
+) -> TableDiagnosis:
     return TableDiagnosis(
         table=str(options),
-        table_id=seen.table_id,
-        group=group,
-        marker=seen.marker,
-        next_batch=coming.plan.number,
+        table_id=table_id,
+        group=coming.group,
+        marker=coming.marker,
+        next_batch=coming.batch,
         repeats=coming.repeats,
-        verdict=verdict,
-        reason=reason,
-        columns=_difference(store, schema, options),
-        missing_rights=store.missing_rights(),
-        leftovers=store.leftovers(older_than_h),
+        verdict=coming.verdict,
+        reason=coming.reason,
+        columns=columns,
+        missing_rights=missing_rights,
+        leftovers=leftovers,
     )
 
 
 def _difference(store: MaintainedTable, schema: StructType, options: TableOptions) -> str:
     try:
-        check_columns(schema, options)
-        store.compare(schema)
+        check_table(store, schema, options)
     except ConfigError as error:
         return str(error)
     return ""

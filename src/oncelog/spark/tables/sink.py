@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 logger = logging.getLogger(__name__)
 
@@ -49,13 +50,15 @@ def to_table(
 
     ``df.writeStream.foreachBatch(to_table({"format": "delta", "table": "lake/flights"}))``. The identity of each batch
     is in the commit of its rows, and decides as the marker in a topic does: a batch that is there is skipped, and a
-    checkpoint that is older than the table is refused.
+    checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written is refused here,
+    before the query starts.
 
     :param name: tells several sinks of one query into the same table apart; it must stay the same over restarts.
     :param on_written: called with how each batch was written.
     :param observe: called at each step, on the driver.
     """
     parsed = parse_table_options(option_texts(options, "to_table"))
+    open_store(parsed).check()
     return to_table_of(parsed, name=name, on_written=on_written, observe=observe)
 
 
@@ -125,6 +128,13 @@ def open_store(options: TableOptions) -> MaintainedTable:
             from oncelog.spark.tables.lake.iceberg import IcebergTable
 
             return IcebergTable(options)
+
+
+def check_table(store: MaintainedTable, schema: StructType, options: TableOptions) -> None:
+    """Refuse rows with these columns if the table, as it is now, cannot take them; changes nothing. Raises
+    ConfigError, and OncelogError if the table cannot be asked."""
+    check_columns(schema, options)
+    store.compare(written_columns(schema, options, store.columns))
 
 
 class _Run:

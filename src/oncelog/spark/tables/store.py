@@ -150,6 +150,10 @@ class TableStore(Protocol):
 class MaintainedTable(TableStore, Protocol):
     """A table with what keeps it fit, for ``oncelog pipeline doctor`` and ``clean``."""
 
+    def check(self) -> None:
+        """Refuse a table of files that cannot be written, whatever the rows. Raises ConfigError."""
+        ...
+
     def compare(self, schema: StructType) -> None:
         """Compare the columns of the table, if there is one, with those of these rows; changes nothing. Raises
         ConfigError as :meth:`prepare` would."""

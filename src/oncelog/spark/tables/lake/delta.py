@@ -106,6 +106,11 @@ class DeltaTableStore:
             raise self._refused(error) from error
         return str(table.metadata().id)
 
+    def check(self) -> None:
+        table = self._load()
+        if table is not None:
+            check_writable(table, _columns(table), self._options)
+
     def compare(self, schema: StructType) -> None:
         table = self._load()
         if table is not None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampType
 
 from oncelog.errors import ConfigError
 from oncelog.spark.tables.columns import escaped, null_refusal
@@ -133,6 +133,14 @@ def check_writable(table: DeltaTable, columns: StructType, options: TableOptions
         )
     for field in columns.fields:
         _check_column(field, options)
+    partitions = table.metadata().partition_columns
+    moments = [f.name for f in columns.fields if f.name in partitions and isinstance(f.dataType, TimestampType)]
+    if moments and options.mode is Mode.UPSERT:
+        raise ConfigError(
+            f"{options} is partitioned by the timestamp {moments[0]}, which delta-rs writes without its zone when it "
+            "merges, so that Delta-Spark reads it as a time of its session's zone: use mode append, or a table that is "
+            "partitioned by a date"
+        )
 
 
 def _check_column(field: StructField, options: TableOptions) -> None:

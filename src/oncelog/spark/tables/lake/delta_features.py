@@ -23,6 +23,8 @@ from oncelog.spark.tables.options import TableOptions
 _WITH_FEATURES = 7
 """The version of writers from which on a table lists its features."""
 _READERS = 3
+_DEFAULT = "CURRENT_DEFAULT"
+"""The entry of a column with a default, which a copy of the table would have."""
 _DROPPED = (
     "rowTracking",
     "inCommitTimestamp",
@@ -44,7 +46,7 @@ def check_features(table: DeltaTable, options: TableOptions) -> None:
         if not _commits(*versions, (), ()):
             raise ConfigError(
                 f"{options} has the protocol of readers {versions[0]} and writers {versions[1]}, which {library} "
-                f"cannot write: {_copied(options)}"
+                f"cannot write: {_copied(table, options)}"
             )
         return
     readers = frozenset(protocol.reader_features or ())
@@ -53,7 +55,7 @@ def check_features(table: DeltaTable, options: TableOptions) -> None:
         several = "the features" if len(features) > 1 else "the feature"
         raise ConfigError(
             f"{options} has {several} {' and '.join(sorted(features))}, which {library} cannot write: "
-            f"{_way_out(features, options)}"
+            f"{_way_out(features, table, options)}"
         )
 
 
@@ -93,10 +95,10 @@ def _commits(reader: int, writer: int, reader_features: tuple[str, ...], writer_
     return True
 
 
-def _way_out(features: Sequence[str], options: TableOptions) -> str:
+def _way_out(features: Sequence[str], table: DeltaTable, options: TableOptions) -> str:
     known = (*_DROPPED, *_DROPPED_WITH_HISTORY)
     if any(one not in known for one in features):
-        return _copied(options)
+        return _copied(table, options)
     name = f"ALTER TABLE {sql_name(options)} DROP FEATURE"
     steps = [f"{name} {quoted_feature(one)}" for one in _DROPPED if one in features]
     steps += [f"{name} {quoted_feature(one)} TRUNCATE HISTORY" for one in _DROPPED_WITH_HISTORY if one in features]
@@ -104,10 +106,14 @@ def _way_out(features: Sequence[str], options: TableOptions) -> str:
     return f"drop it in Spark with {' and then '.join(steps)}{again}, or write to another table"
 
 
-def _copied(options: TableOptions) -> str:
+def _copied(table: DeltaTable, options: TableOptions) -> str:
+    name = sql_name(options)
+    defaults = [f"`{field.name}`" for field in table.schema().fields if _DEFAULT in field.metadata]
+    before = [f"ALTER TABLE {name} ALTER COLUMN {column} DROP DEFAULT" for column in defaults]
+    steps = " and then ".join([*before, f"CREATE TABLE ... AS SELECT * FROM {name}"])
     return (
-        f"no engine takes that from a table, so copy the rows in Spark (CREATE TABLE ... AS SELECT * FROM "
-        f"{sql_name(options)}) into a table without, or write to another table"
+        f"no engine takes that from a table, so copy the rows in Spark ({steps}) into a table without, or write to "
+        "another table"
     )
 
 

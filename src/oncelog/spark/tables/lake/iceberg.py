@@ -132,6 +132,11 @@ class IcebergTable:
         self._table = table
         return str(table.metadata.table_uuid)
 
+    def check(self) -> None:
+        table = self._load()
+        if table is not None:
+            self._check(table)
+
     def compare(self, schema: StructType) -> None:
         table = self._load()
         if table is not None:

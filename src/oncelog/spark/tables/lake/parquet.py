@@ -166,7 +166,13 @@ def _by_partition(
         changes[1:] |= numbers[1:] != numbers[:-1]
     starts = [0, *np.flatnonzero(changes).tolist(), batch.num_rows]
     for start, end in itertools.pairwise(starts):
-        values = {name: _partition_value(name, batch.column(name)[start].as_py()) for name in partition_by}
+        try:
+            values = {name: _partition_value(name, batch.column(name)[start].as_py()) for name in partition_by}
+        except (OverflowError, ValueError) as error:
+            raise PartitionRefused(
+                f"A row has a date or time outside the years 1 to 9999 in a partition column "
+                f"({', '.join(partition_by)}): leave such rows out in the query"
+            ) from error
         yield values, data.slice(start, end - start)
 
 
@@ -183,8 +189,9 @@ def _partition_value(name: str, value: Any) -> str | None:
         case bool():
             return str(value).lower()
         case datetime.datetime():
-            moment = value if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
-            return moment.isoformat(" ", "microseconds")  # strftime has no leading zeros for years below 1000
+            if value.tzinfo is not None:  # without its zone it would be a time of the reader's session
+                return f"{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat('T', 'microseconds')}Z"
+            return value.isoformat(" ", "microseconds")  # strftime has no leading zeros for years below 1000
         case datetime.date():
             return value.isoformat()
         case _:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -268,3 +269,29 @@ def test_upsert_into_partitions_of_a_timestamp_is_refused(world: World) -> None:
     with pytest.raises(ConfigError, match="partitioned by the timestamp at, which delta-rs writes without its zone"):
         open_store(options).check()
     open_store(replace(options, mode=Mode.APPEND, key=())).check()
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "existing-tables.md"
+
+
+def test_page_names_the_features_that_the_library_writes(tmp_path: Path) -> None:
+    """Features of tables that are there are read off its table, and the library is asked."""
+    rows = re.findall(r"^\| ((?:`[\w-]+`(?:, )?)+) \| (written|refused)(.*) \|$", PAGE.read_text(), re.MULTILINE)
+    told = {name: (what, more) for names, what, more in rows for name in re.findall("`([^`]+)`", names)}
+    assert {"appendOnly", "clustering", "rowTracking", "typeWidening"} <= set(told)
+    del told["columnMapping"]  # a matter of its mode
+    for name, (what, more) in told.items():
+        if name.startswith("write."):
+            continue
+        options = TableOptions(TableFormat.DELTA, str(tmp_path / name))
+        table = with_features(options, name)
+        if what == "written":
+            check_features(table, options)
+            continue
+        with pytest.raises(ConfigError) as caught:
+            check_features(table, options)
+        dropped = "DROP FEATURE" in more
+        assert ("DROP FEATURE" in str(caught.value), "TRUNCATE HISTORY" in str(caught.value)) == (
+            dropped,
+            "TRUNCATE HISTORY" in more,
+        ), name

@@ -124,11 +124,22 @@ def as_dict(progress: Any) -> dict[str, Any]:
     return found
 
 
+def run_sql(spark: SparkSession, task: dict[str, Any]) -> None:
+    """Statements, and the rows of each: text, whatever its type."""
+    for statement in task["statements"]:
+        rows = spark.sql(statement).collect()
+        say([[None if cell is None else cell_text(cell) for cell in row] for row in rows])
+
+
+def cell_text(cell: object) -> str:
+    return bytes(cell).decode() if isinstance(cell, bytes | bytearray) else str(cell)
+
+
 def run_nothing(spark: SparkSession, task: dict[str, Any]) -> None:
     """Only the session is started."""
 
 
-RUNS = {"nothing": run_nothing, "write": run_write, "read": run_read, "stream": run_stream}
+RUNS = {"nothing": run_nothing, "write": run_write, "read": run_read, "stream": run_stream, "sql": run_sql}
 
 
 def main() -> None:

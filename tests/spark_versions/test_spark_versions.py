@@ -76,6 +76,42 @@ def test_format_is_refused_by_name_where_there_are_no_data_sources(program: Prog
     assert 'has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka")' in text
 
 
+@case("SQL tables: `CREATE TABLE`, SELECT, INSERT, and what they refuse", least=(4, 0))
+def test_topic_is_a_table_of_sql(environment: Environment, program: Program, copy: Copy, unique_name: str) -> None:
+    table = unique_name.replace("-", "_")
+    at = f"kafka.bootstrap.servers '{copy.address}', topic '{copy.sink}'"
+    create = f"CREATE TABLE {{}} USING oncelog OPTIONS ({at}{{}})"
+    insert = f"INSERT INTO {table} (key, value) VALUES (X'6B', X'31'), (NULL, X'32')"
+    if environment.release == (4, 0):
+        assert "CANNOT_FIND_DATA" in program.refusal(sql(create.format(table, ""), insert))
+        others = ", ".join(["NULL"] * 5)
+        insert = f"INSERT INTO {table} VALUES (X'6B', X'31', {others}), (NULL, X'32', {others})"
+    else:
+        program.said(sql(create.format(table, "")))
+    numbered = f"INSERT INTO {table} WITH (transactionalIdPrefix = 'p-', batchId = 1) {insert.partition(table)[2]}"
+    found = program.said(sql(insert, numbered, numbered, f"SELECT key, value FROM {table} ORDER BY value, offset"))
+    assert found[-1] == [["k", "1"], ["k", "1"], [None, "2"], [None, "2"]]
+    counts = program.said(sql(f"SELECT count(*) FROM {table} WITH (subscribe = '{copy.source}') WHERE value IS NULL"))
+    assert counts == [[["0"]]]
+    copied = create.format(f"{table}_copy", "")
+    for statement, says in {
+        f"INSERT INTO {table} SELECT * FROM {table}": "in column timestampType, which is only read",
+        f"{copied} AS SELECT * FROM {table}": "in column timestampType, which is only read",
+        f"{copied} AS SELECT key, value FROM {table}": "without a column list and without AS SELECT",
+        create.format("bad", ", kafka.group.id 'x'"): "Option kafka.group.id is not supported, leave it out",
+        create.format("bad", ", kafka.sasl.password 'x'"): "is a secret",
+        f"INSERT OVERWRITE {table} SELECT * FROM {table}": "A topic cannot be overwritten",
+    }.items():
+        assert says in program.refusal(sql(statement)), statement
+    columns = program.said(sql(f"CREATE TABLE {table}_files USING parquet AS SELECT key, value, offset FROM {table}"))
+    assert columns == [[]]
+    assert sorted(values(committed(copy.address, copy.sink))) == [b"1", b"1", b"2", b"2"]
+
+
+def sql(*statements: str) -> dict[str, Any]:
+    return {"run": "sql", "statements": statements}
+
+
 def batches_of(found: list[Any]) -> list[int]:
     sizes: list[int] = found[-1]["batches"]
     return sizes

@@ -96,10 +96,14 @@ def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[In
     return [InputPartition(item) for item in cut]
 
 
-def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def read_partition(options: SourceOptions, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
     """The rows of one task; none for the empty partition that Spark makes up if there is nothing to read."""
     pass_over_imports()
-    return iter(()) if partition.value is None else read_range(options, cast(OffsetRange, partition.value))
+    return (
+        iter(())
+        if partition is None or partition.value is None
+        else read_range(options, cast(OffsetRange, partition.value))
+    )
 
 
 def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordBatch]:

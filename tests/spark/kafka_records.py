@@ -89,7 +89,9 @@ def wait_until_settled(bootstrap_servers: str, topic: str) -> None:
 
 
 def committed(bootstrap_servers: str, topic: str, *, isolation: str = "read_committed") -> list[Seen]:
-    """Every record that a reader sees now, ordered by partition and offset."""
+    """Every record that a reader sees, commits that were acknowledged before included; by partition and offset."""
+    with Admin(bootstrap_servers=bootstrap_servers) as admin:
+        admin.settled_ends(admin.partitions(topic))
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 from urllib.request import Request, urlopen
+from uuid import UUID
 
 import pytest
 from google.protobuf.wrappers_pb2 import Int64Value
 
+from oncelog import Producer
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schemas import (
@@ -121,6 +123,39 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
         "schema 2: it was written as record Other, which cannot be read as record shop.Order: nothing is wrong with "
         "the record",
     ]
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_schemas_are_named_in_headers(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
+) -> None:
+    """By GUID; the header goes with a dead letter, and not with a value that is written anew."""
+    address = broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-out", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    text = AVRO.format(topic=unique_name, url=registry_url)
+    passed_on = text.replace("[query]", '[source.options]\nincludeHeaders = "true"\n\n[query]')
+    file = pipeline.write("orders.toml", passed_on)
+    with SchemaRegistry(registry_url) as registry:
+        written = AvroSerializer(registry, ORDER, schema_id_serializer="header")
+        with Producer(bootstrap_servers=address, value_serializer=written) as producer:
+            producer.send_and_wait(unique_name, {"id": 1, "amount": Decimal("1.5")}, headers=[("mine", b"x")])
+        guid = registry.latest(f"{unique_name}-value").guid or ""
+        named = ("__value_schema_id", b"\1" + UUID(guid).bytes)
+        with Producer(bootstrap_servers=address) as producer:
+            producer.send_and_wait(unique_name, b"\x02", headers=[named])
+            producer.send_and_wait(unique_name, b"\x02", headers=[(named[0], b"\1" + bytes(16))])
+        told = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert told.returncode == 0, told.stderr
+        (out,) = [one for one in committed(address, f"{unique_name}-out") if one.key is not None]
+        assert [header for header, _ in out.headers] == ["mine"]
+        assert AvroDeserializer(registry)(out.value) == {"id": 1, "amount": Decimal("1.50")}
+    dead = committed(address, f"{unique_name}-dead")
+    assert [one.value for one in dead] == [b"\x02"] * 2
+    assert dict(dead[0].headers)["__value_schema_id"] == named[1]
+    reasons = [(dict(one.headers)["oncelog.error"] or b"").decode() for one in dead]
+    assert reasons[0] == "the bytes do not fit schema 1: they end too early"
+    assert "has no schema with the GUID 00000000-0000-0000-0000-000000000000" in reasons[1]
 
 
 @pytest.mark.soak

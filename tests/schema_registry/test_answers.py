@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,13 +15,18 @@ from tests.schema_registry.http_calls import CONTENT_TYPE, Answer, avro, call, r
 
 def test_a_schema_is_registered_and_found_again(url: str) -> None:
     answer = register(url, "orders-value", avro("a"))
-    assert (answer.status, answer.body, answer.content_type) == (200, {"id": 1}, CONTENT_TYPE)
     text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
-    assert call(url, "GET", "/schemas/ids/1").body == {"schema": text}
+    guid = str(UUID(hashlib.md5(text.encode()).hexdigest()))
+    registered = {"id": 1, "version": 1, "guid": guid}
+    assert (answer.status, answer.body, answer.content_type) == (200, registered, CONTENT_TYPE)
+    assert call(url, "GET", "/schemas/ids/1").body == {"guid": guid, "schema": text}
+    for name in (guid, guid.upper(), guid.replace("-", "")):
+        assert call(url, "GET", f"/schemas/guids/{name}").body == {"guid": guid, "schema": text}
+        assert call(url, "GET", f"/schemas/guids/{name}/ids").body == [{"context": ".", "id": 1}]
     assert call(url, "GET", "/schemas/ids/1/schema").body == json.loads(text)
     assert call(url, "GET", "/schemas/ids/1/subjects").body == ["orders-value"]
     assert call(url, "GET", "/schemas/ids/1/versions").body == [{"subject": "orders-value", "version": 1}]
-    version = {"subject": "orders-value", "version": 1, "id": 1, "schema": text}
+    version = {"subject": "orders-value", "version": 1, "id": 1, "guid": guid, "schema": text}
     for number in ("1", "latest", "-1"):
         assert call(url, "GET", f"/subjects/orders-value/versions/{number}").body == version
     assert call(url, "POST", "/subjects/orders-value", {"schema": avro("a")}).body == version
@@ -30,9 +37,9 @@ def test_a_schema_is_registered_and_found_again(url: str) -> None:
 
 
 def test_the_same_schema_has_one_id_however_it_is_written(url: str) -> None:
-    assert register(url, "x", '{"type": "string"}').body == {"id": 1}
-    assert register(url, "x", '"string"').body == {"id": 1}
-    assert register(url, "another", ' "string" ').body == {"id": 1}
+    assert register(url, "x", '{"type": "string"}').body["id"] == 1
+    assert register(url, "x", '"string"').body["id"] == 1
+    assert register(url, "another", ' "string" ').body["id"] == 1
     assert register(url, "x", '"int"').status == 409
     assert call(url, "GET", "/schemas/ids/1/subjects").body == ["x", "another"]
     assert call(url, "GET", "/subjects/x/versions").body == [1]
@@ -40,7 +47,7 @@ def test_the_same_schema_has_one_id_however_it_is_written(url: str) -> None:
 
 def test_a_subject_may_contain_any_character(url: str) -> None:
     for subject in ("a/b", "ä ö?#%", "..", "a+b"):
-        assert register(url, subject, '"string"').body == {"id": 1}
+        assert register(url, subject, '"string"').body["id"] == 1
     assert call(url, "GET", "/subjects").body == ["..", "a+b", "a/b", "ä ö?#%"]
     assert call(url, "GET", "/subjects/a%2Fb/versions").body == [1]
 
@@ -57,6 +64,9 @@ NOT_THERE: list[tuple[str, str, Any, int, int]] = [
     ("GET", "/schemas/ids/99/subjects", None, 404, 40403),
     ("GET", "/schemas/ids/99/versions", None, 404, 40403),
     ("GET", "/schemas/ids/abc", None, 404, 404),
+    ("GET", "/schemas/guids/00000000-0000-0000-0000-000000000000", None, 404, 40403),
+    ("GET", "/schemas/guids/none", None, 404, 40403),
+    ("GET", "/schemas/guids/none/ids", None, 404, 40403),
     ("GET", "/nothing", None, 404, 404),
     ("POST", "/subjects/none", {"schema": '"string"'}, 404, 40401),
     ("POST", "/subjects/x", {"schema": '"int"'}, 404, 40403),
@@ -164,13 +174,13 @@ def test_deletion_is_soft_first(url: str) -> None:
     assert call(url, "GET", "/subjects?deletedOnly=true").body == ["x"]
     assert call(url, "DELETE", "/subjects/x?permanent=true").body == [1, 3]
     assert call(url, "GET", "/subjects?deleted=true").body == []
-    assert register(url, "x", avro("z")).body == {"id": 4}, "ids are not used again"
+    assert register(url, "x", avro("z")).body["id"] == 4, "ids are not used again"
 
 
 def test_a_deleted_schema_comes_back_with_its_id_and_a_new_version(url: str) -> None:
     register(url, "x", '"string"')
     call(url, "DELETE", "/subjects/x")
-    assert register(url, "x", '"string"').body == {"id": 1}
+    assert register(url, "x", '"string"').body["id"] == 1
     assert call(url, "GET", "/subjects/x/versions?deleted=true").body == [2]
 
 
@@ -178,23 +188,23 @@ def test_modes(url: str) -> None:
     assert call(url, "GET", "/mode").body == {"mode": "READWRITE"}
     register(url, "x", '"string"')
     assert call(url, "PUT", "/mode/x", {"mode": "READONLY"}).body == {"mode": "READONLY"}
-    assert register(url, "x", '"string"').body == {"id": 1}, "it is there already"
+    assert register(url, "x", '"string"').body["id"] == 1, "it is there already"
     assert register(url, "x", '["null", "string"]').code == 42205
     assert call(url, "DELETE", "/subjects/x").code == 42205
     assert call(url, "GET", "/mode/y?defaultToGlobal=true").body == {"mode": "READWRITE"}
     assert call(url, "DELETE", "/mode/x").body == {"mode": "READONLY"}
-    assert register(url, "x", '["null", "string"]').body == {"id": 2}
+    assert register(url, "x", '["null", "string"]').body["id"] == 2
 
 
 def test_import_keeps_ids_and_versions(url: str) -> None:
     assert call(url, "PUT", "/mode/x", {"mode": "IMPORT"}).body == {"mode": "IMPORT"}
     assert register(url, "x", '"string"').code == 42205, "an id is needed"
-    assert register(url, "x", '"string"', id=1000, version=7).body == {"id": 1000}
+    assert register(url, "x", '"string"', id=1000, version=7).body["id"] == 1000
     assert register(url, "x", '"int"', id=1000, version=8).code == 42207
-    assert register(url, "x", '"int"', id=1001, version=8).body == {"id": 1001}, "nothing is compared"
+    assert register(url, "x", '"int"', id=1001, version=8).body["id"] == 1001, "nothing is compared"
     assert call(url, "GET", "/subjects/x/versions").body == [7, 8]
     assert call(url, "PUT", "/mode/x", {"mode": "READWRITE"}).status == 200
-    assert register(url, "y", '"boolean"').body == {"id": 1002}
+    assert register(url, "y", '"boolean"').body["id"] == 1002
 
 
 def test_references_are_followed_and_protect_what_they_point_to(url: str) -> None:
@@ -202,9 +212,10 @@ def test_references_are_followed_and_protect_what_they_point_to(url: str) -> Non
     order = '{"type":"record","name":"Order","fields":[{"name":"item","type":"Item"}]}'
     assert register(url, "order", order).code == 42201
     references = [{"name": "Item", "subject": "item", "version": -1}]
-    assert register(url, "order", order, references=references).body == {"id": 2}
+    assert register(url, "order", order, references=references).body["id"] == 2
     stored = [{"name": "Item", "subject": "item", "version": 1}]
-    assert call(url, "GET", "/schemas/ids/2").body == {"schema": order, "references": stored}
+    found = call(url, "GET", "/schemas/ids/2").body
+    assert (found["schema"], found["references"]) == (order, stored)
     assert call(url, "GET", "/subjects/item/versions/1/referencedby").body == [2]
     assert call(url, "DELETE", "/subjects/item/versions/1").code == 42206
     assert call(url, "DELETE", "/subjects/item").code == 42206
@@ -259,4 +270,4 @@ def test_a_body_of_50_megabytes_is_refused_while_others_are_answered(url: str) -
     raw = b'{"schema": "' + b"x" * 50_000_000
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has stopped reading
         assert call(url, "POST", "/subjects/x/versions", raw=raw).code == 42209
-    assert register(url, "x", '"string"').body == {"id": 1}
+    assert register(url, "x", '"string"').body["id"] == 1

@@ -41,7 +41,7 @@ def test_an_address_that_no_registry_announced_is_not_asked(
     start: Start, topic: str, broker: RunningBroker, thief: StandIn, transactional_id: str | None
 ) -> None:
     first, second = start(topic), start(topic)
-    assert register(first.url, "x", avro("a")).body == {"id": 1}
+    assert register(first.url, "x", avro("a")).body["id"] == 1
     key, value = announcement(thief.url, 40)
     producer = Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=transactional_id)
     with producer:
@@ -56,7 +56,7 @@ def test_an_address_that_no_registry_announced_is_not_asked(
         answer = call(
             registry.url, "POST", "/subjects/x/versions", {"schema": avro("a", f"b{number}=1")}, headers=LOGIN
         )
-        assert answer.body == {"id": number}
+        assert answer.body["id"] == number
     assert thief.requests == []
 
 

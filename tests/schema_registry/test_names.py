@@ -81,6 +81,7 @@ def stored(topic: str, broker: RunningBroker, subject: str, schema_id: int, sche
 def test_what_is_in_the_topic_is_not_checked_again(start: Start, topic: str, url: str, broker: RunningBroker) -> None:
     odd = record("R-1", "a-b", {"type": "enum", "name": "E", "symbols": ["c d"]})
     odd["fields"][0]["default"] = 5
+    assert call(url, "GET", "/subjects").body == [], "the registry has made its topic"
     stored(topic, broker, "orders-value", 7, odd)
     other = start(topic)
     assert register(other.url, "orders-value", json.dumps(odd)).body["id"] == 7

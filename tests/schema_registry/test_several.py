@@ -42,15 +42,15 @@ def stored(broker: RunningBroker, topic: str) -> list[tuple[Any, Any]]:
 
 def test_changes_go_to_the_one_that_writes_and_another_takes_over(start: Start, topic: str) -> None:
     first = start(topic)
-    assert register(first.url, "x", avro("a")).body == {"id": 1}
+    assert register(first.url, "x", avro("a")).body["id"] == 1
     second = start(topic)
-    assert register(second.url, "x", avro("a", "b=1")).body == {"id": 2}, "forwarded"
+    assert register(second.url, "x", avro("a", "b=1")).body["id"] == 2, "forwarded"
     assert call(first.url, "GET", "/subjects/x/versions").body == [1, 2]
     assert register(second.url, "x", avro("a", "c")).status == 409, "the other one's refusal"
     first.stop()
-    assert register(second.url, "x", avro("a", "b=1", "c=1")).body == {"id": 3}
+    assert register(second.url, "x", avro("a", "b=1", "c=1")).body["id"] == 3
     third = start(topic)
-    assert register(third.url, "y", avro("z")).body == {"id": 4}
+    assert register(third.url, "y", avro("z")).body["id"] == 4
     assert call(second.url, "GET", "/subjects/y/versions").body == [1]
 
 
@@ -106,11 +106,11 @@ def test_a_topic_of_confluents_registry_is_taken_over(start: Start, topic: str, 
     assert call(url, "GET", "/config").body == {"compatibilityLevel": "FULL"}
     assert call(url, "GET", "/subjects").body == ["p", "x"]
     assert call(url, "GET", "/subjects/gone/versions?deleted=true").body == [1]
-    assert call(url, "GET", "/schemas/ids/7").body == {"schema": '"string"'}
-    assert register(url, "x", '"string"').body == {"id": 7}
+    assert call(url, "GET", "/schemas/ids/7").body["schema"] == '"string"'
+    assert register(url, "x", '"string"').body["id"] == 7
     same = 'syntax = "proto3"; package p; message M { int32 a = 1; }'
-    assert register(url, "p", same, schemaType="PROTOBUF").body == {"id": 9}, "as ours writes it, it is the same schema"
-    assert register(url, "y", '"boolean"').body == {"id": 10}
+    assert register(url, "p", same, schemaType="PROTOBUF").body["id"] == 9, "as ours writes it, it is the same schema"
+    assert register(url, "y", '"boolean"').body["id"] == 10
 
 
 def test_a_topic_that_could_lose_schemas_is_refused(start: Start, topic: str, broker: RunningBroker) -> None:
@@ -168,7 +168,7 @@ def test_killed_registries_keep_what_they_answered(broker: RunningBroker, topic:
     for turn in range(4):
         with process(broker, topic) as (running, url):
             for text, given in registered.ids.items():
-                assert register(url, "s", text).body == {"id": given}
+                assert register(url, "s", text).body["id"] == given
             for number in range(turn * 3, turn * 3 + 3):
                 registered.register(url, number)
             registered.delete_last(url)

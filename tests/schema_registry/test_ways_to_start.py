@@ -23,11 +23,11 @@ from tests.schema_registry.http_calls import call, register
 def test_an_embedded_broker_has_a_registry_that_survives_a_restart(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path, schema_registry=True) as broker:
         url = broker.schema_registry_url
-        assert register(url, "x", '"string"').body == {"id": 1}
+        assert register(url, "x", '"string"').body["id"] == 1
         broker.restart()
         assert broker.schema_registry_url == url
         assert call(url, "GET", "/subjects/x/versions/latest").body["id"] == 1
-        assert register(url, "x", '["null","string"]').body == {"id": 2}
+        assert register(url, "x", '["null","string"]').body["id"] == 2
     with pytest.raises(OncelogError, match="schema_registry=True"):
         assert broker.schema_registry_url
 
@@ -53,7 +53,7 @@ def ask(url, path, body=None):
 @pytest.mark.parametrize("round", [1, 2])
 def test_each_test_begins_with_nothing(oncelog_schema_registry, round):
     assert ask(oncelog_schema_registry, "/subjects") == []
-    assert ask(oncelog_schema_registry, "/subjects/x/versions", {"schema": '"string"'}) == {"id": 1}
+    assert ask(oncelog_schema_registry, "/subjects/x/versions", {"schema": '"string"'})["id"] == 1
     assert ask(oncelog_schema_registry, "/subjects") == ["x"]
 
 def test_nothing_is_left(oncelog_broker):
@@ -103,14 +103,14 @@ def test_the_command_runs_in_front_of_either_broker(broker: RunningBroker, topic
     options = ["--listen", "127.0.0.1:0", "--topic", topic, "--json"]
     with _running("schema-registry", "-b", broker.bootstrap_servers, *options) as process:
         url = _said(process, "schema_registry")
-        assert register(url, "x", '"string"').body == {"id": 1}
+        assert register(url, "x", '"string"').body["id"] == 1
     assert process.returncode == 0
 
 
 def test_a_broker_and_a_registry_beside_it() -> None:
     with _running("serve", "--listen", "127.0.0.1:0", "--schema-registry", "127.0.0.1:0", "--json") as process:
         url = _said(process, "schema_registry")
-        assert register(url, "x", '"string"').body == {"id": 1}
+        assert register(url, "x", '"string"').body["id"] == 1
     assert process.returncode == 0
 
 
@@ -120,7 +120,7 @@ def test_the_console_beside_a_broker_decodes_by_the_registry_beside_it(monkeypat
     with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
         url = _said(process, "schema_registry")
         console = _said(process, "console")
-        assert register(url, "of-the-registry-beside", '"string"').body == {"id": 1}
+        assert register(url, "of-the-registry-beside", '"string"').body["id"] == 1
         with urlopen(f"{console}/schemas", timeout=60) as answer:
             page = answer.read().decode()
     assert "of-the-registry-beside" in page

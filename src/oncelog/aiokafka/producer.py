@@ -9,6 +9,7 @@ from typing import Any
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.client import AIOKafkaClient, check_security, warn_of_no_effect
 from oncelog.client.aio.producer.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
+from oncelog.client.core.serialization import serialization
 from oncelog.client.core.structs import AnyK, AnyV, ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 _UNSET: Any = object()
@@ -21,7 +22,7 @@ class BatchBuilder(Batch):
         self, max_size_bytes: int, key_serializer: Serializer[AnyK] | None, value_serializer: Serializer[AnyV] | None
     ) -> None:
         super().__init__(max_size_bytes)
-        self._serializers = key_serializer, value_serializer
+        self._serialization = serialization(key_serializer, value_serializer)
 
     def append(
         self,
@@ -32,13 +33,9 @@ class BatchBuilder(Batch):
         headers: RecordHeaders = (),
     ) -> int | None:
         """Add a record; its position in the batch, or None when the batch is full or closed."""
-        for_key, for_value = self._serializers
-        return super().append(
-            key=key if for_key is None else for_key(key),
-            value=value if for_value is None else for_value(value),
-            timestamp=timestamp,
-            headers=headers,
-        )
+        if self._serialization is not None:
+            key, value, headers = self._serialization("", key, value, headers)
+        return super().append(key=key, value=value, timestamp=timestamp, headers=headers)
 
 
 class AIOKafkaProducer(Producer[AnyK, AnyV]):

@@ -8,9 +8,10 @@ from enum import Enum
 from typing import Any
 
 from oncelog.console.avro import NotAvro, PastedSchema
-from oncelog.console.schema_lookup import RegistryReader, is_framed
+from oncelog.console.schema_lookup import RegistryReader
 from oncelog.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
+from oncelog.schemas.framing import header_of, names_a_schema
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.shown import show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -83,10 +84,12 @@ class RecordDecoding:
 
     def _shown_key(self, record: Record) -> DisplayedValue:
         schema = self.schema if self.key is ValueDecoder.AVRO else None
-        return decode(record.key, self.key, schema, None if schema else self.registry)
+        header = header_of(record.headers, is_key=True)
+        return decode(record.key, self.key, schema, None if schema else self.registry, header)
 
     def _shown_value(self, record: Record) -> DisplayedValue:
-        return decode(record.value, self.value, self.schema, None if self.schema else self.registry)
+        header = header_of(record.headers, is_key=False)
+        return decode(record.value, self.value, self.schema, None if self.schema else self.registry, header)
 
     def parsed(self, record: Record) -> Any:
         """The value as JSON types, for searching; :data:`NOTHING` if it is not JSON."""
@@ -100,9 +103,10 @@ class RecordDecoding:
                 return self.schema.read(record.value)
             except NotAvro:
                 return NOTHING
-        if self.registry is not None and is_framed(record.value):
+        header = header_of(record.headers, is_key=False)
+        if self.registry is not None and names_a_schema(record.value, header):
             try:
-                return self.registry.read(record.value).value
+                return self.registry.read(record.value, header).value
             except SchemaError:
                 return NOTHING
         try:
@@ -115,9 +119,16 @@ NOTHING = object()
 
 
 def decode(
-    data: bytes | None, decoder: ValueDecoder, schema: PastedSchema | None, registry: RegistryReader | None = None
+    data: bytes | None,
+    decoder: ValueDecoder,
+    schema: PastedSchema | None,
+    registry: RegistryReader | None = None,
+    header: bytes | None = None,
 ) -> DisplayedValue:
-    """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason."""
+    """Bytes as text; if they cannot be decoded as requested they are shown unchanged, with the reason.
+
+    :param header: what the record's headers say of their schema.
+    """
     if data is None:
         return DisplayedValue("null", "null", -1)
     size = len(data)
@@ -125,7 +136,7 @@ def decode(
         return _hex(data, "no Avro schema was given for this topic")
     problem = ""
     if decoder in (ValueDecoder.AUTO, ValueDecoder.AVRO):
-        found = _by_schema(data, schema, registry if decoder is ValueDecoder.AUTO else None)
+        found = _by_schema(data, header, schema, registry if decoder is ValueDecoder.AUTO else None)
         if isinstance(found, DisplayedValue):
             return found
         problem = found
@@ -142,13 +153,15 @@ def decode(
             return _guessed(data, problem)
 
 
-def _by_schema(data: bytes, schema: PastedSchema | None, registry: RegistryReader | None) -> DisplayedValue | str:
+def _by_schema(
+    data: bytes, header: bytes | None, schema: PastedSchema | None, registry: RegistryReader | None
+) -> DisplayedValue | str:
     """By the visitor's schema or the registry's; otherwise why not, empty if neither is concerned."""
     try:
         if schema is not None:
             return _cut(_dumped(schema.read(data)), "Avro", len(data))
-        if registry is not None and is_framed(data):
-            read = registry.read(data)
+        if registry is not None and names_a_schema(data, header):
+            read = registry.read(data, header)
             return replace(_cut(_dumped(read.value), "JSON", len(data)), schema=read.label)
     except NotAvro as error:
         return f"does not fit the Avro schema: {error}"

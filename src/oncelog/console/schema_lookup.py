@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from oncelog.process import real_time
 from oncelog.records.record import Record
 from oncelog.schemas.codecs import Codec, Codecs
-from oncelog.schemas.framing import HEADER_BYTES, MAGIC, schema_id_of
+from oncelog.schemas.framing import header_of, names_a_schema, prefixed, schema_named
 from oncelog.schemas.registry import SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 
@@ -30,6 +30,7 @@ class _CachedCodec(NamedTuple):
     codec: Codec | None
     label: str
     until: float = 0.0
+    schema_id: int = 0
 
 
 class ReadSchema(NamedTuple):
@@ -48,58 +49,67 @@ class RegistryReader:
     def __init__(self, access: Mapping[str, Any]) -> None:
         self.registry = SchemaRegistry(**access, timeout_s=TIMEOUT_S, retries=1)
         self._codecs = Codecs(self.registry)
-        self._known: dict[int, _CachedCodec] = {}
+        self._known: dict[int | str, _CachedCodec] = {}
+        """By id or GUID, as records name their schemas."""
 
     async def learn(self, records: Iterable[Record]) -> None:
         """Ask the registry for the schemas of these records that are not known yet."""
         now = real_time.monotonic()
-        wanted: dict[int, None] = {}
+        wanted: dict[int | str, None] = {}
         for record in records:
-            for data in (record.key, record.value):
-                if data is not None and is_framed(data):
-                    known = self._known.get(schema_id_of(data))
+            for data, is_key in ((record.key, True), (record.value, False)):
+                named = None if data is None else _named(data, header_of(record.headers, is_key))
+                if named is not None:
+                    known = self._known.get(named)
                     if known is None or (known.codec is None and known.until < now):
-                        wanted[schema_id_of(data)] = None
+                        wanted[named] = None
         if wanted:
             await asyncio.to_thread(self._fetch, list(wanted)[:MAX_IDS])
 
-    def read(self, data: bytes) -> ReadSchema:
-        """A framed key or value.
+    def read(self, data: bytes, header: bytes | None = None) -> ReadSchema:
+        """A key or value that names its schema, or whose header does.
 
         :raises SchemaError: it cannot be decoded; the text says why.
         """
-        schema_id = schema_id_of(data)
-        known = self._known.get(schema_id)
+        named, _ = schema_named(data, header)
+        known = self._known.get(named)
         if known is None:
-            raise SchemaError(f"its schema, id {schema_id}, has not been fetched: look at the record by itself")
+            what = f"id {named}" if isinstance(named, int) else f"GUID {named}"
+            raise SchemaError(f"its schema, {what}, has not been fetched: look at the record by itself")
         if known.codec is None:
             raise SchemaError(known.label)
-        return ReadSchema(known.codec.decode_json(data)[0], known.label)
+        read, _ = known.codec.decode_json(prefixed(data, header, lambda _: known.schema_id))
+        return ReadSchema(read, known.label)
 
-    def _fetch(self, ids: list[int]) -> None:
-        for schema_id in ids:
+    def _fetch(self, wanted: list[int | str]) -> None:
+        for named in wanted:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             try:
+                schema_id = named if isinstance(named, int) else self.registry.id_of(named)
                 codec = self._codecs.of(schema_id)
                 used = self.registry.where_used(schema_id)
             except SchemaError as error:
-                self._known[schema_id] = _CachedCodec(None, str(error), real_time.monotonic() + AGAIN_S)
+                self._known[named] = _CachedCodec(None, str(error), real_time.monotonic() + AGAIN_S)
             except SchemaRegistryError as error:
                 until = real_time.monotonic() + AGAIN_S
-                self._known[schema_id] = _CachedCodec(None, str(error), until)
+                self._known[named] = _CachedCodec(None, str(error), until)
                 if error.status is None:  # it cannot be reached: the others would wait for it too
                     self._known |= {
-                        other: _CachedCodec(None, str(error), until) for other in ids if other not in self._known
+                        other: _CachedCodec(None, str(error), until) for other in wanted if other not in self._known
                     }
                     return
             else:
                 where = ", ".join(f"{subject} version {version}" for subject, version in used[:3])
-                self._known[schema_id] = _CachedCodec(
-                    codec, f"{codec.schema_type} id {schema_id}, {where or 'no subject'}"
+                self._known[named] = _CachedCodec(
+                    codec, f"{codec.schema_type} id {schema_id}, {where or 'no subject'}", schema_id=schema_id
                 )
 
 
-def is_framed(data: bytes) -> bool:
-    """Whether bytes may begin with a schema's id."""
-    return len(data) >= HEADER_BYTES and data[0] == MAGIC
+def _named(data: bytes, header: bytes | None) -> int | str | None:
+    if not names_a_schema(data, header):
+        return None
+    try:
+        return schema_named(data, header)[0]
+    except SchemaError:
+        return None

@@ -155,7 +155,7 @@ class Export:
             **{column: table[column] for column in ("offset", "key", "value", "headers")},
         }
         for part, reader in self._typed.items():
-            columns[part] = reader(table[part], lambda row: f"{name}:{offsets[row]}")
+            columns[part] = reader(table[part], table["headers"], lambda row: f"{name}:{offsets[row]}")
         self._target.write(pa.table([columns[one.name] for one in self._schema], schema=self._schema))
         self._uncommitted += table.num_rows
 

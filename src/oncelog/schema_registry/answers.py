@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.compatibility import Checks, find_version, problems
@@ -48,7 +49,8 @@ def version(state: RegistryState, subject: str, number: int, *, deleted: bool) -
 def shown(state: RegistryState, checks: Checks, found: Version, form: str) -> dict[str, Any]:
     """A version as answers show it."""
     content = found.content._replace(schema=text(state, checks, found.content, form))
-    return {"subject": found.subject, "version": found.version, "id": found.id, **content.shown()}
+    named = {"subject": found.subject, "version": found.version, "id": found.id, "guid": found.content.guid}
+    return named | content.shown()
 
 
 def text(state: RegistryState, checks: Checks, content: Content, form: str) -> str:
@@ -67,6 +69,14 @@ def by_id(state: RegistryState, schema_id: int) -> Content:
     if content is None:
         raise rest_errors.schema_not_found(schema_id)
     return content
+
+
+def by_guid(state: RegistryState, guid: str) -> int:
+    """The id of a GUID, which may be written with or without hyphens."""
+    try:
+        return state.guids[str(UUID(guid))]
+    except (KeyError, ValueError):
+        raise rest_errors.schema_not_found(guid) from None
 
 
 def places(state: RegistryState, schema_id: int, *, deleted: bool) -> list[tuple[str, int]]:

@@ -36,7 +36,7 @@ def version_not_found(version: int) -> Refused:
     return Refused(404, 40402, f"Version {version} not found.")
 
 
-def schema_not_found(schema_id: int | None = None) -> Refused:
+def schema_not_found(schema_id: int | str | None = None) -> Refused:
     return Refused(404, 40403, "Schema not found" if schema_id is None else f"Schema {schema_id} not found")
 
 

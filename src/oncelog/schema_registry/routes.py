@@ -294,6 +294,10 @@ def _schemas(registry: Registry, call: RestRequest) -> Question | None:
             return _simple(registry, lambda: _every_version(registry, call))
         case ("ids", text, *rest):
             return _question(registry, call, lambda: _by_id(registry, call, _id(text), tuple(rest)))
+        case ("guids", guid):
+            return _question(registry, call, lambda: _by_id(registry, call, answers.by_guid(registry.state, guid), ()))
+        case ("guids", guid, "ids"):
+            return _simple(registry, lambda: [{"context": ".", "id": answers.by_guid(registry.state, guid)}])
         case _:
             return None
 
@@ -310,7 +314,7 @@ def _by_id(registry: Registry, call: RestRequest, schema_id: int, rest: tuple[st
         case ():
             content = answers.by_id(state, schema_id)
             text = answers.text(state, registry.checks, content, call.text("format"))
-            shown = content._replace(schema=text).shown()
+            shown = {"guid": content.guid, **content._replace(schema=text).shown()}
             return {**shown, "maxId": state.highest_id} if call.flag("fetchMaxId") else shown
         case ("schema",):
             return _raw(answers.text(state, registry.checks, answers.by_id(state, schema_id), call.text("format")))

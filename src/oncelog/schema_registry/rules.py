@@ -47,7 +47,7 @@ def register(state: RegistryState, checks: Checks, subject: str, submitted: Subm
     live = state.versions(subject)
     found = find_version(checks, state, content, live)
     if found is not None and submitted.version in (None, found.version) and submitted.id in (None, found.id):
-        return SchemaDecision([], {"id": found.id})
+        return SchemaDecision([], registered(found))
     mode = _writable(state, subject, with_id=submitted.id is not None)
     checks.check_new(parsed)
     if mode != "IMPORT":
@@ -63,7 +63,13 @@ def register(state: RegistryState, checks: Checks, subject: str, submitted: Subm
         if old.deleted and old.id == schema_id and old.version < number
         and not state.referring(subject, old.version, deleted=True)
     ]  # fmt: skip
-    return SchemaDecision([*writes, version.record()], {"id": schema_id})
+    return SchemaDecision([*writes, version.record()], registered(version))
+
+
+def registered(version: Version) -> dict[str, Any]:
+    """The answer to who has registered this version. Without the text: confluent-kafka's client would keep that of a
+    Protobuf file in place of the descriptor which it has sent, and reads."""
+    return {"id": version.id, "version": version.version, "guid": version.content.guid}
 
 
 def _writable(state: RegistryState, subject: str, *, with_id: bool) -> str:

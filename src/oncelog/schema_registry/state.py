@@ -9,10 +9,12 @@ Invariants
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
+from uuid import UUID
 
 from oncelog.schema_registry.schema_records import (
     CLEAR_SUBJECT,
@@ -66,6 +68,42 @@ class Content(NamedTuple):
         found["schema"] = self.schema
         return found
 
+    @property
+    def guid(self) -> str:
+        """What identifies the schema in every registry, as Confluent's makes it (``Schema.updateHash``)."""
+        digest = hashlib.md5(self.schema.encode(errors="surrogatepass"), usedforsecurity=False)
+        for one in self.references:
+            digest.update(
+                f"{one.name}{one.subject}".encode(errors="surrogatepass") + one.version.to_bytes(4, signed=True)
+            )
+        extra = json.loads(self.extra) if self.extra else {}
+        for name, parts in (("metadata", _METADATA_PARTS), ("ruleSet", _RULE_SET_PARTS)):
+            if extra.get(name) is not None:
+                digest.update(b"\1" + b"".join(_hashed(extra[name], parts)))
+        return str(UUID(bytes=digest.digest()))
+
+
+_METADATA_PARTS = ("tags", "properties", "sensitive")
+_RULE_SET_PARTS = ("migrationRules", "domainRules", "encodingRules", "enableAt")
+_RULE_PARTS = ("name", "doc", "kind", "mode", "type", "tags", "params", "expr", "onSuccess", "onFailure", "disabled")
+
+
+def _hashed(value: Any, parts: tuple[str, ...] = _RULE_PARTS) -> Iterator[bytes]:
+    """What a GUID is made of: names and values in the order in which Java keeps them, rules in their own."""
+    if isinstance(value, Mapping):
+        for name in parts if parts else sorted(value):
+            if value.get(name) is not None:
+                yield from [] if parts else [name.encode()]
+                yield from _hashed(value[name], _RULE_PARTS if name.endswith("Rules") else ())
+    elif isinstance(value, list):
+        rules = any(isinstance(one, Mapping) for one in value)
+        for one in value if rules else sorted(set(value)):
+            yield from _hashed(one, _RULE_PARTS)
+    elif value is True:
+        yield b"\1"
+    elif isinstance(value, str):
+        yield value.encode(errors="surrogatepass")
+
 
 class Version(NamedTuple):
     """A version of a subject."""
@@ -92,6 +130,8 @@ class RegistryState:
     places: dict[int, dict[tuple[str, int], None]] = field(default_factory=dict)
     """The subjects and versions that have an id, in the order in which they got it."""
     ids: dict[Content, int] = field(default_factory=dict)
+    guids: dict[str, int] = field(default_factory=dict)
+    """The id of each GUID; two contexts of Confluent's registry, which have ids of their own, are not kept apart."""
     referrers: dict[tuple[str, int], dict[tuple[str, int], None]] = field(default_factory=dict)
     """For a subject's version, the versions whose schemas refer to it."""
     configs: dict[str | None, Value] = field(default_factory=dict)
@@ -182,6 +222,7 @@ class RegistryState:
             self.subjects[subject] = dict(sorted(numbers.items()))
         self.contents.setdefault(version.id, version.content)
         self.ids.setdefault(version.content, version.id)
+        self.guids.setdefault(version.content.guid, version.id)
         self.places.setdefault(version.id, {})[subject, number] = None
         for reference in version.content.references:
             self.referrers.setdefault((reference.subject, reference.version), {})[subject, number] = None
@@ -202,6 +243,8 @@ class RegistryState:
             content = self.contents.pop(version.id)
             if self.ids.get(content) == version.id:
                 del self.ids[content]
+            if self.guids.get(content.guid) == version.id:
+                del self.guids[content.guid]
 
     def _delete_subject(self, subject: str, up_to: int) -> None:
         numbers = self.subjects.get(subject, {})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from oncelog.packages import need_packages
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.framing import schema_id_of
+from oncelog.schemas.framing import header_of, prefixed, schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.registry import MAX_KEPT, SchemaRegistry
@@ -15,6 +16,8 @@ from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 
 SERIALIZED = "serialized"
+Headers = Iterable[Any] | Mapping[str, Any] | None
+"""A record's headers: pairs of a name and a value, or a dictionary."""
 KINDS = {AVRO: AvroCodec, JSON: JsonCodec, PROTOBUF: ProtobufCodec}
 
 
@@ -91,12 +94,21 @@ class Codecs:
         made: Codec = kind(schema, self.registry.dependencies(schema, form))
         return made
 
-    def decoded(self, data: bytes) -> Decoded:
-        """A key or value by the schema whose id it carries.
+    def prefixed(self, data: bytes, headers: Headers, *, is_key: bool) -> bytes:
+        """A key or value with its schema's id before it, if it or the record's headers name a schema.
+
+        :raises SchemaError: the header names none.
+        :raises SchemaRegistryError: the registry does not know the GUID, or cannot be asked.
+        """
+        return prefixed(data, header_of(headers, is_key), self.registry.id_of)
+
+    def decoded(self, data: bytes, headers: Headers = (), *, is_key: bool = False) -> Decoded:
+        """A key or value by the schema that its record's headers name, or whose id it carries.
 
         :raises SchemaError: it carries none, or does not fit its schema.
         :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
         """
+        data = self.prefixed(data, headers, is_key=is_key)
         schema_id = schema_id_of(data)
         codec = self.of(schema_id)
         value, name = codec.decode_json(data)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.avro.values import NAMED, PYTHON
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.codecs import Codecs, need_schema_packages
+from oncelog.schemas.codecs import Codecs, Headers, need_schema_packages
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
 from oncelog.schemas.json_codec import JsonCodec
 from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
@@ -31,13 +31,26 @@ if TYPE_CHECKING:
 class Deserializer(ABC):
     """The common part of the three deserializers.
 
+    The schema is the one that the record's header ``__value_schema_id`` (``__key_schema_id`` for a key) names by id or
+    GUID, if there is one, else the one before the payload. The consumers of ``oncelog``, kafka-python and
+    confluent-kafka hand the headers over; with aiokafka itself there are none.
+
     :param from_dict: makes a value of what was read.
+    :param is_key: whether these are keys; ``oncelog``'s and confluent-kafka's consumers say so themselves.
     """
 
+    takes_context = True
+    """``oncelog``'s consumers call it with the bytes and a context that has ``topic``, ``field`` and ``headers``."""
+
     def __init__(
-        self, registry: SchemaRegistry | AsyncSchemaRegistry, *, from_dict: Callable[[Any], Any] | None = None
+        self,
+        registry: SchemaRegistry | AsyncSchemaRegistry,
+        *,
+        from_dict: Callable[[Any], Any] | None = None,
+        is_key: bool = False,
     ) -> None:
         self._codecs = Codecs(registry.blocking if isinstance(registry, AsyncSchemaRegistry) else registry)
+        self._is_key = is_key
         self._from_dict = from_dict
 
     def __call__(self, data: bytes | None, context: Any = None) -> Any:
@@ -46,18 +59,23 @@ class Deserializer(ABC):
         :raises SchemaError: they carry no schema id, or do not fit their schema.
         :raises SchemaRegistryError: the registry does not know the id, or cannot be asked.
         """
-        if data is None:
-            return None
-        value = self._read(bytes(data))
-        return value if self._from_dict is None else self._from_dict(value)
+        if context is None:
+            return self._deserialized(data, None, self._is_key)
+        return self._deserialized(data, context.headers, context.field == "key")
 
     def deserialize(self, topic: str, headers: Any, data: bytes | None) -> Any:
         """As kafka-python calls deserializers."""
-        return self(data)
+        return self._deserialized(data, headers, self._is_key)
 
-    async def deserialize_async(self, data: bytes | None) -> Any:
+    async def deserialize_async(self, data: bytes | None, headers: Headers = None) -> Any:
         """The value of these bytes, without the loop waiting for the registry."""
-        return await asyncio.to_thread(self, data)
+        return await asyncio.to_thread(self._deserialized, data, headers, self._is_key)
+
+    def _deserialized(self, data: bytes | None, headers: Headers, is_key: bool) -> Any:
+        if data is None:
+            return None
+        value = self._read(self._codecs.prefixed(bytes(data), headers, is_key=is_key))
+        return value if self._from_dict is None else self._from_dict(value)
 
     @abstractmethod
     def _read(self, data: bytes) -> Any: ...
@@ -78,8 +96,9 @@ class AvroDeserializer(Deserializer):
         *,
         union_names: bool = False,
         from_dict: Callable[[Any], Any] | None = None,
+        is_key: bool = False,
     ) -> None:
-        super().__init__(registry, from_dict=from_dict)
+        super().__init__(registry, from_dict=from_dict, is_key=is_key)
         self._form = NAMED if union_names else PYTHON
         self._reader: AvroCodec | None = None
         if reader_schema is not None:
@@ -105,8 +124,9 @@ class JsonSchemaDeserializer(Deserializer):
         *,
         validate: bool = True,
         from_dict: Callable[[Any], Any] | None = None,
+        is_key: bool = False,
     ) -> None:
-        super().__init__(registry, from_dict=from_dict)
+        super().__init__(registry, from_dict=from_dict, is_key=is_key)
         self._validate = validate
 
     def _read(self, data: bytes) -> Any:
@@ -129,9 +149,10 @@ class ProtobufDeserializer(Deserializer):
         message_class: type[Message] | None = None,
         *,
         from_dict: Callable[[Any], Any] | None = None,
+        is_key: bool = False,
     ) -> None:
         need_schema_packages()
-        super().__init__(registry, from_dict=from_dict)
+        super().__init__(registry, from_dict=from_dict, is_key=is_key)
         self._class = message_class
 
     def _read(self, data: bytes) -> Any:

@@ -1,16 +1,22 @@
-"""What stands before a record's payload: a zero byte, the schema's id, and in Protobuf which message of the file it is.
+"""What names a record's schema: before its payload a zero byte, the schema's id, and in Protobuf which message of the
+file it is; or, in a header, the same, or the schema's GUID behind a byte 1. The header comes first.
 
-Source: Confluent's wire format. Pure.
+Source: Confluent's wire format, and its class ``SchemaId``. Pure.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
 
 from oncelog.schemas.schema_errors import SchemaError
 
 MAGIC = 0
+GUID_MAGIC = 1
+GUID_BYTES = 17
+KEY_HEADER, VALUE_HEADER = "__key_schema_id", "__value_schema_id"
 HEADER_BYTES = 5
 MAX_NESTED = 100
 """How deeply messages may be nested in one another; protoc allows fewer."""
@@ -31,6 +37,69 @@ def schema_id_of(data: bytes) -> int:
     if magic != MAGIC:
         raise SchemaError(f"no schema id: the first byte is {data[0]}, not {MAGIC}")
     return int(schema_id)
+
+
+def header_name(is_key: bool) -> str:
+    """The header that names the schema of a key or value."""
+    return KEY_HEADER if is_key else VALUE_HEADER
+
+
+def header_of(headers: Iterable[Any] | None, is_key: bool) -> bytes | None:
+    """What a record's headers say of its key's or value's schema: the last one of that name, as for Java's clients."""
+    if not headers:
+        return None
+    name = header_name(is_key)
+    if isinstance(headers, Mapping):
+        headers = list(headers.items())
+    found = [value for key, value in headers if key == name]
+    return bytes(found[-1]) if found and found[-1] is not None else None
+
+
+def drop_header(headers: Any, is_key: bool) -> None:
+    """Take away what headers that came from another record say of the schema of a key or value that is written anew."""
+    name = header_name(is_key)
+    if isinstance(headers, dict):
+        headers.pop(name, None)
+    elif isinstance(headers, list) and any(key == name for key, _ in headers):
+        headers[:] = [pair for pair in headers if pair[0] != name]
+
+
+def guid_header(guid: str, payload: bytes, *, has_indexes: bool) -> tuple[bytes, bytes]:
+    """The header's value, and what is left of a payload whose path to its message moves there."""
+    begin = indexes_of(payload, 0)[1] if has_indexes else 0
+    return bytes([GUID_MAGIC]) + UUID(guid).bytes + payload[:begin], payload[begin:]
+
+
+def names_a_schema(data: bytes, header: bytes | None = None) -> bool:
+    """Whether a key or value may be of a registry's schema."""
+    return header is not None or (len(data) >= HEADER_BYTES and data[0] == MAGIC)
+
+
+def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
+    """The id or GUID of the schema of a key or value, and where it ends in the header, or in the data without one.
+
+    :raises SchemaError: neither names a schema.
+    """
+    if header is None:
+        return schema_id_of(data), HEADER_BYTES
+    if header[:1] == bytes([GUID_MAGIC]) and len(header) >= GUID_BYTES:
+        return str(UUID(bytes=header[1:GUID_BYTES])), GUID_BYTES
+    try:
+        return schema_id_of(header), HEADER_BYTES
+    except SchemaError as error:
+        raise SchemaError(f"the record's header names no schema: {error}") from error
+
+
+def prefixed(data: bytes, header: bytes | None, id_of: Callable[[str], int]) -> bytes:
+    """A key or value with the schema's id before its payload, wherever it was and however it was named.
+
+    :param id_of: the id of a GUID.
+    :raises SchemaError: there is a header, and it names no schema.
+    """
+    if header is None:
+        return data
+    named, end = schema_named(data, header)
+    return framed(named if isinstance(named, int) else id_of(named), header[end:] + data)
 
 
 def with_indexes(indexes: Sequence[int], payload: bytes) -> bytes:

@@ -23,6 +23,8 @@ MISSING_S = 10.0
 LATEST_S = 60.0
 MAX_REFERENCES = 1_000
 LATEST = "latest"
+DEFAULT_CONTEXT = "."
+NOT_FOUND = 40403
 MAX_ID = 2**31 - 1
 T = TypeVar("T")
 
@@ -108,6 +110,37 @@ class SchemaRegistry:
                 raise _mixed_up(self.url, f"schema id {schema_id}", f"schema id {answered!r}")
             found = self._keep(key, _schema(self.url, answer))
         return found  # type: ignore[no-any-return]
+
+    def id_of(self, guid: str) -> int:
+        """The id of a GUID, which a record's header may carry; an id in the default context if there is one.
+
+        :raises SchemaRegistryError: there is no such GUID, the registry has none, or it cannot be asked.
+        """
+        key = ("guid", guid)
+        found = self._remembered(key)
+        if isinstance(found, SchemaRegistryError):
+            raise SchemaRegistryError(str(found), found.status, found.code)
+        if found is None:
+            try:
+                listed = _list(self.url, self._ask("GET", f"/schemas/guids/{guid}/ids"), dict)
+            except SchemaRegistryError as error:
+                if error.status != 404:
+                    raise
+                listed = []
+            if not listed:  # Confluent's registry answers so, and ones without GUIDs do not know the address
+                raise self._keep_for(
+                    key,
+                    SchemaRegistryError(
+                        f"the schema registry {self.url} has no schema with the GUID {guid}; registries before "
+                        "Confluent's 8.0 have no GUIDs",
+                        404,
+                        NOT_FOUND,
+                    ),
+                    MISSING_S,
+                )
+            listed.sort(key=lambda one: one.get("context") != DEFAULT_CONTEXT)
+            found = self._keep(key, _id(self.url, listed[0]))
+        return int(found)
 
     def where_used(self, schema_id: int) -> list[tuple[str, int]]:
         """The subjects and versions that have this schema; remembered as long as the latest version is."""
@@ -336,7 +369,14 @@ def _id(url: str, answer: Any) -> int:
 def _registered(url: str, answer: Any, subject: str, version: int | str = LATEST) -> RegisteredSchema:
     """The version that was asked for; an answer about another one is not believed."""
     schema = _schema(url, answer)
-    found = RegisteredSchema(_text(url, answer, "subject"), _number(url, answer, "version"), _id(url, answer), schema)
+    guid = answer.get("guid")
+    found = RegisteredSchema(
+        _text(url, answer, "subject"),
+        _number(url, answer, "version"),
+        _id(url, answer),
+        schema,
+        guid if isinstance(guid, str) else None,
+    )
     if found.subject != subject:
         raise _mixed_up(url, f"subject {subject}", f"subject {found.subject}")
     if version not in (LATEST, "-1", -1) and str(version).lstrip("0") != str(found.version):

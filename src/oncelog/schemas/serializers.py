@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oncelog.errors import ConfigError
 from oncelog.schemas.aio import AsyncSchemaRegistry
 from oncelog.schemas.codecs import Codec, Codecs
-from oncelog.schemas.framing import framed, with_indexes
+from oncelog.schemas.framing import drop_header, framed, guid_header, header_name, with_indexes
 from oncelog.schemas.known_protos import is_known
 from oncelog.schemas.protobuf_codec import file_text, path_of
 from oncelog.schemas.registry import SchemaRegistry
-from oncelog.schemas.schema_errors import SchemaError
-from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Reference, Schema
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Reference, RegisteredSchema, Schema
 from oncelog.schemas.subjects import SubjectName, topic_subject
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
+PREFIX, HEADER = "prefix", "header"
+
+
 class _Writer(NamedTuple):
     schema_id: int
+    guid: str | None
     codec: Codec | None
 
 
@@ -45,9 +49,14 @@ class Serializer(ABC):
     :param use_latest: write with the subject's latest version.
     :param version: write with this version of the subject.
     :param normalize: have the registry normalize the schema before it is compared or registered.
+    :param schema_id_serializer: where the schema is named, as Confluent's ``schema.id.serializer``: ``prefix``, its id
+        before the payload, or ``header``, its GUID in the header ``__value_schema_id`` (``__key_schema_id`` for a key),
+        for which the producer hands over the headers: ``oncelog``'s, kafka-python's and confluent-kafka's do.
     """
 
     schema_type: str
+    takes_context = True
+    """``oncelog``'s producers call it with the value and a context that has ``topic``, ``field`` and ``headers``."""
 
     def __init__(
         self,
@@ -61,7 +70,10 @@ class Serializer(ABC):
         use_latest: bool = False,
         version: int | None = None,
         normalize: bool = False,
+        schema_id_serializer: str = PREFIX,
     ) -> None:
+        if schema_id_serializer not in (PREFIX, HEADER):
+            raise ConfigError(f"schema_id_serializer is {PREFIX!r} or {HEADER!r}, not {schema_id_serializer!r}")
         given = use_latest or version is not None
         if (use_latest and version is not None) or (given and auto_register):
             raise ConfigError(
@@ -77,6 +89,7 @@ class Serializer(ABC):
         self._use_latest = use_latest
         self._version = version
         self._normalize = normalize
+        self._in_header = schema_id_serializer == HEADER
         self._writers: dict[tuple[str, Schema | None], _Writer] = {}
 
     def __call__(self, value: Any, context: Any = None) -> bytes | None:
@@ -88,29 +101,54 @@ class Serializer(ABC):
         if value is None:
             return None
         if context is None:
-            return self._serialized(value, self._topic, self._is_key)
-        return self._serialized(value, context.topic or self._topic, context.field == "key")
+            return self._serialized(value, self._topic, self._is_key, None)
+        return self._serialized(value, context.topic or self._topic, context.field == "key", context.headers)
 
     def serialize(self, topic: str, headers: Any, data: Any) -> bytes | None:
         """As kafka-python calls serializers."""
-        return None if data is None else self._serialized(data, topic or self._topic, self._is_key)
+        return None if data is None else self._serialized(data, topic or self._topic, self._is_key, headers)
 
-    async def serialize_async(self, value: Any, topic: str | None = None) -> bytes | None:
-        """The bytes of a value, without the loop waiting for the registry."""
+    async def serialize_async(
+        self, value: Any, topic: str | None = None, headers: list[tuple[str, bytes]] | None = None
+    ) -> bytes | None:
+        """The bytes of a value, without the loop waiting for the registry.
+
+        :param headers: the record's, to which the schema's GUID is added with ``schema_id_serializer="header"``.
+        """
         if value is None:
             return None
-        return await asyncio.to_thread(self._serialized, value, topic or self._topic, self._is_key)
+        return await asyncio.to_thread(self._serialized, value, topic or self._topic, self._is_key, headers)
 
-    def _serialized(self, value: Any, topic: str | None, is_key: bool) -> bytes:
+    def _serialized(self, value: Any, topic: str | None, is_key: bool, headers: Any) -> bytes:
         name = self._name(value)
         subject = self._subject if self._subject is not None else self._subject_name(topic, is_key, name)
         writer = self._writer(subject, value)
-        return framed(writer.schema_id, self._payload(writer.codec, value))
+        payload = self._payload(writer.codec, value)
+        if not self._in_header:
+            drop_header(headers, is_key)
+            return framed(writer.schema_id, payload)
+        if writer.guid is None:
+            raise SchemaRegistryError(
+                f"the schema registry {self._registry.url} gives schemas no GUID, as Confluent's do from 8.0 on: write "
+                f"with schema_id_serializer={PREFIX!r}"
+            )
+        header, payload = guid_header(writer.guid, payload, has_indexes=self.schema_type == PROTOBUF)
+        drop_header(headers, is_key)
+        if isinstance(headers, dict):
+            headers[header_name(is_key)] = header
+        elif isinstance(headers, list):
+            headers.append((header_name(is_key), header))
+        else:
+            raise ConfigError(
+                f"schema_id_serializer={HEADER!r} needs the record's headers, which this producer does not hand over: "
+                "oncelog's producers do, and confluent-kafka's in SerializationContext(topic, field, headers); or "
+                f"write with {PREFIX!r}"
+            )
+        return payload
 
     def _writer(self, subject: str, value: Any) -> _Writer:
         if self._use_latest:
-            schema_id = self._registry.latest(subject).schema_id
-            return self._checked(schema_id)
+            return self._checked(self._registry.latest(subject))
         own = self._own(value) if self._version is None else None
         found = self._writers.get((subject, own))
         if found is None:
@@ -122,19 +160,21 @@ class Serializer(ABC):
             version = self._version
             if version is None:
                 raise ConfigError("a serializer needs a schema, or use_latest, or the version of a subject")
-            return self._checked(self._registry.version(subject, version).schema_id)
+            return self._checked(self._registry.version(subject, version))
         schema = self._complete(own, value)
+        schema_id, guid = None, None
         if self._auto_register:
             schema_id = self._registry.register(subject, schema, normalize=self._normalize)
-        else:
-            schema_id = self._registry.lookup(subject, schema, normalize=self._normalize).schema_id
-        return _Writer(schema_id, self._own_codec())
+        if schema_id is None or self._in_header:
+            found = self._registry.lookup(subject, schema, normalize=self._normalize)
+            schema_id, guid = found.schema_id, found.guid
+        return _Writer(schema_id, guid, self._own_codec())
 
-    def _checked(self, schema_id: int) -> _Writer:
-        codec = self._codecs.of(schema_id)
+    def _checked(self, found: RegisteredSchema) -> _Writer:
+        codec = self._codecs.of(found.schema_id)
         if codec.schema_type != self.schema_type:
-            raise SchemaError(f"schema {schema_id} is of type {codec.schema_type}, not {self.schema_type}")
-        return _Writer(schema_id, codec)
+            raise SchemaError(f"schema {found.schema_id} is of type {codec.schema_type}, not {self.schema_type}")
+        return _Writer(found.schema_id, found.guid, codec)
 
     @abstractmethod
     def _name(self, value: Any) -> str | None: ...

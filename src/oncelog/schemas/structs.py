@@ -29,9 +29,11 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A version of a subject; ``schema_id`` is what records carry."""
+    """A version of a subject; ``schema_id`` is what records carry, or ``guid``, which registries before Confluent's 8.0
+    do not have."""
 
     subject: str
     version: int
     schema_id: int
     schema: Schema
+    guid: str | None = None

@@ -56,6 +56,24 @@ def check(found: dict[str, Any], url: str) -> None:
     ]
 
 
+def test_a_header_names_the_schema_first(spark: SparkSession, url: str, unique_name: str) -> None:
+    with SchemaRegistry(url) as registry:
+        serializer = AvroSerializer(registry, '"long"', topic=unique_name, schema_id_serializer="header")
+        headers: list[tuple[str, bytes]] = []
+        bare = serializer.serialize(unique_name, headers, 5)
+        framed = AvroSerializer(registry, '"long"', topic=unique_name)(7)
+    unknown = [("__value_schema_id", b"\1" + bytes(16))]
+    rows = spark.createDataFrame(
+        [(0, bare, headers), (1, framed, []), (2, framed, None), (3, None, headers), (4, bare, unknown), (5, bare, [])],
+        "n int, value binary, headers array<struct<key: string, value: binary>>",
+    ).coalesce(1)
+    read = from_registry("value", url, subject=f"{unique_name}-value", malformed="report", headers="headers")
+    found = rows.select("n", read.alias("r")).orderBy("n").collect()
+    assert [row["r"]["value"] for row in found] == [5, 7, 7, None, None, None]
+    assert "has no schema with the GUID 00000000-0000" in found[4]["r"]["problem"]
+    assert found[5]["r"]["problem"] == "1 bytes cannot hold a schema id: it takes 5"
+
+
 def test_columns_of_a_batch(spark: SparkSession, url: str, unique_name: str) -> None:
     check(registry_session.through(spark, url, unique_name), url)
 

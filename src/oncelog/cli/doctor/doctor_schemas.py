@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oncelog.cli.shared.options import ConnectionOptions
     from oncelog.cli.shared.registry_option import RegistryAccess
     from oncelog.client.blocking import Consumer
+    from oncelog.client.core.structs import ConsumerRecord
     from oncelog.schemas import SchemaRegistry
 
 CHECK = "schema registry"
@@ -60,11 +61,11 @@ def _topics(cluster: ConnectionOptions, registry: SchemaRegistry, subjects: list
     settings = cluster.settings(ConsumerConfig, auto_offset_reset="earliest")
     with Consumer(config=settings) as consumer:
         for name, sides in sorted(named.items()):
-            unknown: dict[int, str] = {}
+            unknown: dict[int | str, str] = {}
             for part in parts[name] if sides else ():
                 _look(consumer, part, sides, registry, unknown)
             if unknown:
-                ids = sorted(unknown)
+                ids = sorted(unknown, key=str)
                 more = f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else ""
                 listed = ", ".join(map(str, ids[:MAX_NAMED])) + more
                 yield bad(
@@ -80,7 +81,7 @@ def _look(
     part: TopicPartition,
     sides: list[bool],
     registry: SchemaRegistry,
-    unknown: dict[int, str],
+    unknown: dict[int | str, str],
 ) -> None:
     """Note the ids of a partition's last records that the registry does not know, each with one place."""
     consumer.assign([part])
@@ -92,27 +93,28 @@ def _look(
             return  # what is left is not committed
         for record in records:
             for is_key in sides:
-                schema_id = _id_of(record.key if is_key else record.value)
-                if schema_id is not None and schema_id not in unknown and not _is_known(registry, schema_id):
-                    unknown[schema_id] = f"{part} at offset {record.offset}"
+                named = _named(record, is_key)
+                if named is not None and named not in unknown and not _is_known(registry, named):
+                    unknown[named] = f"{part} at offset {record.offset}"
 
 
-def _id_of(data: bytes | None) -> int | None:
-    """The schema id of a key or value; None if it carries none."""
-    from oncelog.schemas.framing import schema_id_of
+def _named(record: ConsumerRecord[bytes, bytes], is_key: bool) -> int | str | None:
+    """The id or GUID of the schema of a key or value; None if neither it nor a header names one."""
+    from oncelog.schemas.framing import header_of, schema_named
     from oncelog.schemas.schema_errors import SchemaError
 
+    data = record.key if is_key else record.value
     try:
-        return None if data is None else schema_id_of(data)
+        return None if data is None else schema_named(data, header_of(record.headers, is_key))[0]
     except SchemaError:
         return None
 
 
-def _is_known(registry: SchemaRegistry, schema_id: int) -> bool:
+def _is_known(registry: SchemaRegistry, named: int | str) -> bool:
     from oncelog.schemas.schema_errors import SchemaRegistryError
 
     try:
-        registry.schema(schema_id)
+        registry.schema(named if isinstance(named, int) else registry.id_of(named))
     except SchemaRegistryError as error:
         if not error.is_not_found:
             raise

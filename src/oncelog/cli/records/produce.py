@@ -20,6 +20,7 @@ from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
 if TYPE_CHECKING:
@@ -391,13 +392,19 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
             _json_bytes(fields["value"], number, encoders.value),
             partition,
             timestamp,
-            _json_headers(fields.get("headers"), number),
+            _without_schemas(_json_headers(fields.get("headers"), number), encoders),
         )
     except UnicodeEncodeError:
         raise InputError(
             f"line {number} of the input has half of a surrogate pair, which is not a character; "
             'write bytes that are not text as {"base64": ...}'
         ) from None
+
+
+def _without_schemas(headers: Headers, encoders: Encoders) -> Headers:
+    """Headers without those that name the schema of a key or value which is encoded anew."""
+    names = [KEY_HEADER] * (encoders.key is not None) + [VALUE_HEADER] * (encoders.value is not None)
+    return [pair for pair in headers if pair[0] not in names]
 
 
 def _json_headers(given: Any, number: int) -> Headers:

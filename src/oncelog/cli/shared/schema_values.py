@@ -12,7 +12,7 @@ from oncelog.cli.shared.output import remark
 from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.schemas.codecs import Codec, Codecs, Decoded
-from oncelog.schemas.framing import MAGIC, framed
+from oncelog.schemas.framing import framed, header_of, names_a_schema
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 from oncelog.schemas.subjects import topic_subject
@@ -72,7 +72,7 @@ class Decoding:
         parts: dict[str, Any] = {}
         about: dict[str, Any] = {}
         for part, data in (("key", record.key), ("value", record.value)):
-            found, problem = self._decoded(data)
+            found, problem = self._decoded(data, record.headers, part)
             parts[part] = json_bytes(data) if found is None else found.value
             if found is not None:
                 about[f"{part}_schema"] = {"id": found.schema_id, "type": found.schema_type, "name": found.name}
@@ -102,20 +102,20 @@ class Decoding:
 
     def _as_bytes(self, place: str, record: Any, part: str) -> bytes | None:
         data: bytes | None = getattr(record, part)
-        found, problem = self._decoded(data)
+        found, problem = self._decoded(data, record.headers, part)
         if found is not None:
             return json.dumps(found.value, ensure_ascii=False).encode()
-        if problem and data and data[0] == MAGIC:
+        if problem and data and names_a_schema(data, header_of(record.headers, part == "key")):
             self._undecoded += 1
             if self._undecoded <= MAX_REMARKS:
                 remark(f"{place}: its {part} stays as it is: {problem}")
         return data
 
-    def _decoded(self, data: bytes | None) -> tuple[Decoded | None, str]:
+    def _decoded(self, data: bytes | None, headers: Any, part: str) -> tuple[Decoded | None, str]:
         if data is None:
             return None, ""
         try:
-            return self._codecs.decoded(bytes(data)), ""
+            return self._codecs.decoded(bytes(data), headers, is_key=part == "key"), ""
         except SchemaError as error:
             return None, str(error)
         except SchemaRegistryError as error:

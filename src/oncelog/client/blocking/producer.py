@@ -25,6 +25,7 @@ from oncelog.client.core.client_errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
+from oncelog.client.core.serialization import serialization
 from oncelog.client.core.structs import (
     AnyK,
     AnyV,
@@ -101,8 +102,9 @@ class Producer(Generic[SentK, SentV]):
         from oncelog.client.aio.producer.producer import Producer as AsyncProducer  # the import takes 12 ms
 
         self._producer = AsyncProducer(*misplaced, **settings)
-        self._key_serializer = function(key_serializer, "key_serializer")
-        self._value_serializer = function(value_serializer, "value_serializer")
+        self._serialization = serialization(
+            function(key_serializer, "key_serializer"), function(value_serializer, "value_serializer")
+        )
         self._background: BackgroundLoop | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
         """Records, and events to set once everything queued before them has been handed over."""
@@ -243,8 +245,10 @@ class Producer(Generic[SentK, SentV]):
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
-        key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
-        value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
+        key_bytes: Any = key
+        value_bytes: Any = value
+        if self._serialization is not None:
+            key_bytes, value_bytes, headers = self._serialization(topic, key, value, headers)
         size = largest_size(key_bytes, value_bytes, headers or ())  # an invalid record is refused by this call
         if value_bytes.__class__ is not bytes:  # the loop writes it later: the program may change it before
             value_bytes = owned(value_bytes)

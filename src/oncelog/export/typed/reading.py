@@ -17,6 +17,7 @@ from oncelog.export.typed.avro import avro_shape
 from oncelog.export.typed.json_schema import json_shape
 from oncelog.export.typed.protobuf import protobuf_shape
 from oncelog.export.typed.shape import Shape
+from oncelog.schemas.arrow.named_in_headers import with_ids
 from oncelog.schemas.avro.values import EXACT
 from oncelog.schemas.avro_codec import UNFIT, AvroCodec
 from oncelog.schemas.codecs import Codecs
@@ -51,15 +52,21 @@ class TypedColumn:
             return protobuf_shape(reader.first_message())
         return json_shape(json.loads(self._codecs.registry.schema(schema_id).text))
 
-    def __call__(self, data: pa.ChunkedArray, place: Callable[[int], str]) -> pa.Array:
+    def __call__(self, data: pa.ChunkedArray, headers: pa.ChunkedArray, place: Callable[[int], str]) -> pa.Array:
         """The column's values.
 
+        :param headers: the records' headers, which may name their schemas.
         :param place: names the record of a row.
         :raises ExportError: one cannot be read.
         """
         values: list[Any] = []
-        for row, one in enumerate(data.to_pylist()):
+        named, problems = with_ids(
+            data.combine_chunks(), headers.combine_chunks(), self._codecs, is_key=self._part == "key"
+        )
+        for row, one in enumerate(named.to_pylist()):
             try:
+                if row in problems:
+                    raise SchemaError(problems[row])
                 value = None if one is None else self._shape(self._read(one))
                 if self._nulls:
                     pa.array([value], self.type)

@@ -19,6 +19,7 @@ from oncelog.schemas.arrow.avro_types import AvroTypes
 from oncelog.schemas.arrow.decoder import ColumnDecoder, array_of
 from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.layout import ReadStep
+from oncelog.schemas.arrow.named_in_headers import with_ids
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
 from oncelog.schemas.arrow.resolution import mismatches, resolve
 from oncelog.schemas.avro_codec import AvroCodec
@@ -131,8 +132,11 @@ class ColumnReader:
         self._format = _format(reader)
         self.arrow_type = self._format.arrow_type
 
-    def read(self, values: pa.Array) -> ReadValues:
-        """:raises SchemaRegistryError: the registry cannot be asked."""
+    def read(self, values: pa.Array, headers: pa.Array | None = None, *, is_key: bool = False) -> ReadValues:
+        """:param headers: the records', which may name the schemas of their keys or values.
+        :raises SchemaRegistryError: the registry cannot be asked.
+        """
+        values, unnamed = with_ids(values, headers, self._codecs, is_key=is_key)
         writers: dict[bytes, Codec | str] = {}
         verdicts = {}
         for head in compute.unique(compute.binary_slice(values, 0, HEADER_BYTES)).drop_null().to_pylist():
@@ -143,7 +147,7 @@ class ColumnReader:
             else:
                 writers[head], verdicts[schema_id] = self._writer(schema_id)
         found, problems = self._format.read(values.to_pylist(), writers)
-        return ReadValues(found, problems, verdicts)
+        return ReadValues(found, problems | unnamed, verdicts)
 
     def _writer(self, schema_id: int) -> tuple[Codec | str, str]:
         """The codec of what was written with an id, or why there is none; and the verdict on the id."""

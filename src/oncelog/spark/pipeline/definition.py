@@ -45,6 +45,8 @@ class PipelineError(OncelogError):
 
 _FOR_DEAD_LETTERS = {name.lower(): name for name in ("includeHeaders", "includeTimestampMillis")}
 """Options of reading that dead letters need: their headers, and those whose timestamp Spark cannot hold."""
+_FOR_REGISTRIES = {"includeheaders": "includeHeaders"}
+"""The option of reading with a registry: a header may name the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,9 @@ class Source:
                 del given["startingOffsets"]
         if self.topic:
             given["subscribe"] = self.topic
-        if self.dead_letter:
-            texts = {name: text for name, text in texts.items() if name.lower() not in _FOR_DEAD_LETTERS}
-            given |= dict.fromkeys(_FOR_DEAD_LETTERS.values(), "true")
+        needed = _FOR_DEAD_LETTERS if self.dead_letter else _FOR_REGISTRIES if self.is_registered else {}
+        texts = {name: text for name, text in texts.items() if name.lower() not in needed}
+        given |= dict.fromkeys(needed.values(), "true")
         return given | texts
 
 

@@ -46,7 +46,7 @@ class Schemas:
         """The column ``value`` as a struct of value and problem."""
         from oncelog.spark.schemas.functions import REPORT, read_column
 
-        return read_column("value", self._access(source), self.readers[name], REPORT, self.verdicts)
+        return read_column("value", self._access(source), self.readers[name], REPORT, self.verdicts, headers="headers")
 
     def encoded(self, sink: Sink, row: Column, columns: StructType) -> Column:
         """The row in the wire format. Registers the schema, if it is made of the columns.

@@ -32,10 +32,12 @@ from pyspark.sql.functions import (
     transform,
     when,
 )
+from pyspark.sql.functions import filter as filter_items
 from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from oncelog.records.arrow import MAX_MS
 from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
+from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 from oncelog.schemas.schema_errors import NOTHING_WRONG
 from oncelog.spark.options import includes_headers, includes_millis
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
@@ -345,7 +347,9 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline, schemas: Schemas) -> Da
         left_out = {"topic"} if not sink.topic else set()
         left_out |= {"key"} if not sink.key else set()
         if _holds_headers(rows, columns.get("headers")):
-            chosen["headers"] = _headers(rows.schema[columns["headers"]])
+            stale = [VALUE_HEADER, *([KEY_HEADER] if sink.key else [])]
+            given = _headers(rows.schema[columns["headers"]])
+            chosen["headers"] = filter_items(given, lambda one: ~one["key"].isin(stale))
             left_out |= {"headers"}
         payload = [column for column in rows.columns if column.lower() not in left_out]
         if sink.format:

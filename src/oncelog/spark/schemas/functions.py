@@ -44,17 +44,28 @@ MAX_READERS = 100
 
 
 def from_registry(
-    column: Column | str, registry: Access, *, subject: str, message: str = "", malformed: str = FAIL
+    column: Column | str,
+    registry: Access,
+    *,
+    subject: str,
+    message: str = "",
+    malformed: str = FAIL,
+    headers: Column | str | None = None,
+    is_key: bool = False,
 ) -> Column:
     """Decodes a column of values in Confluent's wire format to the columns of a subject's schema.
 
-    Each value is read with the schema that it was written with, by the id that it carries, into ``subject``'s schema.
+    Each value is read with the schema that it was written with, by the header that names it or the id that it carries,
+    into ``subject``'s schema.
     A record becomes a struct; other types are those of Spark's ``from_avro``.
 
     :param subject: ``orders-value`` for its latest version at this moment, or ``orders-value:3``.
     :param message: the message of a Protobuf file; its first one unless given.
     :param malformed: what happens to a value that cannot be read: ``fail`` fails the query, ``null`` gives null, and
         ``report`` makes the column a struct of ``value`` and ``problem``, the reason.
+    :param headers: the column ``headers`` (option ``includeHeaders``), where producers name schemas there by id or
+        GUID; without it, only what stands before a value counts.
+    :param is_key: whether these are keys, for which another header counts.
     :raises SchemaRegistryError: the registry does not have the subject, or cannot be asked.
     :raises SchemaError: the schema has no columns in Spark.
     """
@@ -63,7 +74,7 @@ def from_registry(
     check_here()
     with open_registry(registry) as asked:
         reader = find_reader(asked, subject, message)
-    return read_column(column, registry, reader, malformed)
+    return read_column(column, registry, reader, malformed, headers=headers, is_key=is_key)
 
 
 def to_registry(
@@ -144,18 +155,25 @@ def find_target(
 
 
 def read_column(
-    column: Column | str, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None = None
+    column: Column | str,
+    registry: Access,
+    reader: ReaderSchema,
+    malformed: str,
+    verdicts: Verdicts | None = None,
+    *,
+    headers: Column | str | None = None,
+    is_key: bool = False,
 ) -> Column:
     """:func:`from_registry` with a schema that is known.
 
     :param verdicts: collects what each id stood for.
     """
-    decode = _Decode(_picklable(registry), reader, malformed, verdicts)
+    decode = _Decode(_picklable(registry), reader, malformed, verdicts, is_key=is_key)
     with open_registry(registry) as asked:
         kind = from_arrow_type(ColumnReader(reader, Codecs(asked)).arrow_type, prefer_timestamp_ntz=True)
     if malformed == REPORT:
         kind = StructType([StructField(VALUE, kind), StructField(PROBLEM, StringType())])
-    return _on_arrays(decode, kind, column)
+    return _on_arrays(decode, kind, column, *([] if headers is None else [headers]))
 
 
 def write_column(column: Column | str, target: ReaderSchema) -> Column:
@@ -164,14 +182,18 @@ def write_column(column: Column | str, target: ReaderSchema) -> Column:
     return _on_arrays(_Encode(target), BinaryType(), column)
 
 
-def _on_arrays(function: Callable[[pa.Array], pa.Array], kind: DataType, column: Column | str) -> Column:
+def _on_arrays(function: Callable[..., pa.Array], kind: DataType, *columns: Column | str) -> Column:
     from pyspark.sql.functions import arrow_udf
 
-    def on_arrays(values: pa.Array) -> pa.Array:
+    def on_array(values: pa.Array) -> pa.Array:
         return function(values)
 
+    def on_arrays(values: pa.Array, headers: pa.Array) -> pa.Array:
+        return function(values, headers)
+
     define: Any = arrow_udf  # its overloads leave types of structs out
-    made: Column = define(on_arrays, kind)(col(column) if isinstance(column, str) else column)
+    given = [col(column) if isinstance(column, str) else column for column in columns]
+    made: Column = define(on_array if len(given) == 1 else on_arrays, kind)(*given)
     return made
 
 
@@ -189,12 +211,16 @@ def _picklable(registry: Access) -> Access:
 class _Decode(VersionChecked):
     """What a worker does with an array of values."""
 
-    def __init__(self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None) -> None:
+    def __init__(
+        self, registry: Access, reader: ReaderSchema, malformed: str, verdicts: Verdicts | None, *, is_key: bool
+    ) -> None:
         self._registry, self._reader, self._malformed, self._verdicts = registry, reader, malformed, verdicts
+        self._is_key = is_key
 
-    def __call__(self, values: pa.Array) -> pa.Array:
+    def __call__(self, values: pa.Array, headers: pa.Array | None = None) -> pa.Array:
         acknowledge()
-        found = this_process().part(CodecCache).reader(self._registry, self._reader).read(values)
+        reader = this_process().part(CodecCache).reader(self._registry, self._reader)
+        found = reader.read(values, headers, is_key=self._is_key)
         if self._verdicts is not None:
             self._verdicts.add(found.verdicts)
         if self._malformed == FAIL and found.problems:

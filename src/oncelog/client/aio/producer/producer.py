@@ -38,6 +38,7 @@ from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.producer.producer_metrics import ProducerMetrics
 from oncelog.client.core.producer.sender import Sender
+from oncelog.client.core.serialization import serialization
 from oncelog.client.core.structs import (
     AnyK,
     AnyV,
@@ -121,8 +122,10 @@ class Producer(Generic[SentK, SentV]):
         **settings: Unpack[ProducerKeywords],
     ) -> None:
         config = self.config = config_of("Producer", ProducerConfig, misplaced, config, settings)
-        self._key_serializer = arguments.function(key_serializer, "key_serializer")
-        self._value_serializer = arguments.function(value_serializer, "value_serializer")
+        self._serialization = serialization(
+            arguments.function(key_serializer, "key_serializer"),
+            arguments.function(value_serializer, "value_serializer"),
+        )
         self._cluster = ClusterAccess(
             config,
             timeout_ms=config.max_block_ms,
@@ -280,8 +283,10 @@ class Producer(Generic[SentK, SentV]):
         :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
         :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
         """
-        key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
-        value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
+        key_bytes: Any = key
+        value_bytes: Any = value
+        if self._serialization is not None:
+            key_bytes, value_bytes, headers = self._serialization(topic, key, value, headers)
         loop = self._loop
         if loop is None or loop is not asyncio.get_running_loop():
             loop = self._intake.running()

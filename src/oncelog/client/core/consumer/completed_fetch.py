@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from oncelog.client.core.client_errors import RecordDeserializationError
 from oncelog.client.core.consumer.subscription import PartitionState
+from oncelog.client.core.serialization import KEY, VALUE, SerializationContext, takes_context
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.records.batch import CorruptBatch, consumer_records, record_columns
@@ -184,9 +185,9 @@ class Decoder:
         keys: Sequence[Any] = found.keys
         values: Sequence[Any] = found.values
         if self._key_deserializer is not None:
-            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets, self._nulls)
+            keys = _deserialized(self._key_deserializer, KEY, found.keys, found, name, self._nulls)
         if self._value_deserializer is not None and keys:
-            values = _deserialized(self._value_deserializer, found.values, name, found.offsets, self._nulls)
+            values = _deserialized(self._value_deserializer, VALUE, found.values, found, name, self._nulls)
         columns = zip(
             repeat(topic),
             repeat(partition),
@@ -205,18 +206,25 @@ class Decoder:
 
 
 def _deserialized(
-    function: Deserializer, values: Sequence[Any], name: TopicPartition, offsets: Sequence[int], nulls: bool
+    function: Any, field: str, values: Sequence[Any], found: Columns, name: TopicPartition, nulls: bool
 ) -> tuple[Any, ...]:
     """The values up to the first that ``function`` refuses; raises its exception if that is the very first."""
     done: list[Any] = []
+    with_context = takes_context(function)
     try:
-        for value in values:
-            done.append(None if value is None and not nulls else function(value))
+        for value, headers in zip(values, found.headers, strict=False):
+            if value is None and not nulls:
+                done.append(None)
+            elif with_context:
+                done.append(function(value, SerializationContext(name.topic, field, headers)))
+            else:
+                done.append(function(value))
     except Exception as error:
         if not done:
+            record = f"the record at offset {found.offsets[0]} of {name}"
             raise RecordDeserializationError(
                 Error.INVALID_RECORD,
-                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; {_advice(error)}",
+                f"{record} cannot be deserialized: {error!r}; {_advice(error)}",
             ) from error
     return tuple(done)
 

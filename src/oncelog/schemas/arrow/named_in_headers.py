@@ -1,0 +1,45 @@
+"""Puts the ids of schemas that headers name before the values of a column. Called before a column is read."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as compute
+
+from oncelog.schemas.codecs import Codecs
+from oncelog.schemas.framing import header_name, prefixed
+from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
+
+
+def with_ids(
+    values: pa.Array, headers: pa.Array | None, codecs: Codecs, *, is_key: bool
+) -> tuple[pa.Array, dict[int, str]]:
+    """The values with their schemas' ids before them, and why that cannot be had, by row; such a row is null.
+
+    :param headers: the records' headers, lists of structs of ``key`` and ``value``; None if they are not known.
+    :raises SchemaRegistryError: the registry cannot be asked.
+    """
+    named = {} if headers is None else _named(headers, header_name(is_key))
+    if not named:
+        return values, {}
+    found, problems = values.to_pylist(), {}
+    for row, header in named.items():
+        if found[row] is None:
+            continue
+        try:
+            found[row] = prefixed(found[row], header, codecs.registry.id_of)
+        except SchemaError as error:
+            found[row], problems[row] = None, str(error)
+        except SchemaRegistryError as error:
+            if not error.is_not_found:
+                raise
+            found[row], problems[row] = None, str(error)
+    return pa.array(found, values.type), problems
+
+
+def _named(headers: pa.Array, name: str) -> dict[int, bytes]:
+    """What the last header of this name holds, by row; a null is as none."""
+    flat = compute.list_flatten(headers)
+    matching = compute.indices_nonzero(compute.equal(compute.struct_field(flat, "key"), name).fill_null(False))
+    rows = compute.list_parent_indices(headers).take(matching).to_pylist()
+    contents = compute.struct_field(flat, "value").take(matching).to_pylist()
+    return {row: content for row, content in dict(zip(rows, contents, strict=True)).items() if content is not None}

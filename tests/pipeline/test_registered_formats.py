@@ -129,7 +129,7 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
 def test_schemas_are_named_in_headers(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, registry_url: str
 ) -> None:
-    """By GUID; the header goes with a dead letter, and not with a value that is written anew."""
+    """By GUID; the header goes with a dead letter, and not with a value that is written again."""
     address = broker.bootstrap_servers
     for name in (unique_name, f"{unique_name}-out", f"{unique_name}-dead"):
         create_topic(address, name, 1)

@@ -69,11 +69,18 @@ class Authority:
             certificate = certificate.add_extension(own, critical=False)
         return certificate.sign(self._key, hashes.SHA256())
 
-    def issue(self, file: str, subject: str | x509.Name = "CN=127.0.0.1", *, password: str | None = None) -> Identity:
+    def issue(
+        self,
+        file: str,
+        subject: str | x509.Name = "CN=127.0.0.1",
+        *,
+        password: str | None = None,
+        host: str = "localhost",
+    ) -> Identity:
         """A new key and certificate, written to ``FILE.pem``, ``FILE.key`` and ``FILE.crt``."""
         name = subject if isinstance(subject, x509.Name) else x509.Name.from_rfc4514_string(subject)
         key = ec.generate_private_key(ec.SECP256R1())
-        addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
+        addresses = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName(host)]
         certificate = self._signed(
             self._begin(name, key.public_key()).add_extension(x509.SubjectAlternativeName(addresses), critical=False)
         )

@@ -35,6 +35,7 @@ NAMES_OF_OTHERS = {
     "__getattr__ __dir__ __call__ __init_subclass__": "Python calls them",
     "connection_made connection_lost buffer_updated get_buffer eof_received data_received": "asyncio's protocols",
     "do_GET do_POST do_DELETE log_message send_error": "http.server's handlers",
+    "http_open https_open redirect_request handler_order": "urllib's handlers",
     "pytest_*": "pytest's hooks",
     "list_commands get_command format_commands": "click's groups",
     "onQuery*": "Spark's listeners",

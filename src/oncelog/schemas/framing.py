@@ -56,7 +56,7 @@ def header_of(headers: Iterable[Any] | None, is_key: bool) -> bytes | None:
 
 
 def drop_header(headers: Any, is_key: bool) -> None:
-    """Take away what headers that came from another record say of the schema of a key or value that is written anew."""
+    """Take away what another record's headers say of the schema of a key or value that is written again."""
     name = header_name(is_key)
     if isinstance(headers, dict):
         headers.pop(name, None)

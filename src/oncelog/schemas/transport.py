@@ -14,12 +14,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from oncelog.errors import ConfigError
+from oncelog.http.proxies import Proxy, UnusableProxy, proxy_for
 from oncelog.process import real_time
 from oncelog.schemas.schema_errors import SchemaRegistryError
 
@@ -156,7 +158,11 @@ class Transport:
         late = isinstance(error, TimeoutError)
         why = f"no answer within {self._access.timeout_s:g} s" if late else str(error) or type(error).__name__
         tried = f" after {attempts} attempts" if attempts > 1 else ""
-        return SchemaRegistryError(f"the schema registry {url.geturl()} cannot be reached{tried}: {why}")
+        way = ""
+        with contextlib.suppress(UnusableProxy):
+            proxy = proxy_for(url.geturl())
+            way = "" if proxy is None else f" through the proxy {proxy.host}:{proxy.port}"
+        return SchemaRegistryError(f"the schema registry {url.geturl()} cannot be reached{way}{tried}: {why}")
 
     def _ask(
         self, url: SplitResult, method: str, target: str, sent: bytes | None, limit_s: float
@@ -174,10 +180,17 @@ class Transport:
         return self._exchange(self._connection(url), url, method, target, sent, limit_s)
 
     def _connection(self, url: SplitResult) -> http.client.HTTPConnection:
-        host = url.hostname or ""
+        host, port = url.hostname or "", url.port
+        proxy = proxy_for(url.geturl())
         if url.scheme == "https":
-            return http.client.HTTPSConnection(host, url.port, context=self._access.tls)
-        return http.client.HTTPConnection(host, url.port)
+            if proxy is None:
+                return http.client.HTTPSConnection(host, port, context=self._access.tls)
+            tunnel = http.client.HTTPSConnection(proxy.host, proxy.port, context=self._access.tls)
+            tunnel.set_tunnel(host, port, proxy.headers)
+            return tunnel
+        if proxy is None:
+            return http.client.HTTPConnection(host, port)
+        return _ThroughProxy(proxy, f"http://{url.netloc}")
 
     def _exchange(
         self,
@@ -230,6 +243,19 @@ class Transport:
                 raise SchemaRegistryError(f"{shown} is not a schema registry: it answers {_shown(text)}", status)
             return answered
         raise _refused(shown, status, answered, text)
+
+
+class _ThroughProxy(http.client.HTTPConnection):
+    """A connection to a proxy, which gets whole addresses and passes the requests on."""
+
+    def __init__(self, proxy: Proxy, origin: str) -> None:
+        super().__init__(proxy.host, proxy.port)
+        self._proxy, self._origin = proxy, origin
+
+    def request(
+        self, method: str, url: str, body: Any = None, headers: Mapping[str, Any] = MappingProxyType({}), **more: Any
+    ) -> None:
+        super().request(method, self._origin + url, body, {**headers, **self._proxy.headers}, **more)
 
 
 class _Limit:

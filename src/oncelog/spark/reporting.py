@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError
+from oncelog.http.proxies import open_url
 from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 
 try:
@@ -108,7 +109,7 @@ class ConsoleReporter:
     def _send(self, report: Mapping[str, Any]) -> None:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         request = urllib.request.Request(self._url, json.dumps(report).encode(), headers)
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+        with open_url(request, TIMEOUT_S) as answer:
             answer.read()
 
 

@@ -402,7 +402,7 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
 
 
 def _without_schemas(headers: Headers, encoders: Encoders) -> Headers:
-    """Headers without those that name the schema of a key or value which is encoded anew."""
+    """Headers without those that name the schema of a key or value which is encoded here."""
     names = [KEY_HEADER] * (encoders.key is not None) + [VALUE_HEADER] * (encoders.value is not None)
     return [pair for pair in headers if pair[0] not in names]
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.errors import ConfigError
+from oncelog.http.proxies import open_url
 from oncelog.process import real_time
 from oncelog.server.listener_settings import Address
 
@@ -107,7 +108,7 @@ def _fetch(source: str) -> dict[str, Any]:
         text = Path(urllib.request.url2pathname(urllib.parse.urlsplit(source).path)).read_bytes()
     else:
         try:
-            with urllib.request.urlopen(source, timeout=FETCH_TIMEOUT_S) as answer:
+            with open_url(source, FETCH_TIMEOUT_S, redirects=True) as answer:
                 text = answer.read(LARGEST_KEY_SET_BYTES)
         except HTTPException as error:
             raise ValueError(f"not an HTTP answer: {error!r:.200}") from None

@@ -22,6 +22,7 @@ from urllib.parse import quote_plus, unquote, urlencode, urlsplit
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.http.proxies import open_url
 from oncelog.process import real_time
 
 _MAX_ANSWER_BYTES = 1 << 20
@@ -126,7 +127,7 @@ def _ask_endpoint(url: str, config: ClientConfig) -> Token:
     )
     timeout_s = max(config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms) / 1000
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as answer:
+        with open_url(request, timeout_s) as answer:
             data = answer.read(_MAX_ANSWER_BYTES)
     except urllib.error.HTTPError as error:
         reason = f"the token endpoint {url} answered {error.code} {error.reason}"

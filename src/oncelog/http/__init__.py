@@ -1,0 +1,1 @@
+"""What requests over HTTP have in common, whoever sends them."""

@@ -41,7 +41,7 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
         admin.create_topics([NewTopic(unique_name, 1)])
         marker = Marker(query, 8, 500, "abc", 1_767_225_600_000, "[]").encode()
         where = TopicPartition(unique_name, 0)
-        admin.alter_consumer_group_offsets(f"marker-{unique_name}", {where: OffsetAndMetadata(0, marker)})
+        admin.alter_consumer_group_offsets(f"oncelog-marker-{unique_name}", {where: OffsetAndMetadata(0, marker)})
     told = replace(PROGRESS, pipeline=unique_name, query_id=query)
     report(oncelog_console, replace(told, batch=6, path="none", rows=0), told)
     page.goto(f"{oncelog_console.url}/pipelines")
@@ -91,3 +91,40 @@ def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
         expect(page.locator(".uplot").first).to_be_visible()
         assert page.evaluate("navigator.language") == "en"
     assert complaints == []
+
+
+def test_killed_run_is_told_by_its_successor_and_tables_hold_what_is_in_no_marker(
+    page: Page, oncelog_console: RunningConsole, unique_name: str
+) -> None:
+    told = replace(PROGRESS, pipeline=unique_name, query_id=f"query-{unique_name}", sinks={"delta table lake/late": 5})
+    for session in ("killed:1", "next:2"):
+        reporter = ConsoleReporter(oncelog_console.url, TOKEN)
+        reporter._session = session
+        reporter.progress(told)
+        reporter.close()
+    page.goto(f"{oncelog_console.url}/pipelines")
+    card = page.locator("section.card", has_text=unique_name)
+    expect(card).to_have_count(1)
+    expect(card).to_contain_text("It continues 1 earlier run; the last of them, killed:1, reported until")
+    expect(card).to_contain_text("in its tables")
+    expect(card).to_contain_text("delta table lake/late: batch 7")
+    expect(card).not_to_contain_text("none in this cluster")
+
+
+def test_group_of_a_marker_is_shown_as_no_reader(
+    page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    group, where = f"oncelog-marker-{unique_name}", TopicPartition(unique_name, 0)
+    with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 1)])
+        marker = Marker(f"query-{unique_name}", 8, 500, "abc", 1_767_225_600_000, "[]").encode()
+        admin.alter_consumer_group_offsets(group, {where: OffsetAndMetadata(0, marker)})
+    holds = f"marker of a Spark sink: batch 8 of query-{unique_name}, 500 rows"
+    page.goto(f"{oncelog_console.url}/groups?q={group}")
+    expect(page.locator("tbody tr")).to_contain_text(holds, timeout=20_000)  # the page asks again
+    for path in (f"topic/readers?name={unique_name}", f"partition?topic={unique_name}&partition=0"):
+        page.goto(f"{oncelog_console.url}/{path}")
+        expect(page.locator("body")).to_contain_text(f"Markers of Spark sinks, which are no readers: {group} (batch 8)")
+    page.goto(f"{oncelog_console.url}/group?name={group}")
+    expect(page.locator("dl.facts")).to_contain_text(f"{holds}, kept under {where}: no consumer, and nothing lags")
+    expect(page.locator("dl.facts")).not_to_contain_text("to the last stable offset")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -272,3 +273,54 @@ def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, p
 def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, told: str) -> None:
     text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
     assert told in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")
+
+
+MOVED = """
+name = "lake"
+[source]
+topic = "{topic}"
+schema = "id long, item string"
+[query]
+sql = "select id, item from source"
+[sink]
+format = "{format}"
+{where}
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "where"),
+    [("delta", 'table = "{above}/lake/orders"'), ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"')],
+)
+def test_pipeline_file_that_moved_goes_on_with_its_table(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str
+) -> None:
+    """The table is spelt by another path from there, and the last batch was written without Spark's knowing it."""
+    address = oncelog_broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    producer = Producer({"bootstrap.servers": address})
+
+    def send(ids: range) -> None:
+        for number in ids:
+            producer.produce(unique_name, json.dumps({"id": number, "item": "x"}).encode())
+        producer.flush(120)
+
+    def run(folder: str, above: str) -> str:
+        (pipeline.folder / folder).mkdir(parents=True, exist_ok=True)
+        text = MOVED.format(topic=unique_name, format=form, where=where.format(above=above))
+        ended = pipeline.run(str(pipeline.write(f"{folder}/lake.toml", text)), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    send(range(3))
+    run("t1", "..")
+    for name in ("0", ".0.crc"):
+        (pipeline.folder / "oncelog-checkpoints" / "lake" / "commits" / name).unlink(missing_ok=True)
+    send(range(3, 5))
+    assert "was written before" in run("t1/sub", "../..")
+    if form == "delta":
+        found = DeltaTable(pipeline.folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist()
+    else:
+        with contextlib.closing(sqlite3.connect(pipeline.folder / "orders.db")) as connection:
+            found = [one for (one,) in connection.execute("SELECT id FROM orders")]
+    assert sorted(found) == list(range(5))

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from deltalake import DeltaTable
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,7 @@ from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused, ignore
 from oncelog.spark.sink.planning import now_ms, plan_write
+from oncelog.spark.tables.sink import to_table
 from oncelog.types import TopicPartition
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
@@ -394,6 +396,32 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
     writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
     with pytest.raises(PySparkException, match="called twice for batch 0"):
         run_to_the_end(writer.trigger(availableNow=True).start)
+
+
+def test_two_sinks_of_one_table_are_noticed_and_those_of_two_are_not(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The second sink would find the first one's batch in the table, and write nothing."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    job.send()
+    made = [f"{tmp_path}/lake/{name}" for name in ("a", "b", "../lake/b", "c")]
+
+    def run(*tables: str) -> None:
+        sinks = [to_table({"format": "delta", "table": table}) for table in tables]
+
+        def each(rows: DataFrame, batch_id: int) -> None:
+            for sink in sinks:
+                sink(rows.selectExpr("cast(value as string) as value"), batch_id)
+
+        checkpoint = tmp_path / tables[-1].replace("/", "-")
+        writer = job._rows().writeStream.foreachBatch(each).option("checkpointLocation", str(checkpoint))
+        run_to_the_end(writer.trigger(availableNow=True).start)
+
+    run(made[0], made[3])
+    assert [DeltaTable(table).to_pyarrow_table().num_rows for table in (made[0], made[3])] == [10, 10]
+    with pytest.raises(PySparkException, match="called twice for batch 0"):
+        run(made[1], made[2])
+    assert DeltaTable(made[1]).to_pyarrow_table().num_rows == 10
 
 
 def test_write_of_a_batch_in_two_threads_at_once_is_refused(

@@ -68,8 +68,8 @@ _COPIED_INTO = (
     "FROM pg_class WHERE oid = %s"
 )
 _DEFERRED_KEY = """
-SELECT coalesce(bool_and(NOT indimmediate), false) FROM pg_index
-WHERE indrelid = %s AND indisunique AND indpred IS NULL AND indexprs IS NULL AND (
+SELECT conname FROM pg_index JOIN pg_constraint ON conindid = indexrelid AND conrelid = indrelid
+WHERE indrelid = %s AND indisunique AND NOT indimmediate AND (
     SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
     WHERE attrelid = indrelid AND attnum = ANY (indkey[0:indnkeyatts - 1])) = %s::text[]
 """
@@ -168,8 +168,6 @@ def check_taken(
     fields = [field for field in schema.fields if field.name in found]
     for field in fields:
         _check_column(field, found[field.name], options)
-    if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:
-        check_required([column.name for column in columns if column.required], schema.names, options)
     if any(found[field.name].leaf == "money" and not isinstance(field.dataType, StringType) for field in fields):
         _check_money(connection, options)
     if options.mode is Mode.COMPLETE:
@@ -181,6 +179,8 @@ def check_taken(
         for field in fields:  # which one PostgreSQL means it only says in words, of any language
             _explain(connection, _insert(table, [field], found), options, field, found[field.name])
         raise
+    if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:
+        check_required([column.name for column in columns if column.required], schema.names, options)
     if options.mode is Mode.UPSERT:
         _check_key(connection, insert, table, oid, [found[field.name] for field in fields], options)
 
@@ -271,10 +271,6 @@ def _explain(
     try:
         with connection.transaction():
             connection.execute(f"EXPLAIN {statement}".encode())
-    except psycopg.OperationalError as error:
-        if transient(error):
-            raise
-        raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
     except psycopg.errors.DatatypeMismatch as error:
         if field is None or column is None:
             raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
@@ -284,6 +280,8 @@ def _explain(
             "PostgreSQL reads as it reads a constant"
         ) from error
     except psycopg.Error as error:
+        if transient(error):
+            raise
         raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
 
 
@@ -310,13 +308,15 @@ def _check_key(
             f"Option key of {options} names {names}, and no unique index of the table is on just these columns, "
             f"without expressions and without WHERE: make one, {index}, or name the columns of another"
         ) from error
-    except psycopg.ProgrammingError as error:
+    except psycopg.Error as error:
+        if transient(error):
+            raise
         raise ConfigError(f"{options} takes no upserts: {sentence(error)}") from error
-    ((deferred,),) = connection.execute(_DEFERRED_KEY, (oid, sorted(options.key))).fetchall()
-    if deferred:
+    for (deferred,) in connection.execute(_DEFERRED_KEY, (oid, sorted(options.key))).fetchall():
+        keys = ", ".join(map(quoted, options.key))
         raise ConfigError(
-            f"Option key of {options} names {names}, whose unique constraint is DEFERRABLE, which PostgreSQL takes for "
-            f"no upsert: make an index beside it, {index}"
+            f"Option key of {options} names {names}, whose constraint is DEFERRABLE, and PostgreSQL takes such for no "
+            f"upsert: make it again, ALTER TABLE {table} DROP CONSTRAINT {quoted(deferred)}, ADD UNIQUE ({keys})"
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import sqlite3
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -34,6 +36,8 @@ PATHS = ("driver", "tasks")
 class Existing:
     """A database, and a sink that writes into one of its tables by way of the driver or of the tasks."""
 
+    form = TableFormat.POSTGRESQL
+
     def __init__(self, url: str, folder: Path, way: str) -> None:
         self.url = url
         self.folder = folder
@@ -52,7 +56,7 @@ class Existing:
         schema = StructType([StructField(name, kind) for name, (kind, _, _) in columns.items()])
         rows = pa.table({name: pa.array(values, arrow) for name, (_, arrow, values) in columns.items()})
         self._queries += 1
-        found = TableOptions(TableFormat.POSTGRESQL, table, url=self.url, **options)
+        found = TableOptions(self.form, table, url=self.url, **options)
         query = Query(self.folder / f"checkpoint{self._queries}", found, query_id=f"q{self._queries}")
 
         def made() -> list[WrittenPart]:
@@ -69,10 +73,23 @@ class Existing:
             raise AssertionError("rows were computed")
 
         schema = StructType([StructField(name, kind) for name, kind in columns.items()])
-        found = TableOptions(TableFormat.POSTGRESQL, table, url=self.url, **options)
+        found = TableOptions(self.form, table, url=self.url, **options)
         self._queries += 1
         query = Query(self.folder / f"checkpoint{self._queries}", found, query_id=f"q{self._queries}")
         query.run(0, [], schema=schema, made=made)
+
+
+class ExistingSqlite(Existing):
+    """The same with a file of SQLite, into which only the driver writes."""
+
+    form = TableFormat.SQLITE
+
+    def run(self, statements: str, values: Any = ()) -> list[Any]:
+        with contextlib.closing(sqlite3.connect(self.url, isolation_level=None)) as connection:
+            if ";" in statements:
+                connection.executescript(statements)
+                return []
+            return connection.execute(statements, values).fetchall()
 
 
 def texts(*values: str | None) -> tuple[DataType, pa.DataType, Sequence[Any]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
 from oncelog.spark.sink.marker import Marker
-from oncelog.spark.tables.columns import missing_columns, sql_type, with_json
+from oncelog.spark.tables.columns import missing_names, sql_type, with_json
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
+from oncelog.spark.tables.databases.sqlite_columns import SqliteColumn, bound, check_taken, columns_of
+from oncelog.spark.tables.databases.texts import shown
 from oncelog.spark.tables.inline import InlineWriter
 from oncelog.spark.tables.keys import check_keys
 from oncelog.spark.tables.latest import compared, later
@@ -44,6 +47,7 @@ _CREATE = f"""CREATE TABLE IF NOT EXISTS {BATCHES} (
     sink TEXT NOT NULL, table_id TEXT NOT NULL, query_id TEXT NOT NULL, batch_id INTEGER NOT NULL,
     row_count INTEGER NOT NULL, fingerprint TEXT NOT NULL, planned_at_ms INTEGER NOT NULL, offsets TEXT NOT NULL,
     PRIMARY KEY (sink, table_id))"""
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\s", re.IGNORECASE)
 _ID = "oncelog_table_"
 """The table's id is in the name of an index that holds no row: it is dropped with the table, and copied with it."""
 
@@ -57,35 +61,33 @@ class SqliteTable:
         if len(parts) > 1:
             raise ConfigError(f"Option table of a sqlite sink is {options.table!r}: write a name without a schema")
         self._name = parts[0]
-        self._wanted: Sequence[tuple[str, str]] = ()
-
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self._wanted)
+        self._columns: Mapping[str, SqliteColumn] = {}
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         with self._connected() as connection:
             return self._look(connection, group)
 
     def prepare(self, schema: StructType) -> str:
-        self._wanted = wanted = _wanted(schema)
+        wanted = _wanted(schema)
         check_rights(self._options, self.missing_rights())
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_CREATE)
             table_id = self._id(connection)
-            found = self._found(connection)
+            self._check_kind(connection)
+            found = columns_of(connection, self._name)
             if not found:
                 columns = [f"{quoted(name)} {kind}" for name, kind in wanted]
                 if self._options.key:
                     columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._options.key))})")
                 connection.execute(f"CREATE TABLE {quoted(self._name)} ({', '.join(columns)})")
             else:
-                for name, kind in missing_columns(wanted, found, self._options):
+                for name, kind in missing_names(wanted, [column.name for column in found], self._options):
                     connection.execute(f"ALTER TABLE {quoted(self._name)} ADD COLUMN {quoted(name)} {kind}")
+            self._columns = self._taken(connection, schema)
             if not table_id:
                 table_id = uuid.uuid4().hex
-                first = quoted(self._found(connection)[0][0])
+                first = quoted(columns_of(connection, self._name)[0].name)
                 connection.execute(f"CREATE INDEX {quoted(_ID + table_id)} ON {quoted(self._name)} ({first}) WHERE 0")
             connection.execute("COMMIT")
             return table_id
@@ -94,7 +96,7 @@ class SqliteTable:
         if not Path(self._options.url).exists():
             return None
         with self._connected() as connection:
-            return [name for name, _ in self._found(connection)] or None
+            return [column.name for column in columns_of(connection, self._name)] or None
 
     def arranged(self, rows: DataFrame) -> DataFrame:
         return with_json(rows)
@@ -110,9 +112,11 @@ class SqliteTable:
         if not Path(self._options.url).exists():
             return
         with self._connected() as connection:
-            found = self._found(connection)
-        if found:
-            missing_columns(wanted, found, self._options)
+            self._check_kind(connection)
+            found = [column.name for column in columns_of(connection, self._name)]
+            if found:
+                missing_names(wanted, found, self._options)
+                self._taken(connection, schema)
 
     def missing_rights(self) -> list[str]:
         path = Path(self._options.url)
@@ -132,14 +136,14 @@ class SqliteTable:
             connection.execute("BEGIN IMMEDIATE")
             if not self._look(connection, commit.group).is_as(commit.seen):
                 raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
-            missing_columns(self._wanted, self._found(connection), self._options)
+            self._check_unchanged(connection)
             if commit.mode is Mode.COMPLETE:
                 connection.execute(f"DELETE FROM {quoted(self._name)}")
             batches = inline_rows(commit.parts)
             if commit.mode is Mode.UPSERT:
                 check_keys(batches, self._options)
             if batches:
-                connection.executemany(self._insert(commit.mode), _values(batches, self._options))
+                self._write(connection, batches)
             self._identify(connection, commit.group, commit.seen.table_id, commit.marker)
             connection.execute("COMMIT")
 
@@ -153,6 +157,7 @@ class SqliteTable:
                 sqlite3.connect(self._options.url, timeout=LOCK_S, isolation_level=None, uri=False)
             ) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA foreign_keys = ON")  # what the table's definition demands holds
                 yield connection
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -183,18 +188,60 @@ class SqliteTable:
         ).fetchone()
         return "" if row is None else str(row[0]).removeprefix(_ID)
 
-    def _found(self, connection: sqlite3.Connection) -> list[tuple[str, str]]:
-        rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (self._name,)).fetchall()
-        return [(str(name), _affinity(str(kind))) for name, kind in rows]
+    def _check_kind(self, connection: sqlite3.Connection) -> None:
+        row = connection.execute(
+            "SELECT type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE",
+            (self._name,),
+        ).fetchone()
+        kind = "" if row is None else "view" if row[0] == "view" else "virtual table" if _VIRTUAL.match(row[1]) else ""
+        if kind:
+            raise ConfigError(
+                f"{self._options} is a {kind}, to which SQLite binds no index, and so no identity of batches: name the "
+                "table behind it"
+            )
 
-    def _insert(self, mode: Mode) -> str:
-        names = ", ".join(map(quoted, self._columns))
-        marks = ", ".join("?" * len(self._columns))
+    def _taken(self, connection: sqlite3.Connection, schema: StructType) -> dict[str, SqliteColumn]:
+        """The table's columns that the rows have, in the rows' order. Raises ConfigError if it does not take them."""
+        columns = columns_of(connection, self._name)
+        found = {column.name: column for column in columns}
+        named = {name: found[name] for name in schema.names if name in found}
+        check_taken(connection, quoted(self._name), self._insert(list(named)), columns, schema, self._options)
+        return named
+
+    def _check_unchanged(self, connection: sqlite3.Connection) -> None:
+        found = {column.name: column for column in columns_of(connection, self._name)}
+        for name, column in self._columns.items():
+            now = found.get(name)
+            if now != column:
+                raise ConfigError(
+                    f"Column {name} of {self._options} is {now.declared if now else 'gone'}, and was {column.declared} "
+                    "when the batch was begun: start the query again"
+                )
+
+    def _write(self, connection: sqlite3.Connection, batches: Sequence[pa.RecordBatch]) -> None:
+        """Insert the rows. Raises TableRefused with the row that SQLite refuses."""
+        last: dict[str, Any] = {}
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for batch in batches:
+                for row in zip(*bound(batch, self._columns, self._options), strict=True):
+                    last.update(zip(self._columns, row, strict=True))
+                    yield row
+
+        try:
+            connection.executemany(self._insert(list(self._columns)), rows())
+        except sqlite3.IntegrityError as error:
+            row = ", ".join(f"{name} = {shown(value, 30)}" for name, value in last.items())
+            raise TableRefused(f"{self._message(error)}, in the row {row}") from error
+
+    def _insert(self, columns: Sequence[str]) -> str:
+        names = ", ".join(map(quoted, columns))
+        marks = ", ".join("?" * len(columns))
         text = f"INSERT INTO {quoted(self._name)} AS target ({names}) VALUES ({marks})"
-        if mode is not Mode.UPSERT:
+        if self._options.mode is not Mode.UPSERT:
             return text
-        by = compared(self._columns, self._options)
-        return text + on_conflict(self._options.key, self._columns, later(by, quoted, "target", "excluded"))
+        by = compared(columns, self._options)
+        return text + on_conflict(self._options.key, columns, later(by, quoted, "target", "excluded"))
 
     def _identify(self, connection: sqlite3.Connection, group: str, table_id: str, marker: Marker) -> None:
         connection.execute(
@@ -210,52 +257,3 @@ def _wanted(schema: StructType) -> list[tuple[str, str]]:
 def _exists(connection: sqlite3.Connection, name: str) -> bool:
     found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone()
     return found is not None
-
-
-def _affinity(kind: str) -> str:
-    """What SQLite makes of a column's declared type (https://sqlite.org/datatype3.html, 3.1)."""
-    upper = kind.upper()
-    rules = (
-        (("INT",), "INTEGER"),
-        (("CHAR", "CLOB", "TEXT"), "TEXT"),
-        (("BLOB",), "BLOB"),
-        (("REAL", "FLOA", "DOUB"), "REAL"),
-    )
-    for words, affinity in rules:
-        if any(word in upper for word in words):
-            return affinity
-    return "NUMERIC" if upper else "BLOB"
-
-
-def _values(batches: Sequence[pa.RecordBatch], options: TableOptions) -> Iterator[tuple[Any, ...]]:
-    for batch in batches:
-        yield from zip(*(_column(batch, number, options) for number in range(batch.num_columns)), strict=True)
-
-
-def _column(batch: pa.RecordBatch, number: int, options: TableOptions) -> list[Any]:
-    """A column as SQLite takes it. Raises TableRefused for NaN, which SQLite would take for NULL."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from oncelog.records.arrow_moments import moment_texts
-
-    column = batch.column(number)
-    kind = column.type
-    if pa.types.is_floating(kind):
-        if pc.any(pc.is_nan(column)).as_py():
-            raise TableRefused(
-                f"Column {batch.schema.names[number]} for {options} holds NaN, which SQLite stores as NULL: replace it "
-                "in the query"
-            )
-        return list(column.to_pylist())
-    if pa.types.is_decimal(kind):
-        return _mapped(column, lambda value: format(value, "f"))
-    if pa.types.is_boolean(kind):
-        return _mapped(column, int)
-    if pa.types.is_timestamp(kind) or pa.types.is_date32(kind):
-        return list(moment_texts(column).to_pylist())
-    return list(column.to_pylist())
-
-
-def _mapped(column: pa.Array, change: Callable[[Any], Any]) -> list[Any]:
-    return [None if value is None else change(value) for value in column.to_pylist()]

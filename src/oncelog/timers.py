@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+from bisect import bisect_left
 from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
@@ -81,11 +82,33 @@ class Timers:
             if self._shifts != shifts or is_enough():
                 return
 
-    def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> RepeatedTimer:
-        """Call ``work`` at ``first_ms``, then repeatedly after the current ``interval_ms()``."""
-        repeated = RepeatedTimer(self, first_ms, interval_ms, work)
+    def repeat(
+        self,
+        first_ms: int,
+        interval_ms: Callable[[], int],
+        work: TimerCallback,
+        idle: Callable[[int], bool] = lambda at_ms: False,
+    ) -> RepeatedTimer:
+        """Call ``work`` at ``first_ms``, then repeatedly after the current ``interval_ms()``.
+
+        :param idle: whether ``work`` would do nothing at a time, if nothing else happened until then. What is not idle
+            at one time is not idle later. Asked only if time is skipped.
+        """
+        repeated = RepeatedTimer(self, first_ms, interval_ms, work, idle)
         self._repeated.append(repeated)
         return repeated
+
+    def skip_idle(self, now_ms: int, until_ms: int) -> None:
+        """Skip repeated work that would do nothing: its next time is the first one after ``now_ms`` at which it has
+        something to do, or the first one after ``until_ms``.
+
+        Whoever lets time pass calls this before each timer, because a timer's callback may give others something to do.
+        """
+        for repeated in self._repeated:
+            repeated.skip_idle(now_ms, until_ms)
+
+    def forget(self, repeated: RepeatedTimer) -> None:
+        self._repeated.remove(repeated)
 
     def intervals_changed(self) -> None:
         """Settings have changed: repeated work reads its interval at the next opportunity, not only when it is due."""
@@ -116,17 +139,48 @@ class Timers:
 class RepeatedTimer:
     """Work that repeats even after an exception: the next time is scheduled before the work begins."""
 
-    __slots__ = ("_interval_ms", "_timer", "_timers", "_work")
+    __slots__ = ("_idle", "_interval_ms", "_skipped_ms", "_timer", "_timers", "_work")
 
-    def __init__(self, timers: Timers, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> None:
+    def __init__(
+        self,
+        timers: Timers,
+        first_ms: int,
+        interval_ms: Callable[[], int],
+        work: TimerCallback,
+        idle: Callable[[int], bool],
+    ) -> None:
         self._timers = timers
         self._interval_ms = interval_ms
         self._work = work
+        self._idle = idle
+        self._skipped_ms = 0
+        """How much later than usual its next time is."""
         self._timer = timers.schedule(first_ms, self._run)
 
     def _run(self, now_ms: int) -> None:
         self._timer = self._timers.schedule(now_ms + max(1, self._interval_ms()), self._run)
+        self._skipped_ms = 0
         self._work(now_ms)
+
+    def cancel(self) -> None:
+        """Do the work no more."""
+        self._timer.cancel()
+        self._timers.forget(self)
+
+    def skip_idle(self, now_ms: int, until_ms: int) -> None:
+        """See :meth:`Timers.skip_idle`."""
+        interval_ms, usual_ms = max(1, self._interval_ms()), self._timer.at_ms - self._skipped_ms
+        first_ms = usual_ms + max(0, -((usual_ms - now_ms - 1) // interval_ms)) * interval_ms
+        times = range(first_ms, until_ms + 1, interval_ms)
+        if times and self._idle(times[-1]):
+            skipped = len(times)
+        else:
+            skipped = bisect_left(times, True, key=lambda at_ms: not self._idle(at_ms))
+        at_ms = first_ms + skipped * interval_ms
+        if at_ms != self._timer.at_ms:
+            self._timer.cancel()
+            self._timer = self._timers.schedule(at_ms, self._run)
+        self._skipped_ms = at_ms - usual_ms
 
     def interval_changed(self, now_ms: int) -> None:
         """Bring the next time forward if the new interval is shorter."""
@@ -134,3 +188,4 @@ class RepeatedTimer:
         if self._timer.pending and at_ms < self._timer.at_ms:
             self._timer.cancel()
             self._timer = self._timers.schedule(at_ms, self._run)
+            self._skipped_ms = 0

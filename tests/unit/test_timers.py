@@ -1,5 +1,7 @@
 """Timers fire in order, once, and not after they were cancelled."""
 
+import pytest
+
 from oncelog.timers import Timers
 
 
@@ -116,3 +118,50 @@ def test_a_time_is_moved_with_the_clock_for_who_goes_on_later() -> None:
     timers.shift(-10)
     assert since() == 3_600_990
     assert timers.since(1000)() == 1000
+
+
+@pytest.mark.parametrize("events", [[], [35], [7, 300], [299, 300, 301], [5, 64, 65, 900, 990]])
+@pytest.mark.parametrize("interval_ms", [1, 10, 64, 2000])
+@pytest.mark.parametrize("first_ms", [1, 15, 500])
+def test_skipped_repetitions_do_what_all_of_them_would_do_at_the_same_times(
+    events: list[int], interval_ms: int, first_ms: int
+) -> None:
+    """An event makes something that is to be done 40 ms later by repeated work."""
+
+    def course(*, skips: bool) -> tuple[list[int], int, int | None]:
+        timers, made, done, rounds = Timers(), list[int](), list[int](), 0
+
+        def work(now_ms: int) -> None:
+            nonlocal rounds
+            rounds += 1
+            for at_ms in [at_ms for at_ms in made if at_ms + 40 <= now_ms]:
+                made.remove(at_ms)
+                done.append(now_ms)
+
+        timers.repeat(first_ms, lambda: interval_ms, work, lambda now_ms: all(at + 40 > now_ms for at in made))
+        for at_ms in events:
+            timers.schedule(at_ms, made.append)
+        now_ms, until_ms = 0, 1000
+        while True:
+            if skips:
+                timers.skip_idle(now_ms, until_ms)
+            next_ms = timers.next_ms()
+            if next_ms is None or next_ms > until_ms:
+                return done, rounds, next_ms
+            now_ms = next_ms
+            timers.fire(now_ms)
+
+    done, rounds, next_ms = course(skips=True)
+    assert (done, next_ms) == (course(skips=False)[0], course(skips=False)[2])
+    assert rounds <= len(events)
+
+
+def test_repeated_work_that_is_cancelled_is_done_no_more() -> None:
+    timers, done = Timers(), list[int]()
+    repeated = timers.repeat(10, lambda: 10, done.append)
+    timers.fire(10)
+    repeated.cancel()
+    timers.intervals_changed()
+    timers.skip_idle(10, 100)
+    timers.fire(100)
+    assert done == [10]

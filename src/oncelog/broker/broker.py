@@ -222,6 +222,10 @@ class Broker:
         self.now_ms = now_ms
         self.timers.fire(now_ms, is_enough)
 
+    def skip_idle(self, now_ms: int, until_ms: int) -> None:
+        """Skip periodic work that would do nothing: see :meth:`Timers.skip_idle`."""
+        self.timers.skip_idle(now_ms, until_ms)
+
     def clock_was_set(self, step_ms: int) -> None:
         """The wall clock was set forward by ``step_ms`` (negative: back): shift deadlines, so that durations stay the
         same."""

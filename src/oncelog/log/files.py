@@ -141,6 +141,10 @@ class LogFiles:
                 self._removals.append((at_ms, left))
         return refused
 
+    def has_deleted_files(self, now_ms: int) -> bool:
+        """Whether :meth:`remove_deleted_files` would remove any."""
+        return any(at_ms <= now_ms for at_ms, _ in self._removals)
+
     def drop(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
         """Replace ``segments`` with ``instead``; the old files and snapshots are removed later."""
         log = self._log

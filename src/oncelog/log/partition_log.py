@@ -202,6 +202,10 @@ class PartitionLog(LogState):
             self._writer.settle()
         return self._writer
 
+    def has_expired_producers(self, now_ms: int) -> bool:
+        """Whether :meth:`LogWriter.expire_producers` would forget any."""
+        return self.producers.has_expired(now_ms)
+
     def trimmer(self) -> LogTrimmer:
         """The object that removes records, once any append under way has ended."""
         self.settle()

@@ -49,6 +49,14 @@ class LogTrimmer:
             raise refused
         return count
 
+    def has_expired(self, now_ms: int) -> bool:
+        """Whether :meth:`apply_retention` would remove something."""
+        log = self._log
+        segments = list(log.segment_list)
+        return (
+            self._files.has_deleted_files(now_ms) or retention.segments_to_drop(segments, log.config, log, now_ms) > 0
+        )
+
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
         """Replace the neighbours ``old`` with a compacted segment, whose files have the suffix ``.cleaned``.
 

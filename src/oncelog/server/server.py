@@ -409,10 +409,16 @@ class Server:
         """Let time pass at once, for the broker only: everything due within it happens now, in order."""
         now_ms = self.now_ms()
         until_ms = now_ms + ms
-        while (due_ms := self.broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
+        broker = self.broker
+        broker.advance(now_ms)
+        broker.skip_idle(now_ms, until_ms)
+        while (due_ms := broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
             self.ahead_ms += max(0, due_ms - now_ms)
             now_ms = max(due_ms, now_ms)
-            self.broker.advance(now_ms)
+            broker.advance(now_ms)
+            while broker.tasks:  # work that goes on in parts, before the next event
+                broker.tasks.step()
+            broker.skip_idle(now_ms, until_ms)
         self.ahead_ms += until_ms - now_ms
         if self._timer is not None:
             self._timer.cancel()

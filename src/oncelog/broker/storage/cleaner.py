@@ -102,6 +102,22 @@ class Cleaner:
         self._pauses = {tp: _Pause(max(left - 1, 0), whole) for tp, (left, whole) in self._pauses.items()}
         self._begin_next(now_ms)
 
+    def is_idle(self, now_ms: int) -> bool:
+        """Whether :meth:`clean` would do nothing. Compactions that have begun report when time goes on as usual."""
+        if self._running or self._stopped:
+            return True
+        from oncelog.log.compaction import plan
+
+        if any(pause.left for pause in self._pauses.values()):
+            return False
+        return not any(
+            log.config.compacted
+            and log.failed is None
+            and topic_partition not in self._refused
+            and plan(log, self._first_dirty.get(topic_partition, 0), now_ms) is not None
+            for topic_partition, log in self._logs.items()
+        )
+
     def _begin_next(self, now_ms: int) -> None:
         if self._running or self._stopped:
             return

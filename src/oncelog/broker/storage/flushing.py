@@ -83,7 +83,7 @@ class Flushing:
             is_due = interval or any(partition.log.files.has_unflushed_segments for partition in self._dirty)
             self._due = len(self._dirty) if is_due else 0
 
-        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due)
+        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, lambda _: True)  # time that is skipped loses nothing
 
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""

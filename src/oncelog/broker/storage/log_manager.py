@@ -111,12 +111,12 @@ class LogManager:
             return self._config.log_cleaner_backoff_ms
 
         retention = FIRST_RETENTION_DELAY_MS, lambda: self._config.log_retention_check_interval_ms
-        self._repeat(now_ms, *retention, self._apply_retention)
+        self._repeat(now_ms, *retention, self._apply_retention, self._retains_all)
         minute = FLUSH_CHECKPOINT_INTERVAL_MS
-        self._repeat(now_ms, minute, lambda: minute, lambda _: self.checkpoints.write_soon())
-        self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
+        self._repeat(now_ms, minute, lambda: minute, lambda _: self.checkpoints.write_soon(), lambda _: True)
+        self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers, self._keeps_producers)
         if self._config.log_cleaner_enable:
-            self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
+            self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean, self._cleaner.is_idle)
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Broker settings changed at run time; topics' own settings come through ``update_config``."""
@@ -368,13 +368,18 @@ class LogManager:
     # --- periodic work
 
     def _repeat(
-        self, now_ms: int, first_ms: int, interval_ms: Callable[[], int], work: Callable[[int], object]
+        self,
+        now_ms: int,
+        first_ms: int,
+        interval_ms: Callable[[], int],
+        work: Callable[[int], object],
+        idle: Callable[[int], bool],
     ) -> None:
         def run(at_ms: int) -> None:
             if not self._stopped:
                 work(at_ms)
 
-        self._timers.repeat(now_ms + first_ms, interval_ms, run)
+        self._timers.repeat(now_ms + first_ms, interval_ms, run, idle)
 
     def _apply_retention(self, now_ms: int) -> None:
         for log in list(self._logs.values()):
@@ -383,6 +388,12 @@ class LogManager:
                     log.trimmer().apply_retention(now_ms)
                 except StorageError as error:
                     logger.error("%s: old segments cannot be removed now: %s", log.topic_partition, error)
+
+    def _retains_all(self, now_ms: int) -> bool:
+        return not any(log.failed is None and log.trimmer().has_expired(now_ms) for log in self._logs.values())
+
+    def _keeps_producers(self, now_ms: int) -> bool:
+        return not any(log.has_expired_producers(now_ms) for log in self._logs.values())
 
     def _expire_producers(self, now_ms: int) -> None:
         for log in self._logs.values():

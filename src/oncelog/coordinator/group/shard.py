@@ -31,6 +31,7 @@ from oncelog.protocol.generated.consumer_group_metadata_key import ConsumerGroup
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.timers import RepeatedTimer
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 GROUPS_IN_A_CHUNK: Final = 50
@@ -55,6 +56,7 @@ class GroupShard:
         self._runtime = runtime
         self._last_write: Deferred[Error] = Deferred.of(NONE)
         self._now_ms = 0
+        self._expiry: RepeatedTimer | None = None
         self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
         self.groups = self.env.groups
         self.classic = ClassicProtocol(self.env, self._forget_unused)
@@ -106,6 +108,7 @@ class GroupShard:
 
     def unloaded(self) -> None:
         self.env.timers.cancel_all()
+        self._end_expiry()
         self.classic.unload([g for g in self.groups.values() if isinstance(g, ClassicGroup)], self._now_ms)
         self.groups.clear()
 
@@ -118,12 +121,27 @@ class GroupShard:
     # --- offsets that expire, topics that are deleted
 
     def _schedule_expiry(self, now_ms: int) -> None:
+        def interval_ms() -> int:
+            return self.env.config.offsets_retention_check_interval_ms
+
         def expired(now_ms: int) -> None:
-            self._schedule_expiry(now_ms)
             self.env.host.in_chunks(self.expire(now_ms))
 
-        due_ms = now_ms + self.env.config.offsets_retention_check_interval_ms
-        self.env.timers.schedule(("expiry", "", ""), due_ms, expired)
+        self._end_expiry()
+        self._expiry = self.env.host.timers.repeat(now_ms + interval_ms(), interval_ms, expired, self._keeps_all)
+
+    def _end_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _keeps_all(self, now_ms: int) -> bool:
+        retention_ms = self.env.config.offsets_retention_minutes * 60_000
+        for group in self.groups.values():
+            tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
+            if tombstones or (nothing_left and group.empty):
+                return False
+        return True
 
     def expire(self, now_ms: int) -> Generator[None, None, None]:
         """Remove expired offsets, and groups that have neither offsets nor members. With pauses."""

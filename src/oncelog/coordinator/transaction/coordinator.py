@@ -128,11 +128,23 @@ class TransactionCoordinator:
             def remove_expired(shard: TransactionShard, at_ms: int) -> Iterator[None]:
                 return shard.remove_expired(self._settings().transactional_id_expiration_ms, at_ms)
 
-            self._every(timeouts_ms, now_ms, lambda shard, at_ms: shard.abort_timed_out(at_ms))
-            self._every(expiry_ms, now_ms, remove_expired)
+            def has_expired(shard: TransactionShard, at_ms: int) -> bool:
+                return shard.has_expired(self._settings().transactional_id_expiration_ms, at_ms)
+
+            self._every(
+                timeouts_ms,
+                now_ms,
+                lambda shard, at_ms: shard.abort_timed_out(at_ms),
+                lambda shard, at_ms: shard.has_timed_out(at_ms),
+            )
+            self._every(expiry_ms, now_ms, remove_expired, has_expired)
 
     def _every(
-        self, interval_ms: Callable[[], int], now_ms: int, sweep: Callable[[TransactionShard, int], Iterator[None]]
+        self,
+        interval_ms: Callable[[], int],
+        now_ms: int,
+        sweep: Callable[[TransactionShard, int], Iterator[None]],
+        has_work: Callable[[TransactionShard, int], bool],
     ) -> None:
         def sweep_all(at_ms: int) -> None:
             self._host.in_chunks(swept(at_ms))
@@ -141,7 +153,10 @@ class TransactionCoordinator:
             for shard in list(self.runtime.shards()):
                 yield from sweep(shard, at_ms)
 
-        self._host.timers.repeat(now_ms + interval_ms(), interval_ms, sweep_all)
+        def idle(at_ms: int) -> bool:
+            return not any(has_work(shard, at_ms) for shard in self.runtime.shards())
+
+        self._host.timers.repeat(now_ms + interval_ms(), interval_ms, sweep_all, idle)
 
     # --- producers
 

@@ -205,6 +205,22 @@ class TransactionShard:
                         return
             yield
 
+    def has_timed_out(self, now_ms: int) -> bool:
+        """Whether :meth:`abort_timed_out` would abort any."""
+        timeout = Timeout(self._host.transaction_version)
+        return any(
+            entry.txn.state is TransactionState.ONGOING and decide(entry.txn, timeout, now_ms).value is not None
+            for entry in self._entries.values()
+        )
+
+    def has_expired(self, idle_ms: int, now_ms: int) -> bool:
+        """Whether :meth:`remove_expired` would remove any."""
+        expire = Expire(idle_ms)
+        return any(
+            entry.txn.state in EXPIRABLE and decide(entry.txn, expire, now_ms).forget
+            for entry in self._entries.values()
+        )
+
     def clock_was_set(self, step_ms: int) -> None:
         """Keep the remaining time of open transactions."""
         for entry in self._entries.values():

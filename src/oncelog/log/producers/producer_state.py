@@ -301,6 +301,13 @@ class ProducerStateManager:
         for producer_id in [p for p, entry in self._verifications.items() if entry.created_ms <= cutoff]:
             del self._verifications[producer_id]
 
+    def has_expired(self, now_ms: int) -> bool:
+        """Whether :meth:`expire` would forget any."""
+        cutoff = now_ms - self.expiration_ms
+        return any(self._expired(entry, now_ms) for entry in self.entries.values()) or any(
+            entry.created_ms <= cutoff for entry in self._verifications.values()
+        )
+
     def _expired(self, entry: ProducerStateEntry, now_ms: int) -> bool:
         return entry.current_txn_first_offset == NONE_OPEN and now_ms - entry.last_timestamp >= self.expiration_ms
 

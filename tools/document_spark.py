@@ -115,6 +115,9 @@ COLUMNS = """\
 | any other | | ignored | the same |
 | a name in another case, `VALUE` | | used if no column has the exact name | ignored, and `value` is missing |
 
+A [SQL table](../how-to/sql.md) has the options of both lists but those of queries. Its INSERT also takes `timestamp`,
+the record's time, and refuses a value in `offset` and `timestampType`, which `format("oncelog")` ignores.
+
 Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`. Spark's connector takes all
 three with `format("kafka")`. Continuous processing is not offered. Delivery is exactly-once; Spark's connector writes
 at least once.

@@ -122,6 +122,7 @@ def test_insert_is_one_transaction_and_a_numbered_one_is_written_once(tables: Ta
     assert sorted(values(tables.records(topic))) == [b"\x01", b"\x02"]
 
 
+@pytest.mark.soak
 def test_methods_of_dataframes_insert_too(tables: Tables) -> None:
     topic = tables.table("t")
     rows = tables.spark.sql("SELECT X'01' AS value, X'02' AS key")
@@ -139,6 +140,7 @@ def test_select_has_the_options_of_its_statement(tables: Tables) -> None:
     assert tables.run("SELECT count(*) FROM t a JOIN t b USING (partition, offset) WHERE a.value = X'31'") == [Row(1)]
 
 
+@pytest.mark.soak
 def test_cached_table_shows_what_insert_has_written(tables: Tables) -> None:
     tables.table("t")
     tables.run("INSERT INTO t (value) VALUES (X'01')")
@@ -149,6 +151,7 @@ def test_cached_table_shows_what_insert_has_written(tables: Tables) -> None:
     tables.run("UNCACHE TABLE t")
 
 
+@pytest.mark.soak
 def test_rows_name_one_of_the_topics_of_a_table(tables: Tables) -> None:
     one, two = tables.topic("one"), tables.topic("two")
     tables.run(f"CREATE TABLE t USING oncelog TBLPROPERTIES ({tables.at}, subscribe '{one}, {two}', 'team' = 'x')")
@@ -157,6 +160,7 @@ def test_rows_name_one_of_the_topics_of_a_table(tables: Tables) -> None:
     assert "column topic is null there" in tables.refusal_of_a_task("INSERT INTO t (value) VALUES (X'01')")
 
 
+@pytest.mark.soak
 def test_dropped_table_leaves_its_topic_and_is_created_again(tables: Tables) -> None:
     topic = tables.table("t")
     tables.run("INSERT INTO t (value) VALUES (X'01')")

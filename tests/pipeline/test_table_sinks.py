@@ -231,6 +231,48 @@ def test_doctor_knows_each_sink_before_the_first_start_and_a_start_refuses_what_
     assert not (pipeline.folder / "oncelog-checkpoints" / "new" / "offsets" / "0").exists()
 
 
+LATEST = """
+[source]
+topic = "{topic}"
+schema = "id long, item string, at int"
+
+[sinks.by_column]
+format = "sqlite"
+url = "latest.db"
+table = "by_column"
+mode = "upsert"
+key = "id"
+latest_by = "at"
+sql = "select id, item, at from source"
+
+[sinks.by_offset]
+format = "sqlite"
+url = "latest.db"
+table = "by_offset"
+mode = "upsert"
+key = "id"
+sql = "select id, item, topic, partition, offset from source"
+"""
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_latest_row_of_each_key_by_a_column_and_by_the_offsets_of_the_source(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key, item, at in ((1, "newest", 9), (1, "last", 3), (2, "only", 1)):
+        value = json.dumps({"id": key, "item": item, "at": at}).encode()
+        producer.produce(unique_name, value, key=str(key).encode())
+    assert producer.flush(120) == 0
+    file = pipeline.write("latest.toml", LATEST.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", broker.bootstrap_servers)
+    assert ended.returncode == 0, ended.stderr
+    with sqlite3.connect(pipeline.folder / "latest.db") as connection:
+        assert sorted(connection.execute("SELECT id, item FROM by_column")) == [(1, "newest"), (2, "only")]
+        assert sorted(connection.execute("SELECT id, item FROM by_offset")) == [(1, "last"), (2, "only")]
+
+
 ONE = """
 from oncelog.spark.pipeline import Source, TableSink, pipeline
 

@@ -126,3 +126,25 @@ CREATE DOMAIN year AS integer CHECK (VALUE >= 1901 AND VALUE <= 2155);
 def written(column_type: str) -> str:
     """The type in a definition."""
     return column_type.partition(" (")[0]
+
+
+SQLITE_TYPES = (
+    "INTEGER",
+    "BIGINT",
+    "REAL",
+    "DOUBLE PRECISION",
+    "NUMERIC",
+    "DECIMAL(10,2)",
+    "BOOLEAN",
+    "DATE",
+    "DATETIME",
+    "TIMESTAMP",
+    "JSON",
+    "TEXT",
+    "VARCHAR(50)",
+    "CHAR(5)",
+    "BLOB",
+    "ANY",
+    "",
+)
+"""Types in definitions of SQLite's tables; a column may have none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,10 @@ from oncelog import Broker
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
+from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.conformance.raw.transactional_producer import new_pid
 from oncelog.conformance.raw.wire import RawConnection
@@ -26,6 +29,7 @@ from oncelog.mirror.mirrored_topics import Selection
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import MirrorSettings
 from oncelog.mirror.waiting import REPORT_AFTER_S
+from oncelog.records.batch import BatchBuilder
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka
@@ -90,6 +94,17 @@ class Clusters:
         for value in values:
             for number in range(2):
                 await producer.send_and_wait(self.topic, value, partition=number)
+
+
+async def write_spark_batch(admin: Admin, group: str, name: TopicPartition, number: int) -> None:
+    """A batch of a Spark sink: a record, and in the same transaction the marker, an offset of -1."""
+    transaction = BatchTransactions(admin.cluster, group, 60_000)
+    await transaction.init()
+    builder = BatchBuilder()
+    builder.append(int(time.time() * 1000), None, b"%d" % number, ())
+    await transaction.append({name: ReadyBatch(1, builder.build())})
+    await transaction.add_offsets(group, {name: OffsetAndMetadata(-1, f"batch {number}")})
+    await transaction.end(commit=True)
 
 
 async def caught_up(mirror: Mirror) -> None:
@@ -183,6 +198,33 @@ def test_group_offset_at_the_end_is_the_end(play: Callable[[Flow], None]) -> Non
         there = await made.target.list_consumer_group_offsets(group)
         assert there[made.names[0]] == (2, "note", -1)
         assert there[made.names[1]].offset == 0
+
+    play(flow)
+
+
+def test_marker_of_a_spark_sink_comes_with_its_batch(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        group, name = f"oncelog-marker-{made.topic}", made.names[0]
+
+        async def marker() -> str:
+            there = await made.target.list_consumer_group_offsets(group, require_stable=True, negative=True)
+            assert there[name].offset == -1
+            return there[name].metadata
+
+        for number in range(3):
+            await write_spark_batch(made.source, group, name, number)
+        mirror = await made.mirrored()
+        assert (await made.values(), await marker()) == ([b"0", b"1", b"2"], "batch 2")
+        await write_spark_batch(made.source, group, name, 3)
+        await caught_up(mirror)
+        assert (len(await made.values()), await marker()) == (4, "batch 3")
+        await made.target.delete_consumer_group_offsets(group, [name])
+        await made.mirrored()
+        assert await marker() == "batch 3", "what the target has forgotten is set again"
+        await write_spark_batch(made.target, group, name, 4)
+        await made.mirrored()
+        assert await marker() == "batch 4", "the query has gone on there"
+        assert any(f"{group!r} is left alone: its marker" in text for text in made.said)
 
     play(flow)
 
@@ -542,8 +584,11 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
     }
 
     async def flow(made: Clusters) -> None:
-        group = f"{made.topic}-group"
+        group, sink = f"{made.topic}-group", f"oncelog-marker-{made.topic}"
         await made.write(b"one", b"two")
+        await write_spark_batch(made.source, sink, made.names[0], 0)
+        await made.mirrored()
+        assert sink in [item.group_id for item in await made.target.list_consumer_groups()]
         await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
         await made.source.create_acls(
             [
@@ -562,6 +607,7 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
         assert any("may not be read" in text for text in made.said)
         await caught_up(mirror)
         assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
+        assert not await made.target.list_consumer_group_offsets(sink, negative=True), "it would not be its batch's"
         hidden = Acl(
             AclResourceType.GROUP,
             group,

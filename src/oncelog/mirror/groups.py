@@ -22,6 +22,8 @@ _OFFSET_KEYS = (b"\0\0", b"\0\1")
 _AT_REST = ("Empty", "Dead")
 
 GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
+"""An offset below 0 is no position but the marker of a Spark sink, which counts by its metadata: it goes to B as it is,
+in the transaction of the batch that it tells of, so the sink knows there what is written."""
 
 
 class OffsetCommit(NamedTuple):
@@ -46,16 +48,26 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
                 yield OffsetCommit(key.group, name, value.offset, value.metadata)
 
 
-async def asked_offsets(admin: Admin, mirrored: Container[TopicPartition]) -> tuple[GroupPositions, list[str]]:
+def kept_of(position: OffsetAndMetadata) -> OffsetAndMetadata:
+    """What tells a position of a group from its others: the offset; of a marker its metadata."""
+    return OffsetAndMetadata(position.offset, position.metadata if position.offset < 0 else "")
+
+
+async def asked_offsets(
+    admin: Admin, mirrored: Container[TopicPartition], *, markers: bool
+) -> tuple[GroupPositions, list[str]]:
     """Every group's position in a mirrored partition, as A reports it now, without positions in open transactions.
 
     Also the groups that may not be described.
+
+    :param markers: also the markers of Spark sinks. A marker that comes later than its batch would have the batch
+        written twice, so they are left out if ``__consumer_offsets`` cannot be read.
     """
     found: GroupPositions = {}
     denied = []
     for listing in await admin.list_consumer_groups():
         try:
-            offsets = await admin.list_consumer_group_offsets(listing.group_id)
+            offsets = await admin.list_consumer_group_offsets(listing.group_id, negative=markers)
         except KafkaError as error:
             if error.error is not Error.GROUP_AUTHORIZATION_FAILED:
                 raise
@@ -102,11 +114,11 @@ class GroupsOnB(NamedTuple):
 async def settable(
     admin: Admin,
     wanted: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
-    written: Mapping[tuple[str, TopicPartition], int],
+    written: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
 ) -> GroupsOnB:
     """Those of the translated positions whose group is inactive on B and has not moved there by itself.
 
-    :param written: the positions that the mirror set last.
+    :param written: what the mirror set last (:func:`kept_of`).
     """
     by_group: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
     for (group, name), position in wanted.items():
@@ -122,7 +134,8 @@ async def settable(
             continue
         moved = await _moved(admin, group, positions, written) if group in states else []
         if moved:
-            found.left_alone[group] = f"its offset of {min(moved)} on the target is not the mirror's"
+            what = "marker" if positions[min(moved)].offset < 0 else "offset"
+            found.left_alone[group] = f"its {what} of {min(moved)} on the target is not the mirror's"
         else:
             found.positions[group] = positions
     return found
@@ -132,21 +145,30 @@ async def _moved(
     admin: Admin,
     group: str,
     positions: Iterable[TopicPartition],
-    written: Mapping[tuple[str, TopicPartition], int],
+    written: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
 ) -> list[TopicPartition]:
     """Partitions in which the group's offset on B differs from the one that the mirror set."""
     moved: list[TopicPartition] = []
     for stable in (False, True):  # the mirror's own last transaction may be decided, its offsets not yet in force
         try:
-            there = await admin.list_consumer_group_offsets(group, require_stable=stable)
+            there = await admin.list_consumer_group_offsets(group, require_stable=stable, negative=True)
         except KafkaTimeoutError:
             if not stable:
                 raise
             break  # another client's transaction holds offsets of it
-        moved = [name for name in positions if name in there and there[name].offset != written.get((group, name))]
+        moved = [name for name in positions if name in there and kept_of(there[name]) != written.get((group, name))]
         if not moved:
             break
     return moved
 
 
-__all__ = ["GroupPositions", "GroupsOnB", "LateOffsets", "OffsetCommit", "asked_offsets", "offset_commits", "settable"]
+__all__ = [
+    "GroupPositions",
+    "GroupsOnB",
+    "LateOffsets",
+    "OffsetCommit",
+    "asked_offsets",
+    "kept_of",
+    "offset_commits",
+    "settable",
+]

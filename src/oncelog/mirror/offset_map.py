@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition
 
@@ -135,7 +136,7 @@ class MirrorState:
     target_cluster: str | None = None
     positions: dict[TopicPartition, MirroredPosition] = field(default_factory=dict)
     maps: dict[TopicPartition, PartitionMap] = field(default_factory=dict)
-    groups: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    groups: dict[tuple[str, TopicPartition], OffsetAndMetadata] = field(default_factory=dict)
 
     def map_of(self, name: TopicPartition) -> PartitionMap:
         return self.maps.setdefault(name, PartitionMap())
@@ -170,7 +171,7 @@ class MirrorState:
                 numbers = iter(value)
                 chapters[key["chapter"]] = [Run(*three) for three in zip(numbers, numbers, numbers, strict=True)]
         else:
-            self.groups[key["group"], name] = value["offset"]
+            self.groups[key["group"], name] = OffsetAndMetadata(value["offset"], value.get("marker", ""))
 
 
 def mirror_record(source: str, target: str) -> tuple[bytes, bytes]:
@@ -188,9 +189,9 @@ def runs_record(name: TopicPartition, chapter: int, runs: list[Run] | None) -> t
     return _json(key), None if runs is None else _json([number for run in runs for number in run])
 
 
-def group_record(group: str, name: TopicPartition, offset: int) -> tuple[bytes, bytes]:
+def group_record(group: str, name: TopicPartition, kept: OffsetAndMetadata) -> tuple[bytes, bytes]:
     key = {"kind": "group", "group": group, "topic": name.topic, "partition": name.partition}
-    return _json(key), _json({"offset": offset})
+    return _json(key), _json({"offset": kept.offset} | ({"marker": kept.metadata} if kept.metadata else {}))
 
 
 def _json(value: Any) -> bytes:

@@ -135,8 +135,7 @@ async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -
     found: GroupPositions = {}
     async for _, data in committed_batches(admin, name, begin, end):
         for commit in offset_commits(decode_records(data)):
-            if commit.offset >= 0:  # the marker of a Spark sink is no position
-                found[commit.group, commit.partition] = OffsetAndMetadata(commit.offset, commit.metadata)
+            found[commit.group, commit.partition] = OffsetAndMetadata(commit.offset, commit.metadata)
     return found
 
 

@@ -22,7 +22,7 @@ from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
-from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
+from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, kept_of, settable
 from oncelog.mirror.mirror_errors import FENCED, PASSING, MirrorFenced, MirrorIncomplete, MirrorRefused, RangeGone
 from oncelog.mirror.mirrored_topics import largest_batches, make_alike
 from oncelog.mirror.offset_map import (
@@ -489,7 +489,7 @@ class Mirror:
 
     async def _asked_offsets(self) -> GroupPositions:
         """The current positions of the source's groups."""
-        found, denied = await asked_offsets(self._source, self._views)
+        found, denied = await asked_offsets(self._source, self._views, markers=self._reads_offsets)
         if denied:
             self.say_once(
                 f"offsets of groups on the source cannot be requested, as that needs DESCRIBE on {', '.join(denied)}: "
@@ -512,11 +512,12 @@ class Mirror:
                 if self._reads_offsets:
                     self.say_once(f"group {group!r} has committed {position.offset} for {name}, which is past its end")
                 continue
-            offset = self._state.map_of(name).translate(position.offset)
-            if offset is None:
-                offset = (await self._target.admin.list_offsets({name: LATEST}))[name].offset
-            if self._state.groups.get((group, name)) != offset or (group, name) in brought:
-                wanted[group, name] = OffsetAndMetadata(offset, position.metadata)
+            translated = OffsetAndMetadata(await self._translated(name, position.offset), position.metadata)
+            if self._state.groups.get((group, name)) != kept_of(translated) or (group, name) in brought:
+                wanted[group, name] = translated
+        if not self._reads_offsets:  # markers stop while their batches go on: the last would have these written twice
+            old = [key for key, kept in self._state.groups.items() if kept.metadata and key[1] in cut]
+            wanted |= dict.fromkeys(old, OffsetAndMetadata(-1, ""))
         found = await settable(self._target.admin, wanted, self._state.groups)
         for group, why in found.left_alone.items():
             self.say_once(f"group {group!r} is left alone: {why}")
@@ -524,10 +525,17 @@ class Mirror:
         for group, offsets in found.positions.items():
             await self._target.transactions.add_offsets(group, offsets)
             for name, committed in offsets.items():
-                self._state.groups[group, name] = committed.offset
-                records.append(group_record(group, name, committed.offset))
+                self._state.groups[group, name] = kept_of(committed)
+                records.append(group_record(group, name, kept_of(committed)))
         await self._target.write_map(records)
         return len(found.positions)
+
+    async def _translated(self, name: TopicPartition, offset: int) -> int:
+        """The offset on the target of the same record; one below 0 names none."""
+        translated = offset if offset < 0 else self._state.map_of(name).translate(offset)
+        if translated is not None:
+            return translated
+        return (await self._target.admin.list_offsets({name: LATEST}))[name].offset
 
 
 __all__ = ["Mirror"]

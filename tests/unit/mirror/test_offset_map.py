@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.mirror.offset_map import (
     CHAPTER,
     NO_ID,
@@ -76,13 +77,14 @@ def test_state_comes_back_from_its_records() -> None:
         position_record(NAME, MirroredPosition(7, "one", "two")),
         runs_record(NAME, 0, [Run(0, 5, 3), Run(4, 9, 1)]),
         runs_record(NAME, 1, [Run(6, 11, 1)]),
-        group_record("g", NAME, 9),
+        group_record("g", NAME, OffsetAndMetadata(9, "")),
+        group_record("marker", NAME, OffsetAndMetadata(-1, "batch 7")),
     ]:
         state.apply(key, value)
     assert (state.source_cluster, state.target_cluster) == ("A", "B")
     assert state.positions == {NAME: MirroredPosition(7, "one", "two")}
     assert [state.map_of(NAME).translate(offset) for offset in (0, 2, 3, 5, 7)] == [5, 7, 9, 11, 12]
-    assert state.groups == {("g", NAME): 9}
+    assert state.groups == {("g", NAME): OffsetAndMetadata(9, ""), ("marker", NAME): OffsetAndMetadata(-1, "batch 7")}
     state.apply(*runs_record(NAME, 0, None))
     assert state.map_of(NAME).translate(0) == 11
 

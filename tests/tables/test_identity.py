@@ -257,6 +257,32 @@ def test_role_that_may_not_ask_for_the_system_identifier_writes(tmp_path: Path, 
     assert query.write(0, [(0, "a")]).outcome is SKIPPED
 
 
+def test_roles_with_other_rights_see_the_same_batches(tmp_path: Path, postgres_world: PostgresWorld) -> None:
+    plain = replace(postgres_world.options, url=make_conninfo(postgres_world.options.url, options="-c role=unasked"))
+    query, other = (Query(tmp_path / "checkpoint", options) for options in (postgres_world.options, plain))
+    query.run(0, [(0, "a")])
+    postgres_world._execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+    postgres_world._execute("DO $$ BEGIN CREATE ROLE unasked; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    postgres_world._execute("GRANT ALL ON flights, oncelog_batches TO unasked")
+    postgres_world._execute("GRANT CREATE, USAGE ON SCHEMA public TO unasked")
+    for number, writer, reader in ((1, other, query), (2, query, other), (3, other, query)):
+        assert writer.write(number, [(number, "x")]).outcome is WRITTEN
+        assert reader.run(number, [(number, "x")]).outcome is SKIPPED
+    assert [number for number, _ in postgres_world.read()] == [0, 1, 2, 3]
+
+
+def test_table_that_comes_back_to_its_schema_has_what_was_written_elsewhere(
+    tmp_path: Path, postgres_world: PostgresWorld
+) -> None:
+    query = Query(tmp_path / "checkpoint", postgres_world.options)
+    query.run(0, [(0, "a")])
+    postgres_world._execute("CREATE SCHEMA other")
+    postgres_world._execute("ALTER TABLE flights SET SCHEMA other")
+    assert Query(query.root, replace(query.options, table="other.flights")).write(1, [(1, "b")]).outcome is WRITTEN
+    postgres_world._execute("ALTER TABLE other.flights SET SCHEMA public")
+    _continues(postgres_world, query, query.options)
+
+
 def test_copied_sqlite_file_has_its_batches(tmp_path: Path) -> None:
     options = TableOptions(TableFormat.SQLITE, "flights", url=str(tmp_path / "a.db"))
     query = Query(tmp_path / "checkpoint", options)

@@ -72,6 +72,11 @@ _CREATE = """CREATE TABLE IF NOT EXISTS {} (
     sink text NOT NULL, home text NOT NULL, table_oid bigint NOT NULL, table_name text NOT NULL,
     query_id text NOT NULL, batch_id bigint NOT NULL, row_count bigint NOT NULL, fingerprint text NOT NULL,
     planned_at_ms bigint NOT NULL, offsets text NOT NULL, PRIMARY KEY (sink, home, table_oid))"""
+_IS_HOME = (
+    "(home = %s OR (left(home, 1) = '/' OR left(%s::text, 1) = '/') AND substr(home, strpos(home, '/')) = "
+    "substr(%s::text, strpos(%s::text, '/')))"
+)
+"""Whether identities are at home, or would be if a role that wrote, or this one, might ask which cluster it is in."""
 _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = %s AND c.relkind IN ('r', 'p') AND NOT pg_is_other_temp_schema(n.oid)
@@ -363,17 +368,24 @@ class PostgresTable:
 
 
 def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> TableLook:
-    found: dict[str, Marker] = {}
+    """A table that was in another schema meanwhile, or was written by roles with other rights, has several rows of a
+    sink: the last batch counts, of those under the table's oid if there are any.
+    """
+    best: dict[str, tuple[bool, Marker]] = {}
     kept_in = _execute(connection, _KEPT_IN, (BATCHES, place.schema)).fetchall() if place.oid is not None else []
-    for batches, name in reversed(kept_in):  # what the table's own schema has counts
+    for batches, name in kept_in:
         home = f"{place.database}/{batches}"
         rows = _execute(
             connection,
-            f"SELECT sink, {MARKER} FROM {_in_values(name)} WHERE query_id = %s AND ((home = %s AND table_oid = %s) "
-            "OR (home <> %s AND table_name = %s)) ORDER BY home = %s",
-            (query_of(group), home, place.oid, home, place.name, home),
+            f"SELECT sink, {_IS_HOME}, {MARKER} FROM {_in_values(name)} WHERE query_id = %s "
+            f"AND CASE WHEN {_IS_HOME} THEN table_oid = %s ELSE table_name = %s END",
+            (*[home] * 4, query_of(group), *[home] * 4, place.oid, place.name),
         )
-        found |= {str(sink): Marker(*marker) for sink, *marker in rows}
+        for sink, is_home, *fields in rows:
+            new, old = Marker(*fields), best.get(str(sink))
+            if old is None or (is_home, new.batch_id) > (old[0], old[1].batch_id):
+                best[str(sink)] = is_home, new
+    found = {sink: marker for sink, (_, marker) in best.items()}
     marker = found.pop(group, None)
     return TableLook(place.table_id, FOR_EVER_MS, marker, found if marker is None else {})
 

@@ -24,7 +24,7 @@ from oncelog.schemas.arrow.value_writing import _avro_type
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.schema_errors import SchemaError
 from oncelog.schemas.structs import Schema
-from oncelog.spark.options import parse_source_options
+from oncelog.spark.options import parse_sink_options, parse_source_options
 from oncelog.testing.simulation.run import SimulationSettings
 
 SOURCES = Path(oncelog.__file__).parent
@@ -114,6 +114,12 @@ def test_json_of_options(option: str) -> None:
     parse_source_options({**at, option: text}, streaming=True)
 
 
+def test_partitions_of_a_topic_to_create() -> None:
+    at = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
+    text = example(refused(lambda: parse_sink_options({**at, "createTopics": "3"}, streaming=False)))
+    assert parse_sink_options({**at, "createTopics": text}, streaming=False).create_topics is not None
+
+
 def test_durations() -> None:
     at = {"kafka.bootstrap.servers": "h:1", "subscribe": "topic"}
     message = refused(lambda: parse_source_options({**at, "maxTriggerDelay": "soon"}, streaming=True))
@@ -160,7 +166,7 @@ def test_no_example_is_left_out() -> None:
         "faults/rules.py": 2,
         "schemas/avro_json.py": 2,
         "server/embedded.py": 2,
-        "spark/options.py": 3,
+        "spark/options.py": 4,
         "testing/simulation/run.py": 1,
     }
     found = {file: len(texts) for file, texts in _messages().items() if file not in FOLLOWED_ELSEWHERE}

@@ -193,7 +193,11 @@ class BrokerConfig(Settings):
         "num.partitions", 1, "Partitions of a topic that is created without a count.", low=1, high=MAX_INT
     )
     default_replication_factor: int = setting(
-        "default.replication.factor", 1, "Replicas of a topic that is created without a count.", low=1, high=32767
+        "default.replication.factor",
+        1,
+        "Replicas of a topic that is created without a count; with several nodes, up to 3 unless it is given.",
+        low=1,
+        high=32767,
     )
     auto_create_topics_enable: bool = setting(
         "auto.create.topics.enable", True, "Create a topic when it is first named."

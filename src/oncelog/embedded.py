@@ -29,8 +29,9 @@ class Broker(embedded.Broker):
     __doc__ = f"""{embedded.Broker.__doc__}
     :param faults: put a simulated disk between the broker and its own, which can be full, slow or failing, and whose
         power can be cut (:meth:`BrokerFaults.power_loss`). The other faults work without this.
-    :param schema_registry: also run a schema registry on this machine, at :attr:`schema_registry_url`; its first
-        listener must neither encrypt nor ask for a login. Needs ``pip install 'oncelog[schemas]'``.
+    :param schema_registry: also run a schema registry, at :attr:`schema_registry_url`; the broker's first listener must
+        neither encrypt nor ask for a login. An address instead of True, such as ``0.0.0.0:0``, is where it listens;
+        like a listener without a login, it is open to all who reach it. Needs ``pip install 'oncelog[schemas]'``.
     """
 
     def __init__(
@@ -38,18 +39,31 @@ class Broker(embedded.Broker):
         data: str | Path | None = None,
         *,
         listen: str = ANY_PORT,
+        advertised: str | None = None,
         settings: Mapping[str, object] | None = None,
         first_users: Sequence[str] = (),
         nodes: int = 1,
         metrics: str | None = None,
         faults: bool = False,
-        schema_registry: bool = False,
+        schema_registry: bool | str = False,
     ) -> None:
-        super().__init__(data, listen=listen, settings=settings, first_users=first_users, nodes=nodes, metrics=metrics)
+        super().__init__(
+            data,
+            listen=listen,
+            advertised=advertised,
+            settings=settings,
+            first_users=first_users,
+            nodes=nodes,
+            metrics=metrics,
+        )
         self._faults: BrokerFaults | None = None
-        self._wants_registry = schema_registry
+        self._wants_registry = schema_registry is not False
         self._registry: RegistryThread | None = None
         self._registry_address: Address | None = None
+        if not isinstance(schema_registry, bool):
+            from oncelog.server.listener_settings import Address
+
+            self._registry_address = Address.parse(schema_registry)
         if faults:
             self.faults.has_disk = True
 
@@ -89,12 +103,13 @@ class Broker(embedded.Broker):
             )
         settings = RegistrySettings({"bootstrap.servers": self.bootstrap_servers})
         address = self._registry_address or Address("127.0.0.1", 0)
-        self._registry = RegistryThread(settings, address).start()
+        self._registry = RegistryThread(settings, address, open_to_all=True).start()
         self._registry_address = self._registry.address
 
     @property
     def schema_registry_url(self) -> str:
-        """The schema registry's URL, for the clients' setting ``schema.registry.url``; the same after a restart."""
+        """The schema registry's URL, for the setting ``schema.registry.url`` of clients on this machine; the same after
+        a restart."""
         if self._registry is None:
             raise OncelogError("the broker has no schema registry: start it with schema_registry=True")
         return self._registry.url

@@ -267,7 +267,13 @@ _FAULTS: pytest.StashKey[Any] = pytest.StashKey()
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     report = yield
+    if report.when != "call" or not report.failed:
+        return report
     faults = item.stash.get(_FAULTS, None)
-    if faults is not None and report.when == "call" and report.failed:
+    if faults is not None:
         report.sections.append(("faults", "\n".join(faults.report()) or "no faults were set"))
+    broker = getattr(item, "funcargs", {}).get("oncelog_broker")
+    taken: list[str] = getattr(broker, "taken_by_retention", list)()
+    if taken:
+        report.sections.append(("removed by retention", "\n".join(taken)))
     return report

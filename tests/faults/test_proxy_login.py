@@ -94,7 +94,7 @@ def test_a_proxy_with_a_login_is_open_only_if_that_is_said(secured: str) -> None
 
 
 def test_addresses_that_clients_could_not_use_or_everybody_could_are_refused() -> None:
-    with pytest.raises(ProxyError, match=r"name one address instead of 0\.0\.0\.0:0"):
+    with pytest.raises(ProxyError, match=r"cannot connect to 0\.0\.0\.0:0: name one address"):
         FaultProxy("127.0.0.1:1", listen="0.0.0.0:0")
     with pytest.raises(ProxyError, match=r"only on this machine, not 192\.0\.2\.1:0"):
         FaultProxy("127.0.0.1:1", listen="192.0.2.1:0", upstream=LOGIN)

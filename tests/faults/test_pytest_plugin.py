@@ -92,6 +92,44 @@ def test_that_fails(oncelog_broker, oncelog_topic, oncelog_faults):
     with oncelog_faults.lose_answer("EndTxn"):
         assert False
 """
+RETENTION = """
+import oncelog
+import pytest
+
+OLD_MS = 1_360_000_000_000  # 2013
+
+def produce(broker, topic):
+    with oncelog.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait(topic, b"1", timestamp_ms=OLD_MS)
+        producer.send_and_wait(topic, b"2", timestamp_ms=OLD_MS)
+    broker.pass_time(60)
+    return broker.admin.list_offsets({oncelog.TopicPartition(topic, 0): -2})[oncelog.TopicPartition(topic, 0)].offset
+
+@pytest.mark.oncelog()
+def test_lost(oncelog_broker):
+    assert produce(oncelog_broker, oncelog_broker.create_topic("flights")) == 0
+
+@pytest.mark.oncelog()
+def test_kept(oncelog_broker):
+    assert produce(oncelog_broker, oncelog_broker.create_topic("flights", keep=True)) == 0
+
+@pytest.mark.oncelog(settings={"log.retention.ms": -1})
+def test_all_kept(oncelog_broker, oncelog_topic):
+    assert produce(oncelog_broker, oncelog_topic) == 0
+"""
+LEADER = """
+import oncelog
+import pytest
+
+@pytest.mark.oncelog(nodes=3)
+def test_a_leader_stops(oncelog_broker, oncelog_topic):
+    one = oncelog_broker.create_topic("one", replication_factor=1)
+    assert oncelog_broker.admin.describe_topics([one])[0].partitions[0].isr == (oncelog_broker.leader(one, 0),)
+    with oncelog.Producer(bootstrap_servers=oncelog_broker.bootstrap_servers) as producer:
+        producer.send_and_wait(oncelog_topic, b"1")
+        oncelog_broker.node(oncelog_broker.leader(oncelog_topic, 0)).stop()
+        assert producer.send_and_wait(oncelog_topic, b"2").offset == 1
+"""
 WRONG = """
 import pytest
 
@@ -145,6 +183,17 @@ def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> N
 
 def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
     assert "lose_answer (EndTxn) struck 0 times" in run(tmp_path, FAILING)
+
+
+def test_a_failed_test_shows_what_retention_took(tmp_path: Path) -> None:
+    output = run(tmp_path, RETENTION)
+    assert "1 failed, 2 passed" in output
+    assert "flights-0: 2 offsets, because their records were older than the topic's retention allows" in output
+    assert "create_topic('flights', keep=True)" in output
+
+
+def test_topics_of_several_nodes_outlive_a_leader(tmp_path: Path) -> None:
+    assert "1 passed" in run(tmp_path, LEADER)
 
 
 def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -10,8 +11,10 @@ import oncelog
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.errors import Error, KafkaError
+from oncelog.types import TopicPartition
 
 SMALL, LIMIT, MAX_CONNECTIONS = "1000", "message.max.bytes", "max.connections"
+BACKOFF = "log.cleaner.backoff.ms"
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +79,59 @@ def test_each_node_tells_its_own_id_and_address(broker: oncelog.Broker, admin: A
         assert described(admin, str(node.node_id), "listeners")[0] == f"PLAINTEXT://{node.bootstrap_servers}"
 
 
-def test_what_the_process_shares_cannot_be_one_nodes(admin: Admin) -> None:
-    with pytest.raises(KafkaError, match="set them for every broker"):
-        alter(admin, "2", MAX_CONNECTIONS, "50")
-    alter(admin, "", MAX_CONNECTIONS, "5000")
-    assert {described(admin, node, MAX_CONNECTIONS)[0] for node in ("1", "2", "3")} == {"5000"}
+def test_limits_of_connections_are_those_of_the_node_connected_to(broker: oncelog.Broker, admin: Admin) -> None:
+    alter(admin, "2", MAX_CONNECTIONS, "0")
+    assert [described(admin, node, MAX_CONNECTIONS)[1] for node in ("1", "2", "3")] == [
+        "DEFAULT_CONFIG", "DYNAMIC_BROKER_CONFIG", "DEFAULT_CONFIG",
+    ]  # fmt: skip
+    host, _, port = broker.node(2).bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as refused_one:
+        assert refused_one.recv(1) == b""
+    alter(admin, "2", MAX_CONNECTIONS, None)
+    with Admin(bootstrap_servers=broker.node(2).bootstrap_servers) as other:
+        assert other.list_topics() is not None
+
+
+def test_idle_producers_are_forgotten_as_the_leader_says(
+    broker: oncelog.Broker, admin: Admin, unique_name: str
+) -> None:
+    admin.create_topics([NewTopic(unique_name, replica_assignments={0: [2, 3]})])
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait(unique_name, b"x")
+    alter(admin, "2", "producer.id.expiration.ms", "1000")
+    broker.move_leader(unique_name, 0, to=3)
+    broker.pass_time(1000)
+    partition = TopicPartition(unique_name, 0)
+    assert len(admin.describe_producers([partition])[partition]) == 1
+    broker.move_leader(unique_name, 0, to=2)
+    broker.pass_time(1000)
+    assert admin.describe_producers([partition])[partition] == []
+    alter(admin, "2", "producer.id.expiration.ms", None)
+
+
+def test_what_the_process_does_once_is_set_for_the_first_node_or_all(admin: Admin) -> None:
+    alter(admin, "1", BACKOFF, "50")
+    assert described(admin, "1", BACKOFF) == ("50", "DYNAMIC_BROKER_CONFIG")
+    with pytest.raises(KafkaError, match=r"set them for every broker \(resource name \"\"\) or for broker 1"):
+        alter(admin, "2", BACKOFF, "50")
+    for node in ("1", ""):
+        alter(admin, node, BACKOFF, "60" if not node else None)
+    assert {described(admin, node, BACKOFF)[0] for node in ("1", "2", "3")} == {"60"}
     with pytest.raises(KafkaError, match="the cluster has no broker 9"):
         alter(admin, "9", LIMIT, SMALL)
+
+
+def test_topics_of_several_nodes_are_replicated_unless_a_setting_says_otherwise() -> None:
+    for given, replicas in ((None, 3), ("1", 1), (2, 2)):
+        settings = {} if given is None else {"default.replication.factor": given}
+        with (
+            oncelog.Broker(nodes=3, settings=settings) as broker,
+            Producer(bootstrap_servers=broker.bootstrap_servers) as producer,
+            Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+        ):
+            producer.send_and_wait("made", b"1")
+            admin.create_topics([NewTopic("named", 1)])
+            assert {len(topic.partitions[0].replicas) for topic in admin.describe_topics()} == {replicas}
+            if replicas > 1:
+                broker.node(broker.leader("made", 0)).stop(kill=True)
+                assert producer.send_and_wait("made", b"2").offset == 1

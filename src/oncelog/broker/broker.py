@@ -406,7 +406,7 @@ class Broker:
         """Apply settings that were changed while the broker runs (AlterConfigs of the broker)."""
         self.config = config
         self.nodes.settings_changed()
-        self.logs.reconfigure(config)
+        self.logs.reconfigure(config, self.nodes.config_of_leader)
         self.timers.intervals_changed()
         if self.listeners is not None:
             self.listeners.follow()

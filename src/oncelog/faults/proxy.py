@@ -29,6 +29,7 @@ from oncelog.faults.rules import Action, Fault, Faults
 from oncelog.faults.targets import RequestTarget, decoded, target_of
 from oncelog.faults.upstream import Upstream
 from oncelog.process import forks
+from oncelog.process.listening import close_servers
 from oncelog.process.loop_thread import LoopThread
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
@@ -43,7 +44,6 @@ from oncelog.server.listener_settings import Address
 
 LARGEST_FRAME: Final = 256 << 20
 NOT_RUNNING: Final = "the proxy is not running: use it in a with block, or call start()"
-EVERY_ADDRESS: Final = ("0.0.0.0", "::")
 REORDER_TIMEOUT_S: Final = 0.5
 """A request waiting for the next one is passed on after this time, for clients that send one at a time."""
 _SIZE: Final = Struct(">i")
@@ -265,12 +265,18 @@ class _Proxy:
     """The listeners, one for each known broker; lives on one event loop."""
 
     def __init__(
-        self, faults: Faults, host: str, upstream: Upstream, observer: ProxyObserver | None, login: ProxyLogin | None
+        self,
+        faults: Faults,
+        hosts: tuple[str, str],
+        upstream: Upstream,
+        observer: ProxyObserver | None,
+        login: ProxyLogin | None,
     ) -> None:
+        """:param hosts: where to listen, and by which name clients reach it."""
         self.faults = faults
         self.observer = observer
         self.login = login
-        self._host = host
+        self._host, self._advertised = hosts
         self._upstream = upstream
         self._number = 0
         self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
@@ -320,10 +326,7 @@ class _Proxy:
         return listening + [forks.descriptor_of(writer.transport) for writer in streams]
 
     async def close(self) -> None:
-        for server, _ in self._listeners.values():
-            for sock in server.sockets:
-                forks.end(sock.fileno())
-            server.close()
+        await close_servers(server for server, _ in self._listeners.values())
         await self.end_connections()
 
     async def end_connections(self) -> None:
@@ -384,7 +387,7 @@ class _Proxy:
         places = [place for place in places if place.host and place.port > 0]
         for place in places:
             place.port = await self.listen_for(place.host, place.port)
-            place.host = self._host
+            place.host = self._advertised
         return bool(places)
 
 
@@ -409,6 +412,7 @@ class FaultProxy:
 
     :param bootstrap_servers: ``HOST:PORT`` of one broker of the cluster.
     :param listen: the proxy's address for clients; port 0 takes a free one. Other brokers get free ports.
+    :param advertised: the host by which clients reach the proxy, if it is not the one that it listens on.
     :param upstream: how to encrypt and log in at the brokers, as a client's settings or properties; without it plain
         text. Without a login there, clients log in through the proxy themselves.
     :param open_to_all: let everyone on this machine act with the login of ``upstream``, without logging in.
@@ -423,6 +427,7 @@ class FaultProxy:
         bootstrap_servers: str,
         *,
         listen: str = "127.0.0.1:0",
+        advertised: str | None = None,
         upstream: ClientConfig | Mapping[str, str] | None = None,
         open_to_all: bool = False,
         observer: ProxyObserver | None = None,
@@ -434,8 +439,12 @@ class FaultProxy:
         self._observer = observer
         self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
         self._listen = Address.parse(listen)
-        if self._listen.host in EVERY_ADDRESS:
-            raise ProxyError(f"clients get the proxy's address from its answers: name one address instead of {listen}")
+        if self._listen.is_every and advertised is None:
+            raise ProxyError(
+                f"clients get the proxy's address from its answers, and cannot connect to {listen}: name one address, "
+                "or the host by which they reach it, advertised='HOST'"
+            )
+        self._advertised = advertised or self._listen.host
         if self._upstream.identifies and not self._listen.is_loopback:
             raise ProxyError(
                 f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
@@ -450,7 +459,7 @@ class FaultProxy:
         """``HOST:PORT`` for the clients' setting of that name."""
         if self._proxy is None:
             raise ProxyError(NOT_RUNNING)
-        return str(Address(self._listen.host, self._port))
+        return str(Address(self._advertised, self._port))
 
     @property
     def client_properties(self) -> dict[str, str]:
@@ -466,7 +475,8 @@ class FaultProxy:
         """Start and return once clients can connect."""
         if self._thread is not None and self._thread.is_here:
             raise ProxyError("the proxy is running already")
-        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._observer, self._login)
+        hosts = self._listen.host, self._advertised
+        proxy = _Proxy(self.faults, hosts, self._upstream, self._observer, self._login)
         thread = self._thread = LoopThread(
             asyncio.new_event_loop(), "oncelog-proxy", "the fault proxy", NOT_RUNNING, ProxyError
         )

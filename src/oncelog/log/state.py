@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from oncelog.config import TopicConfig
+from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.kafka_properties import MAX_LONG
 from oncelog.log import recovery
 from oncelog.log.activity import Activity
@@ -120,7 +120,7 @@ class LogState:
             self.failed = reason
             logger.error("%s is offline until a restart: %s", self.topic_partition, reason)
 
-    def update_producer_settings(self, producer_id_expiration_ms: int, *, verify_transactions: bool) -> None:
+    def update_producer_settings(self, config: BrokerConfig) -> None:
         """Apply new broker settings for producers from now on."""
-        self.producers.expiration_ms = producer_id_expiration_ms
-        self.producers.verify_transactions = verify_transactions
+        self.producers.expiration_ms = config.producer_id_expiration_ms
+        self.producers.verify_transactions = config.transaction_partition_verification_enable

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from oncelog.metrics.exposition import Exposition, ExpositionFormat
 from oncelog.process import forks
+from oncelog.process.listening import close_servers
 from oncelog.process.loop_thread import LoopThread
 
 logger = logging.getLogger(__name__)
@@ -102,9 +103,8 @@ class Endpoint:
         self._server = await asyncio.start_server(self._accept, sock=self._sock, limit=MAX_REQUEST_BYTES)
 
     async def _end(self) -> None:
-        forks.end(self._sock.fileno())
         if self._server is not None:
-            self._server.close()
+            await close_servers([self._server])
         left = list(self._connections)
         for task in left:
             task.cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
 from typing import TYPE_CHECKING, Self
@@ -14,12 +15,14 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.process import forks
 from oncelog.process.loop_thread import LoopThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
-from oncelog.server.listener_settings import Address
+from oncelog.server.listener_settings import DEFAULT_HOST, Address
 from oncelog.server.process.loops import new_event_loop
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
 GRACE_SECONDS = 2
@@ -28,13 +31,18 @@ STOPPING = b'{"error_code":50005,"message":"This registry stops; whether the req
 """The answer to a request that is under way when the time to stop is over."""
 
 
-def check_listening(settings: RegistrySettings, address: Address) -> None:
-    """:raises ConfigError: others could reach the registry, and it would require no login, or its URL is not valid."""
+def check_listening(settings: RegistrySettings, address: Address, *, open_to_all: bool = False) -> None:
+    """
+    :param open_to_all: it needs no login, wherever it listens.
+    :raises ConfigError: others could reach the registry, and it would require no login, or its URL is not valid.
+    """
     if settings.url is not None:
         _check_url(settings.url)
     if (settings.certificate is None) != (settings.key is None):
         raise ConfigError("TLS needs both a certificate and its private key")
-    if settings.login is Login.NONE and not address.is_loopback:
+    if settings.login is Login.NONE and not address.is_loopback and open_to_all:
+        logger.warning("the schema registry on %s has no login, and is open to all who reach that address", address)
+    elif settings.login is Login.NONE and not address.is_loopback:
         raise ConfigError(
             f"a schema registry without a login listens on this machine only, not on {address}: "
             "use --login kafka, which requires a user of the cluster and applies its ACLs"
@@ -70,9 +78,11 @@ def bind(address: Address) -> socket.socket:
 
 
 def url_of(settings: RegistrySettings, listening: socket.socket) -> str:
-    """Where the registry is reached."""
-    host, port = listening.getsockname()[:2]
-    return f"{'http' if settings.certificate is None else 'https'}://{Address(host, port)}"
+    """Where the registry is reached, from this machine if it listens on all addresses."""
+    address = Address(*listening.getsockname()[:2])
+    if address.is_every:
+        address = address._replace(host="::1" if ":" in address.host else DEFAULT_HOST)
+    return f"{'http' if settings.certificate is None else 'https'}://{address}"
 
 
 async def serve(settings: RegistrySettings, listening: socket.socket, ended: asyncio.Event) -> None:
@@ -158,8 +168,8 @@ def _tls(settings: RegistrySettings) -> ssl.SSLContext | None:
 class RegistryThread:
     """A registry in a thread of this process; it listens when the object is made, and loads the rest meanwhile."""
 
-    def __init__(self, settings: RegistrySettings, address: Address) -> None:
-        check_listening(settings, address)
+    def __init__(self, settings: RegistrySettings, address: Address, *, open_to_all: bool = False) -> None:
+        check_listening(settings, address, open_to_all=open_to_all)
         self._settings = settings
         self._listening = bind(address)
         self.url = settings.url or url_of(settings, self._listening)

@@ -93,7 +93,9 @@ class Broker:
         ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` contains it). Acknowledged records survive kill
         -9; with ``oncelog.flush.policy=commit`` they also survive a power failure; by default all but those of the last
         second do.
-    :param listen: address; port 0 takes a free one.
+    :param listen: address; port 0 takes a free one. Several listeners are written as in Kafka's ``listeners``.
+    :param advertised: ``HOST:PORT`` by which clients reach it, needed if it listens on all addresses (``0.0.0.0:0``);
+        with several listeners, written as in ``advertised.listeners``. Port 0 is the port that it listens on.
     :param first_users: SCRAM credentials that a new data folder begins with, written as for ``kafka-storage``:
         ``SCRAM-SHA-256=[name=alice,password=...]``.
     :param settings: properties of Apache Kafka's broker by their names, for instance
@@ -111,6 +113,7 @@ class Broker:
         data: str | Path | None = None,
         *,
         listen: str = ANY_PORT,
+        advertised: str | None = None,
         settings: Mapping[str, object] | None = None,
         first_users: Sequence[str] = (),
         nodes: int = 1,
@@ -130,6 +133,8 @@ class Broker:
             )
         given = {} if data is not None else IN_MEMORY
         self._settings = {name: _text(value) for name, value in {**given, **(settings or {})}.items()}
+        if advertised is not None:
+            self._settings["advertised.listeners"] = _text(advertised)
         self._first_users = list(first_users)
         self._metrics = Address.parse(metrics) if metrics is not None else None
         own = self._settings.get("listeners") if listen == ANY_PORT else None
@@ -144,10 +149,21 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name; with several nodes one for each."""
+        """``HOST:PORT`` for the clients' setting of that name, of the first listener; with several nodes one for
+        each."""
         if not self.is_running:
             raise OncelogError(NOT_RUNNING)
-        return ",".join(str(listener.address) for listener in self._bound if listener.name == self._bound[0].name)
+        return self.bootstrap_servers_for(self._bound[0].name)
+
+    def bootstrap_servers_for(self, listener: str) -> str:
+        """As :attr:`bootstrap_servers`, for clients that connect to the listener with this name."""
+        if not self.is_running:
+            raise OncelogError(NOT_RUNNING)
+        found = [str(bound.for_clients) for bound in self._bound if bound.name == listener.upper()]
+        if not found:
+            names = ", ".join(dict.fromkeys(bound.name for bound in self._bound))
+            raise OncelogError(f"the broker has no listener {listener!r}: it has {names}")
+        return ",".join(found)
 
     @property
     def address(self) -> Address:

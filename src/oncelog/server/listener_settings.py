@@ -51,6 +51,18 @@ class Address(NamedTuple):
         return cls(host.strip("[]") or DEFAULT_HOST, int(port))
 
     @property
+    def is_every(self) -> bool:
+        """Whether it stands for all addresses of this machine: one can listen there, but not connect to it."""
+        if self.host in ("localhost", "127.0.0.1"):
+            return False
+        import ipaddress
+
+        try:
+            return ipaddress.ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
+
+    @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
         if self.host in ("localhost", "127.0.0.1"):
@@ -64,12 +76,20 @@ class Address(NamedTuple):
 
 
 class Listener(NamedTuple):
-    """One address to listen on. ``advertised`` is the address for clients; None means the listening one."""
+    """One address to listen on. ``advertised`` is the address for clients; None means the listening one, and its port 0
+    the listening port."""
 
     name: str
     protocol: SecurityProtocol
     address: Address
     advertised: Address | None = None
+
+    @property
+    def for_clients(self) -> Address:
+        """Where clients connect to it."""
+        if self.advertised is None:
+            return self.address
+        return self.advertised if self.advertised.port else self.advertised._replace(port=self.address.port)
 
 
 def parse_listeners(listen: str | None, settings: Mapping[str, str], default: str) -> tuple[Listener, ...]:
@@ -90,6 +110,11 @@ def parse_listeners(listen: str | None, settings: Mapping[str, str], default: st
             raise ConfigError(
                 f"No security protocol defined for listener {name}: add {name}:PLAINTEXT, :SSL, :SASL_PLAINTEXT or "
                 f":SASL_SSL to listener.security.protocol.map"
+            )
+        if address.is_every and name not in advertised:
+            raise ConfigError(
+                f"listener {name} is on {address}, which clients cannot connect to: name the host by which they reach "
+                f"it, advertised.listeners={name}://HOST:{address.port} (port 0 there is the port that it listens on)"
             )
         found.append(Listener(name, protocol, address, advertised.get(name)))
     if not found:
@@ -136,7 +161,7 @@ def _addresses(text: str) -> list[tuple[str, Address]]:
 def _advertised(text: str) -> dict[str, Address]:
     found = {}
     for name, address in _addresses(text):
-        if address.host in ("0.0.0.0", "::"):
+        if address.is_every:
             raise ConfigError(
                 f"advertised.listeners cannot use {address.host}, which no client can connect to: name the host"
             )

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+REPLICATION, DEFAULT_REPLICAS = "default.replication.factor", 3
+"""Topics of a broker with several nodes are on up to three of them, unless the setting is given."""
 TOKEN_SECRET = "delegation.token.secret.key"
 METADATA_WORKER = "oncelog-metadata"
 """Name of the thread that syncs the metadata."""
@@ -186,6 +188,8 @@ async def open_server(
     machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
+    if nodes > 1:  # as the internal topics: a test that stops a leader expects another one
+        settings = {REPLICATION: str(min(nodes, DEFAULT_REPLICAS)), **settings}
     config = parse_broker(settings)
     shares = machine.claim()
     credentials = _parse_first_users(first_users)
@@ -369,10 +373,8 @@ def _of_node(listener: Listener, number: int) -> Listener:
 
 def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> SimulatedNode:
     """A node of this broker as reported to clients of a listener."""
-    advertised = listener.advertised or listener.address
-    return SimulatedNode(
-        config.node_id + number, advertised.host, advertised.port or listener.address.port, config.broker_rack or None
-    )
+    host, port = listener.for_clients
+    return SimulatedNode(config.node_id + number, host, port, config.broker_rack or None)
 
 
 def bind(listen: Address) -> socket.socket:

@@ -19,6 +19,7 @@ from oncelog.broker.broker import Broker
 from oncelog.broker.limits.request_memory import STALLED_S
 from oncelog.metrics.shell import ShellCounts
 from oncelog.process import forks, real_time
+from oncelog.process.listening import close_servers
 from oncelog.server.connections.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connections.connection_limits import ConnectionLimits
 from oncelog.server.connections.sending import Sending
@@ -95,7 +96,8 @@ class Server:
         self._opening: set[asyncio.Task[None]] = set()
         self._connections: dict[Connection, None] = {}
         self._unwatched: list[Connection] = []
-        self._limits = ConnectionLimits(broker)
+        several = broker.cluster.node_ids if broker.cluster is not None else (None,)
+        self._limits = {node_id: ConnectionLimits(broker, node_id) for node_id in several}
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
         """Connections whose answers are sent at the end of this iteration, last to first."""
@@ -194,8 +196,7 @@ class Server:
             self._source.stops()
         if self._opening:
             await asyncio.wait(self._opening)
-        for acceptor, listener in self._listeners.items():
-            _refuse(acceptor, listener)
+        await close_servers(self._listeners.values())
         for connection in self._connections:
             connection.read_no_more()  # so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
@@ -222,8 +223,7 @@ class Server:
         self.is_stopping = self._over = True
         if self._source is not None:
             self._source.stops()
-        for acceptor, listener in self._listeners.items():
-            _refuse(acceptor, listener)
+        await close_servers(self._listeners.values())
         for connection in list(self._connections):
             connection.cut_off("the broker crashes")
         while self._connections:
@@ -268,26 +268,29 @@ class Server:
         self.counts.opened[listener] += 1
         if self.is_stopping:
             return "the broker stops"
-        config = self.broker.config
-        if len(self._connections) > min(config.max_connections, self.most_connections):
-            refusal = "the broker serves as many connections as max.connections, or its file descriptors, allow"
+        limits = self._limits_of(connection)
+        if len(self._connections) > self.most_connections:
+            refusal = "the broker serves as many connections as its file descriptors allow"
         else:
-            refusal = self._limits.refusal(connection.client_host, listener, self.now_ms()) or ""
-        self._limits.opened(connection.client_host, listener)
+            refusal = limits.refusal(connection.client_host, listener, self.now_ms()) or ""
+        limits.opened(connection.client_host, listener)
         if refusal:
             self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
             return refusal
         cluster, node_id = self.broker.cluster, connection.session.node_id
         if cluster is not None and node_id is not None and not cluster.member(node_id).reachable:
             connection.silence()
-        wait_ms = self._limits.wait_ms(connection.client_host, listener, self.now_ms())
+        wait_ms = limits.wait_ms(connection.client_host, listener, self.now_ms())
         if wait_ms:
             connection.throttle(wait_ms)
         return None
 
+    def _limits_of(self, connection: Connection) -> ConnectionLimits:
+        return self._limits[connection.session.node_id if self.broker.cluster is not None else None]
+
     def forget(self, connection: Connection) -> None:
         if connection in self._connections:
-            self._limits.closed(connection.client_host, connection.session.listener)
+            self._limits_of(connection).closed(connection.client_host, connection.session.listener)
             self.counts.closed[connection.session.listener] += 1
         self._connections.pop(connection, None)
         self._writable.pop(connection, None)
@@ -428,7 +431,8 @@ class Server:
     def _clock_was_set(self, step_ms: int) -> None:
         """Keep timers' durations as intended, although the wall clock was set."""
         logger.warning("the wall clock was set by %+d ms; timeouts keep their durations", step_ms)
-        self._limits.clock_was_set(step_ms)
+        for limits in self._limits.values():
+            limits.clock_was_set(step_ms)
         for connection in self._connections:
             if connection.session.gate is not None:
                 connection.session.gate.clock_was_set(step_ms)

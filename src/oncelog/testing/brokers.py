@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.embedded import Broker
+from oncelog.errors import OncelogError
+from oncelog.types import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from oncelog.faults.proxy import FaultProxy
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Default settings of a broker for tests."""
+KEPT: Mapping[str, str] = {"retention.ms": "-1"}
+"""Settings of a topic whose records stay."""
 
 
 class TestBroker(ABC):
@@ -44,13 +48,25 @@ class TestBroker(ABC):
     def direct_bootstrap_servers(self) -> str:
         """``HOST:PORT``, bypassing the faults of a proxy."""
 
-    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replication_factor: int = -1,
+        keep: bool = False,
+    ) -> str:
         """Create a topic and return its name, which on an existing cluster has a random suffix.
 
         :param configs: its properties, such as ``{"cleanup.policy": "compact"}``.
+        :param replication_factor: how many nodes hold it; -1: as ``default.replication.factor`` says, which with
+            several nodes is up to 3 unless it is set.
+        :param keep: keep records whatever their timestamps are; else those older than ``retention.ms``, a week, may be
+            removed at any time, as in Apache Kafka.
         :raises KafkaError: the broker refuses it.
         """
-        self.admin.create_topics([NewTopic(name, num_partitions=partitions, topic_configs=dict(configs or {}))])
+        given = {**(KEPT if keep else {}), **(configs or {})}
+        self.admin.create_topics([NewTopic(name, partitions, replication_factor, topic_configs=given)])
         return name
 
     @property
@@ -82,6 +98,19 @@ class Embedded(Broker, TestBroker):
     @property
     def direct_bootstrap_servers(self) -> str:
         return self.bootstrap_servers
+
+    def taken_by_retention(self) -> list[str]:
+        """What retention has removed from the topics that there are, in sentences."""
+        try:
+            removed = self.on_loop(lambda nodes: dict(nodes.server.broker.logs.removed))
+        except OncelogError:  # it does not run
+            return []
+        return [
+            f"{partition}: {count} offsets, because their records were older than the topic's retention allows: keep "
+            f"them with create_topic({partition.topic!r}, keep=True)"
+            for partition, count in sorted(removed.items())
+            if partition.topic not in INTERNAL_TOPICS
+        ]
 
     def clean(self) -> None:
         """Remove faults and their effects, then open transactions, then every group and topic."""
@@ -149,12 +178,19 @@ class ExistingCluster(TestBroker):
         finally:
             self._proxy = None
 
-    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replication_factor: int = -1,
+        keep: bool = False,
+    ) -> str:
         import uuid
 
         own = f"{name}-{uuid.uuid4().hex[:8]}"
         self._created.append(own)
-        return super().create_topic(own, partitions, configs)
+        return super().create_topic(own, partitions, configs, replication_factor, keep)
 
     def clean(self) -> None:
         created, self._created = self._created, []

@@ -19,7 +19,7 @@ from oncelog.broker.administration import loggers
 from oncelog.broker.requests.work import Work
 from oncelog.broker.security.access import GROUP, TOPIC, AccessPorts, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
-from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker
+from oncelog.config import LISTENER_PREFIX, BrokerConfig, is_broker_setting, parse_broker
 from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
@@ -97,13 +97,9 @@ PROPERTIES = {
 }
 """The resource types whose settings are stored, and their known settings."""
 
-_SHARED_BY_NODES = frozenset(
-    name
-    for name in properties(BrokerConfig)
-    if name not in {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
-)
-"""Settings that apply to the whole process, whichever of its nodes receives the change; others apply to partitions that
-the node leads."""
+_SHARED_BY_NODES = ("group.consumer.assignment.interval.ms", "log.cleaner.backoff.ms")
+"""Settings of what the nodes of one process do together, which has those of the first node. Others apply to connections
+with the node and to partitions that it leads."""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -363,9 +359,13 @@ def _refusal_of_broker_settings(ports: ConfigChangePorts, name: str, values: Map
     own = per_listener + [setting for setting, base in plain.items() if known[base].update is UpdateMode.PER_BROKER]
     if own and not name:
         return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
-    shared = [setting for setting in plain if name and ports.cluster is not None and setting in _SHARED_BY_NODES]
+    first = str(ports.node.node_id)
+    shared = [setting for setting in plain if name not in ("", first) and setting in _SHARED_BY_NODES]
     if shared:
-        return _listing('The nodes of one process share these: set them for every broker (resource name "")', shared)
+        return _listing(
+            f'The nodes of one process share these: set them for every broker (resource name "") or for broker {first}',
+            shared,
+        )
     store = ports.metadata
     every = values if not name else store.dynamic_config(ResourceType.BROKER, "")
     mine = values if name else store.dynamic_config(ResourceType.BROKER, str(ports.node.node_id))

@@ -116,6 +116,10 @@ class BrokerNodes:
             self._configs[node_id] = self._ports.config.with_dynamic({**every, **mine})
         return self._configs[node_id]
 
+    def config_of_leader(self, topic_partition: TopicPartition) -> BrokerConfig:
+        """The settings in force on the node that leads a partition."""
+        return self.config_of(None if self.cluster is None else self.cluster.replicas(topic_partition).leader)
+
     def settings_changed(self) -> None:
         """Settings of a node, or of all nodes, have changed."""
         self._configs.clear()
@@ -124,7 +128,7 @@ class BrokerNodes:
         """The settings of a partition's log: its topic's, completed by its leader's defaults."""
         if self.cluster is None:
             return info.config
-        defaults = self.config_of(self.cluster.replicas(TopicPartition(info.name, partition)).leader).topic_defaults
+        defaults = self.config_of_leader(TopicPartition(info.name, partition)).topic_defaults
         if defaults == self._ports.metadata.topic_defaults:
             return info.config
         return parse(TopicConfig, info.overrides, defaults)
@@ -180,6 +184,7 @@ class BrokerNodes:
         if partition is None or info is None:
             return
         partition.log.update_config(self.log_config(info, topic_partition.partition))
+        partition.log.update_producer_settings(self.config_of(replicas.leader))
         if truncate_to is not None:
             self._ports.logs.truncate_to(topic_partition, truncate_to)
         if replicas.leader == NO_LEADER:

@@ -79,11 +79,17 @@ class Flushing:
         def pause_ms() -> int:
             return ports.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
 
-        def due(at_ms: int) -> None:
+        def waiting() -> int:
             is_due = interval or any(partition.log.files.has_unflushed_segments for partition in self._dirty)
-            self._due = len(self._dirty) if is_due else 0
+            return len(self._dirty) if is_due else 0
 
-        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, lambda _: True)  # time that is skipped loses nothing
+        def due(at_ms: int) -> None:
+            self._due = waiting()
+
+        def idle(at_ms: int) -> bool:
+            return self._due == waiting()
+
+        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, idle)
 
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""

@@ -79,6 +79,8 @@ class LogManager:
         self._stopped = False
         self._lost_clean = False
         """Whether logs end below what the cleaner's checkpoint says about them."""
+        self.removed: dict[TopicPartition, int] = {}
+        """How many offsets retention has removed from each partition since the start."""
         self._cleaner = Cleaner(disk, background, self._logs, self._log_was_cleaned)
 
     # --- life
@@ -118,14 +120,14 @@ class LogManager:
         if self._config.log_cleaner_enable:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean, self._cleaner.is_idle)
 
-    def reconfigure(self, config: BrokerConfig) -> None:
-        """Broker settings changed at run time; topics' own settings come through ``update_config``."""
+    def reconfigure(self, config: BrokerConfig, of_leader: Callable[[TopicPartition], BrokerConfig]) -> None:
+        """Broker settings changed at run time; topics' own settings come through ``update_config``.
+
+        :param of_leader: the settings of the node that leads a partition.
+        """
         self._config = config
-        for log in self._logs.values():
-            log.update_producer_settings(
-                config.producer_id_expiration_ms,
-                verify_transactions=config.transaction_partition_verification_enable,
-            )
+        for topic_partition, log in self._logs.items():
+            log.update_producer_settings(of_leader(topic_partition))
 
     def producer_ids_end(self, known_end: int) -> int:
         """The first producer id above all that logs remember as allocated; ``known_end`` is the metadata's.
@@ -238,6 +240,7 @@ class LogManager:
         """Forget what was known of a log: another log of its name may follow."""
         self._names_others |= topic_partition in self._recovery_points
         self._recovery_points.pop(topic_partition, None)
+        self.removed.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._cleaner.forget(topic_partition)
 
@@ -384,10 +387,14 @@ class LogManager:
     def _apply_retention(self, now_ms: int) -> None:
         for log in list(self._logs.values()):
             if log.failed is None:
+                before = log.log_start_offset
                 try:
                     log.trimmer().apply_retention(now_ms)
                 except StorageError as error:
                     logger.error("%s: old segments cannot be removed now: %s", log.topic_partition, error)
+                if log.log_start_offset > before:
+                    known = self.removed.get(log.topic_partition, 0)
+                    self.removed[log.topic_partition] = known + log.log_start_offset - before
 
     def _retains_all(self, now_ms: int) -> bool:
         return not any(log.failed is None and log.trimmer().has_expired(now_ms) for log in self._logs.values())

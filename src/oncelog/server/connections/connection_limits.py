@@ -36,10 +36,15 @@ _OWN = re.compile(
 
 
 class ConnectionLimits:
-    """Counts connections by address."""
+    """Counts a node's connections, by address.
 
-    def __init__(self, broker: Broker) -> None:
+    :param node_id: the node, if the broker has several.
+    """
+
+    def __init__(self, broker: Broker, node_id: int | None = None) -> None:
         self._broker = broker
+        self._node_id = node_id
+        self._count = 0
         self._open: Counter[str] = Counter()
         self._of_listeners: Counter[str] = Counter()
         self._shared, self._of_addresses = Buckets[str](), Buckets[str]()
@@ -49,12 +54,18 @@ class ConnectionLimits:
         self._quotas_of = -1
         self._rates: dict[str, float] = {}
 
+    @property
+    def _config(self) -> BrokerConfig:
+        return self._broker.nodes.config_of(self._node_id)
+
     def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
         """Why another connection of ``host`` to ``listener`` is refused; None if it is accepted."""
         self._read()
+        if self._count >= self._config.max_connections:
+            return "the broker serves as many connections as max.connections allows"
         if self._of_listeners[listener] >= self._own_limit(listener, MAX_CONNECTIONS):
             return f"listener {listener} has as many connections as its max.connections allows"
-        if self._open[host] >= self._overrides.get(host, self._broker.config.max_connections_per_ip):
+        if self._open[host] >= self._overrides.get(host, self._config.max_connections_per_ip):
             return "its address has as many connections as max.connections.per.ip allows"
         in_force = self._in_force(host, listener)
         if any(buckets.wait_ms(owner, now_ms) > LONGEST_WAIT_MS for buckets, owner, _ in in_force):
@@ -66,10 +77,12 @@ class ConnectionLimits:
         self._of_addresses.clock_was_set(step_ms)
 
     def opened(self, host: str, listener: str) -> None:
+        self._count += 1
         self._open[host] += 1
         self._of_listeners[listener] += 1
 
     def closed(self, host: str, listener: str) -> None:
+        self._count -= 1
         for counted, name in ((self._open, host), (self._of_listeners, listener)):
             counted[name] -= 1
             if counted[name] <= 0:
@@ -81,7 +94,7 @@ class ConnectionLimits:
         return self._own.get((listener, name), MAX_INT)
 
     def _read(self) -> None:
-        config = self._broker.config
+        config = self._config
         if config is not self._read_from:
             self._read_from, self._own = config, {}
             overrides = per_ip_overrides(config.max_connections_per_ip_overrides)
@@ -103,7 +116,7 @@ class ConnectionLimits:
         """The rates that apply to a connection, each with the owner that shares it."""
         address = self._rate_of(host)
         rates = [
-            (self._shared, _EVERYBODY, self._broker.config.max_connection_creation_rate),
+            (self._shared, _EVERYBODY, self._config.max_connection_creation_rate),
             (self._shared, listener, self._own_limit(listener, CREATION_RATE)),
             (self._of_addresses, host, MAX_INT if address is None else address),
         ]

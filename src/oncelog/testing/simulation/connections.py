@@ -313,6 +313,9 @@ class SimulatedSocket:
     def listen(self, backlog: int = 0) -> None:
         """Does nothing: ``create_server`` listens."""
 
+    def shutdown(self, how: int) -> None:
+        """Does nothing: the connection ends with its transport, because a simulation has no forked children."""
+
     def dup(self) -> SimulatedSocket:
         if self._transport is None:
             raise OSError(errno.EBADF, "Bad file descriptor")

@@ -160,7 +160,7 @@ def test_max_connection_creation_rate() -> None:
         assert begin.error_code == 0
         for _ in range(4):
             assert served(broker.bootstrap_servers)
-        limits = broker._server._limits  # type: ignore[union-attr]
+        limits = broker._server._limits[None]  # type: ignore[union-attr]
         assert limits.wait_ms("192.0.2.1", "PLAINTEXT", broker._server.now_ms()) > 0  # type: ignore[union-attr]
 
 

@@ -40,7 +40,7 @@ def test_a_rate_that_is_lifted_holds_nobody_up() -> None:
         RawConnection(broker.bootstrap_servers) as client,
     ):
         server = broker._server
-        broker.on_loop(lambda _: come(server._limits, "127.0.0.1", 100, server.now_ms()))  # type: ignore[union-attr]
-        assert broker.on_loop(lambda _: come(server._limits, "127.0.0.1", 1, server.now_ms())) == []  # type: ignore[union-attr]
+        broker.on_loop(lambda _: come(server._limits[None], "127.0.0.1", 100, server.now_ms()))  # type: ignore[union-attr]
+        assert broker.on_loop(lambda _: come(server._limits[None], "127.0.0.1", 1, server.now_ms())) == []  # type: ignore[union-attr]
         client.ask(changing("max.connection.creation.rate", "2147483647"), 1)
-        assert broker.on_loop(lambda _: come(server._limits, "127.0.0.1", 1, server.now_ms())) == [0]  # type: ignore[union-attr]
+        assert broker.on_loop(lambda _: come(server._limits[None], "127.0.0.1", 1, server.now_ms())) == [0]  # type: ignore[union-attr]

@@ -198,7 +198,7 @@ def test_who_has_used_up_its_quota_waits(
 
 def test_who_connects_too_often_waits(broker: oncelog.Broker, clocks: Clocks, step_ms: int) -> None:
     def waits(nodes: Any) -> int:
-        wait: int = nodes.server._limits.wait_ms("127.0.0.1", "PLAINTEXT", nodes.server.now_ms())
+        wait: int = nodes.server._limits[None].wait_ms("127.0.0.1", "PLAINTEXT", nodes.server.now_ms())
         return wait
 
     def use_up(nodes: Any) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.errors import OncelogError
@@ -192,3 +193,49 @@ def test_expression_that_a_refusal_of_sqlite_names_is_taken(
     connection = sqlite3.connect(url)
     assert connection.execute("SELECT count(*) FROM o").fetchall() == [(1,)]
     connection.close()
+
+
+NESTED = """
+named_struct('b', id, 'odd name', concat('text ', id), 'in', named_struct('y', id * 10, 'x', cast(id as int)))
+"""
+
+
+def test_struct_whose_fields_have_another_order_follows_the_advice(
+    spark: SparkSession, write: Write, tmp_path: Path
+) -> None:
+    """Each value comes into its own field, and NULL stays NULL."""
+    table = str(tmp_path / "lake")
+    kind = "struct<in: struct<x: bigint, y: bigint>, b: bigint, `odd name`: string>"
+    kinds = {"s": kind, "a.a": f"array<array<{kind}>>", "m": f"map<string, {kind}>"}
+    empty = [f"cast(null as {kind}) as `{name}`" for name, kind in kinds.items()]
+    write(spark.range(1).selectExpr("-1 as id", *empty), TableFormat.DELTA, "", table)
+    given = f"if(id = 1, null, {NESTED})"
+    rows = spark.range(1, 4).selectExpr(
+        "cast(id as int) as id",
+        f"{given} as s",
+        f"if(id = 2, null, array(null, array({given}, {NESTED}))) as `a.a`",
+        f"if(id = 2, null, map('k', {given})) as m",
+    )
+    expected = [_by_name(row.asDict(recursive=True)) for row in rows.collect()]
+    for name in kinds:
+        with pytest.raises(OncelogError, match=f"Column {name} of delta .*: write ") as told:
+            write(rows, TableFormat.DELTA, "", table)
+        advice = str(told.value).partition(": write ")[2].partition(" in the query (")[0]
+        rows = rows.selectExpr(*(f"{advice} as `{one}`" if one == name else f"`{one}`" for one in rows.columns))
+    write(rows, TableFormat.DELTA, "", table)
+    stored = DeltaTable(table).to_pyarrow_table().sort_by("id").to_pylist()[1:]
+    assert [_by_name(row) for row in stored] == expected
+
+
+def _by_name(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "m": dict(row["m"]) if row["m"] else None}
+
+
+@pytest.mark.parametrize("given", ["struct<b: int, c: int>", "struct<b: int>", "struct<b: int, a: string>"])
+def test_struct_with_other_fields_gets_no_advice_that_loses_a_value(
+    spark: SparkSession, write: Write, tmp_path: Path, given: str
+) -> None:
+    table = str(tmp_path / "lake")
+    write(spark.sql("select cast(null as struct<a: int, b: int>) as s"), TableFormat.DELTA, "", table)
+    with pytest.raises(OncelogError, match=r"by their names and not with a cast, .* or write to another table"):
+        write(spark.sql(f"select cast(null as {given}) as s"), TableFormat.DELTA, "", table)

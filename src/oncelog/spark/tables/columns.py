@@ -6,7 +6,7 @@ Spark plan. A type that a format cannot hold is refused with the column's name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -262,21 +262,37 @@ def escaped(name: str) -> str:
 
 
 def missing_columns(
-    wanted: Sequence[tuple[str, str]], found: Sequence[tuple[str, str]], options: TableOptions
+    wanted: Sequence[tuple[str, str]],
+    found: Sequence[tuple[str, str]],
+    options: TableOptions,
+    rearranged: Callable[[str], str] = lambda _: "",
 ) -> list[tuple[str, str]]:
     """The columns that the table lacks. Raises ConfigError if a column has another type, or if they may not be added.
 
     :param wanted: names and types that the rows need.
     :param found: names and types that the table has.
+    :param rearranged: what to write in the query for a column of structs; empty if nothing is known.
     """
     types = dict(found)
     for name, kind in wanted:
         if name in types and types[name] != kind:
             raise ConfigError(
-                f"Column {name} of {options} is {types[name]}, while the rows need {kind}: cast it in the query, or "
-                "change the table"
+                f"Column {name} of {options} is {types[name]}, while the rows need {kind}: "
+                f"{_other_type(kind, types[name], rearranged(name))}"
             )
     return missing_names(wanted, types, options)
+
+
+def _other_type(wanted: str, found: str, rearranged: str) -> str:
+    """What to do about a column of another type, by which no value may be lost, or come into another field."""
+    if rearranged:
+        return f"write {rearranged} in the query (a cast would take the fields by their places)"
+    if "struct<" in wanted and "struct<" in found:
+        return (
+            "give the rows the fields of the table, by their names and not with a cast, which takes them by their "
+            "places, or write to another table"
+        )
+    return f"cast it in the query, if {found} holds each of its values, or write to a column that is {wanted}"
 
 
 def missing_names(

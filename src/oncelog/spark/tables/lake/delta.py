@@ -33,6 +33,7 @@ from oncelog.spark.tables.lake.delta_demands import (
 )
 from oncelog.spark.tables.lake.parquet import PREFIX, DataFile, FileWriter, file_schema
 from oncelog.spark.tables.lake.row_conditions import widened
+from oncelog.spark.tables.lake.struct_fields import rearranged
 from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
@@ -124,7 +125,12 @@ class DeltaTableStore:
         check_writable(table, found, self._options)
         schema = widened(schema, {field.name: field.dataType for field in found.fields})
         wanted = [(field.name, field.dataType.simpleString()) for field in schema.fields]
-        added = missing_columns(wanted, [(f.name, f.dataType.simpleString()) for f in found.fields], self._options)
+        added = missing_columns(
+            wanted,
+            [(field.name, field.dataType.simpleString()) for field in found.fields],
+            self._options,
+            lambda name: rearranged(name, schema[name].dataType, found[name].dataType),
+        )
         check_partitions(table.metadata().partition_columns, self._options)
         check_required(required(table), schema.names, self._options)
         if self._options.mode is Mode.UPSERT:

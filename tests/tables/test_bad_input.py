@@ -47,7 +47,9 @@ def test_column_that_the_table_lacks_is_refused_and_added_if_asked(world: World,
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 def test_column_of_another_type_is_refused(world: World, query: Query) -> None:
     other = StructType([StructField("id", LongType()), StructField("text", DoubleType())])
-    with pytest.raises(ConfigError, match=r"Column text of .* while the rows need .*: cast it in the query"):
+    with pytest.raises(
+        ConfigError, match=r"Column text of .* while the rows need double: cast it in the query, if string holds"
+    ):
         query.write(1, [], schema=other)
 
 
@@ -112,6 +114,9 @@ def test_keys_that_identify_no_row_are_refused(world: World, values: list[int | 
 def test_database_in_memory_is_refused() -> None:
     with pytest.raises(ConfigError, match="is :memory:, which is gone when a batch has ended"):
         parse_table_options({"format": "sqlite", "table": "t", "url": ":memory:"})
+    for url in ("sqlite:///shop.db", "file:shop.db?mode=rw", "jdbc:sqlite://shop.db"):
+        with pytest.raises(ConfigError, match=r"which is a URL: write the file's path alone"):
+            parse_table_options({"format": "sqlite", "table": "t", "url": url})
 
 
 def test_floating_numbers_are_no_keys() -> None:

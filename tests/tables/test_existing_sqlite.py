@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from oncelog.errors import ConfigError
+from oncelog.spark.tables.keys import KeyRefused
 from oncelog.spark.tables.options import Mode
 from oncelog.spark.tables.store import TableRefused
 from tests.tables.existing import ExistingSqlite, decimals, doubles, moments, numbers, texts
@@ -237,3 +238,44 @@ def test_bytes_that_are_no_text_are_refused(sqlite: ExistingSqlite) -> None:
     bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
     with pytest.raises(TableRefused, match=r"in column c, which is TEXT and takes no bytes that are not UTF-8"):
         sqlite.write({"c": (StringType(), pa.string(), bad)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        ("TEXT COLLATE NOCASE", "x", "X"),
+        ("TEXT COLLATE RTRIM", "x", "x "),
+        ("INTEGER", "1", "1.0"),
+        ("NUMERIC", "1e1", "10"),
+    ],
+)
+@pytest.mark.parametrize("rowid", ["", " WITHOUT ROWID"])
+def test_keys_that_sqlite_takes_for_one_are_refused(
+    sqlite: ExistingSqlite, kind: str, first: str, second: str, rowid: str
+) -> None:
+    """SQLite itself would keep whichever comes last."""
+    sqlite.run(f"CREATE TABLE o (k {kind} PRIMARY KEY, n INT){rowid}")
+    for latest_by in ((), ("n",)):
+        rows = {"k": texts(first, second), "n": numbers(1, 2)}
+        with pytest.raises(KeyRefused, match=r"two rows with one key \(k = .*\) as SQLite compares it"):
+            sqlite.write(rows, mode=Mode.UPSERT, key=("k",), latest_by=latest_by)
+    assert sqlite.run("SELECT * FROM o") == []
+    sqlite.write({"k": texts(first), "n": numbers(1)}, mode=Mode.UPSERT, key=("k",))
+    sqlite.write({"k": texts(second), "n": numbers(2)}, mode=Mode.UPSERT, key=("k",))
+    assert sqlite.run("SELECT n FROM o") == [(2,)]
+
+
+def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    sqlite = ExistingSqlite(str(tmp_path / "none" / "tables.db"), tmp_path, "driver")
+    with pytest.raises(TableRefused, match=r"none/tables\.db, which cannot be opened as a file: make its folder"):
+        sqlite.write({"k": texts("a")})
+    (tmp_path / "none").mkdir()
+    sqlite.write({"k": texts("a")})
+    assert sqlite.run("SELECT * FROM o") == [("a",)]
+
+
+def test_path_with_signs_of_urls(tmp_path: Path) -> None:
+    sqlite = ExistingSqlite(str(tmp_path / "my shop #1 ?mode=ro&x=%41.db"), tmp_path, "driver")
+    sqlite.write({"k": texts("a")})
+    assert sqlite.run("SELECT * FROM o") == [("a",)]
+    assert [path.name for path in tmp_path.glob("*.db")] == ["my shop #1 ?mode=ro&x=%41.db"]

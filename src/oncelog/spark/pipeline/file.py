@@ -292,7 +292,7 @@ def _table_sink(path: Path, sink: _Section) -> TableSink:
 
 def _beside(path: Path, given: str) -> str:
     """A path in a pipeline file: a relative one begins at the file's folder; URLs stay as they are."""
-    relative = "://" not in given and not Path(given).is_absolute()
+    relative = "://" not in given and not given.startswith(("file:", "jdbc:")) and not Path(given).is_absolute()
     return str(path.parent.resolve() / given) if relative else given
 
 

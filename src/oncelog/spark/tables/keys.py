@@ -45,6 +45,16 @@ def check_keys(batches: Sequence[pa.RecordBatch], options: TableOptions) -> None
         )
 
 
+def keys_alike(options: TableOptions, database: str, stored: Sequence[object] = ()) -> str:
+    """Why two rows whose keys differ for Spark, and are the same for the table, are refused."""
+    key = ", ".join(f"{name} = {value}" for name, value in zip(options.key, stored, strict=False))
+    return (
+        f"A batch for {options} has two rows with one key ({key or ', '.join(options.key)}) as {database} compares "
+        "it, where letters of another case, spaces at the end, or 1 and 1.0 may be the same: write the key in one way "
+        f"in the query, such as lower({options.key[0]}), before rows are chosen by it"
+    )
+
+
 def null_key(name: str, options: TableOptions) -> str:
     """Why rows with NULL in a column of the key are refused."""
     return f"A row for {options} has NULL in its key {name}: leave such rows out in the query"

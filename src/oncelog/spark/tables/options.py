@@ -5,6 +5,7 @@ Called by :mod:`oncelog.spark.tables.sink` and by pipeline files, before anythin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -34,6 +35,8 @@ TABLE_OPTIONS = (
 )
 TARGET_FILE_BYTES = 128 << 20
 MAX_BATCH_BYTES = 256 << 20
+_URL = re.compile(r"(file:|jdbc:|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
+"""What others take for a database's address; SQLite itself may read ``file:`` as a URL, or as the name of a file."""
 
 
 class TableFormat(Enum):
@@ -143,6 +146,10 @@ def _check(options: TableOptions, given: Mapping[str, str]) -> None:
         raise ConfigError(f"A {kind.value} sink needs the option url: {example}")
     if kind is TableFormat.SQLITE and options.url == ":memory:":
         raise ConfigError("Option url of a sqlite sink is :memory:, which is gone when a batch has ended: name a file")
+    if kind is TableFormat.SQLITE and _URL.match(options.url):
+        raise ConfigError(
+            f"Option url of a sqlite sink is {options.url!r}, which is a URL: write the file's path alone"
+        )
     if kind is TableFormat.ICEBERG and not options.catalog:
         raise ConfigError("An iceberg sink needs its catalog, as in catalog.type = sql and catalog.uri")
     idle = {

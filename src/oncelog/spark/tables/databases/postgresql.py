@@ -18,6 +18,7 @@ from oncelog.spark.tables.columns import missing_names, sql_type, with_json
 from oncelog.spark.tables.databases.postgresql_columns import (
     TableColumn,
     as_they_are,
+    check_names,
     check_taken,
     columns_of,
     copied_into,
@@ -36,7 +37,7 @@ from oncelog.spark.tables.databases.postgresql_copy import (
 )
 from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_conflict, parts_of, quoted
 from oncelog.spark.tables.inline import InlineWriter
-from oncelog.spark.tables.keys import UNKNOWN, KeyRefused, check_keys, null_key
+from oncelog.spark.tables.keys import UNKNOWN, KeyRefused, check_keys, keys_alike, null_key
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
     FOR_EVER_MS,
@@ -136,6 +137,7 @@ class PostgresTable:
     def prepare(self, schema: StructType) -> str:
         wanted = _wanted(schema)
         with self._connected() as connection:
+            check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
             _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
             place = self._place(connection)
             oid = place.oid
@@ -158,6 +160,7 @@ class PostgresTable:
 
     def columns(self) -> list[str] | None:
         with self._connected() as connection:
+            check_names(connection, parts_of(self._options.table), self._options)
             oid = _oid(connection, self._name)
             return None if oid is None else [column.name for column in columns_of(connection, oid)]
 
@@ -174,6 +177,7 @@ class PostgresTable:
 
     def compare(self, schema: StructType) -> None:
         with self._connected() as connection:
+            check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
             oid = _oid(connection, self._name)
             if oid is not None:
                 columns = columns_of(connection, oid)
@@ -203,7 +207,8 @@ class PostgresTable:
             schema = place.schema if creates else parts_of(self._options.table)[0] if self._schema else None
             may = _one(connection, "SELECT has_schema_privilege(coalesce(%s, current_schema()), 'CREATE')", (schema,))
             if not may:
-                what = f"{BATCHES} and {self._name}" if creates else "rows on their way, which writers = 0 does without"
+                made = " and ".join(name for name, number, _ in tables if number is None)
+                what = made or "rows on their way, which writers = 0 does without"
                 found.append(f"the role has no right to CREATE in the schema {schema or 'that is current'}, for {what}")
         through_another = self._options.mode is Mode.UPSERT or (
             place.oid is not None and not copied_into(connection, place.oid)
@@ -314,14 +319,22 @@ class PostgresTable:
         try:
             moved = _execute(connection, text).rowcount
         except errors.CardinalityViolation as error:
-            raise TableRefused(
-                f"A batch for {self._options} has two rows with one key ({', '.join(self._options.key)}), and {UNKNOWN}"
-            ) from error
+            raise KeyRefused(self._one_key(bool(staged))) from error
         if not upserts and moved != sum(part.rows for part in commit.parts):  # a trigger or rule may leave rows out
             for source, rows in staged.items():
                 self._check_there(rows, int(_one(connection, f"SELECT count(*) FROM {source}", None)))
         for source in staged:
             _execute(connection, f"DROP TABLE {source}")
+
+    def _one_key(self, by_tasks: bool) -> str:
+        """Why two rows with one key are refused. Rows that tasks have copied may have the very same key, if nothing
+        has chosen the latest of them; others were compared before."""
+        alike = keys_alike(self._options, "PostgreSQL")
+        if self._options.latest_by or not by_tasks:
+            return alike
+        return (
+            f"A batch for {self._options} has two rows with one key, and {UNKNOWN}. If Spark tells them apart: {alike}"
+        )
 
     def _copy_inline(self, connection: psycopg.Connection, commit: Commit, oid: int) -> list[str]:
         """Copy the rows that tasks left to the driver; returns where they are, if not in the table itself."""

@@ -62,6 +62,16 @@ _FILLED_BY_TRIGGER = (
     "AND tgtype & 7 = 7)"
 )
 """Row, before, insert (``pg_trigger.h``): it may give a value to a column that is NOT NULL."""
+_NUMBERED = """
+SELECT DISTINCT a.attname, s.oid::regclass::text, quote_ident(current_user)
+FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+JOIN pg_depend p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_class'::regclass
+JOIN pg_class s ON s.oid = p.refobjid
+WHERE d.adrelid = %s AND a.attname <> ALL (%s::text[])
+AND CASE s.relkind WHEN 'S' THEN NOT has_sequence_privilege(s.oid, 'USAGE, UPDATE') END
+ORDER BY a.attname
+"""
+"""Columns whose default is the next number of a sequence (``serial``) that the role may not take."""
 _COPIED_INTO = (
     "SELECT relkind IN ('r', 'p') AND NOT row_security_active(oid) "
     "AND NOT EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = pg_class.oid AND ev_type = '3') "
@@ -124,6 +134,18 @@ class TableColumn:
         return f"{quoted(self.name)} {self.type}"
 
 
+def check_names(connection: psycopg.Connection, names: Iterable[str], options: TableOptions) -> None:
+    """Raises ConfigError for a name that PostgreSQL would cut, so that another table or column has it."""
+    ((most,),) = connection.execute("SELECT current_setting('max_identifier_length')::int").fetchall()
+    for name in names:
+        length = len(name.encode())
+        if length > most:
+            raise ConfigError(
+                f"{options} has a name of {length} bytes, {name}, and PostgreSQL's names have at most {most}: shorten "
+                "it, a column's with AS in the query"
+            )
+
+
 def columns_of(connection: psycopg.Connection, oid: int) -> list[TableColumn]:
     """The columns of a table, view or foreign table."""
     return [TableColumn(*row) for row in connection.execute(_FACTS, {"oid": oid}).fetchall()]
@@ -181,6 +203,11 @@ def check_taken(
         raise
     if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:
         check_required([column.name for column in columns if column.required], schema.names, options)
+    for name, sequence, role in connection.execute(_NUMBERED, (oid, schema.names)).fetchall():
+        raise ConfigError(
+            f"Column {name} of {options} gets its number from the sequence {sequence}, which the role may not use: "
+            f"GRANT USAGE ON SEQUENCE {sequence} TO {role}, or add the column in the query"
+        )
     if options.mode is Mode.UPSERT:
         _check_key(connection, insert, table, oid, [found[field.name] for field in fields], options)
 

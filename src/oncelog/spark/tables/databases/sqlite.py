@@ -17,7 +17,7 @@ from oncelog.spark.tables.databases.sql_names import MARKER, batch_row, on_confl
 from oncelog.spark.tables.databases.sqlite_columns import SqliteColumn, bound, check_taken, columns_of
 from oncelog.spark.tables.databases.texts import shown
 from oncelog.spark.tables.inline import InlineWriter
-from oncelog.spark.tables.keys import check_keys
+from oncelog.spark.tables.keys import KeyRefused, check_keys, keys_alike
 from oncelog.spark.tables.latest import compared, later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.store import (
@@ -162,6 +162,11 @@ class SqliteTable:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise Conflict(f"{self._options} is locked by another writer for {LOCK_S:.0f} s ({error})") from error
+            if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
+                raise TableRefused(
+                    f"{self._options} is in {self._options.url}, which cannot be opened as a file: make its folder, "
+                    "and write the path in full"
+                ) from error
             raise TableRefused(self._message(error)) from error
         except (sqlite3.Error, OverflowError) as error:
             raise TableRefused(self._message(error)) from error
@@ -229,10 +234,25 @@ class SqliteTable:
                     yield row
 
         try:
-            connection.executemany(self._insert(list(self._columns)), rows())
+            if self._options.mode is Mode.UPSERT:
+                self._upsert(connection, rows())
+            else:
+                connection.executemany(self._insert(list(self._columns)), rows())
         except sqlite3.IntegrityError as error:
             row = ", ".join(f"{name} = {shown(value, 30)}" for name, value in last.items())
             raise TableRefused(f"{self._message(error)}, in the row {row}") from error
+
+    def _upsert(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Raises KeyRefused for two rows whose keys are the same for SQLite, by collation or affinity: it would keep
+        the second one."""
+        returned = ", ".join(map(quoted, self._options.key))
+        text = f"{self._insert(list(self._columns))} RETURNING {returned}"
+        seen: set[tuple[Any, ...]] = set()
+        for row in rows:
+            for stored in connection.execute(text, row).fetchall():
+                if stored in seen:
+                    raise KeyRefused(keys_alike(self._options, "SQLite", stored))
+                seen.add(stored)
 
     def _insert(self, columns: Sequence[str]) -> str:
         names = ", ".join(map(quoted, columns))

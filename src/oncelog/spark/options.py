@@ -215,6 +215,11 @@ class TopicCreation:
     replication: int = -1
     settings: Mapping[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """How, for messages, in the words in which it was given."""
+        replication = {} if self.replication == -1 else {"replication": self.replication}
+        return f"with {json.dumps({'partitions': self.partitions, **replication, **self.settings})}"
+
 
 CREATION = '{"partitions": 3, "replication": 1}'
 """What ``createTopics`` takes, for messages."""

@@ -18,6 +18,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
+    from oncelog.spark.options import TopicCreation
     from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.sink.checkpoint import Checkpoint
     from oncelog.spark.sink.doctor import Diagnosis, SinkLogState
@@ -133,20 +134,23 @@ class FirstStart:
     """A topic of a pipeline that has not run yet.
 
     :param partitions: None if there is no such topic.
+    :param creation: how the start creates it then.
     """
 
     topic: str
     partitions: int | None
+    creation: TopicCreation | None = None
 
     @property
     def verdict(self) -> str:
-        return "refuse" if self.partitions is None else "write"
+        return "refuse" if self.partitions is None and self.creation is None else "write"
 
     @property
     def reason(self) -> str:
-        if self.partitions is None:
+        if self.verdict == "refuse":
             return f"topic {self.topic} does not exist: create it (oncelog topics create {self.topic}), or name another"
-        return "there is no checkpoint yet, so this is the first start"
+        first = "there is no checkpoint yet, so this is the first start"
+        return first if self.partitions is not None else f"{first}; it creates topic {self.topic} {self.creation}"
 
     def as_json(self) -> dict[str, Any]:
         coming = {"batchId": 0, "repeats": False, "verdict": self.verdict, "reason": self.reason}
@@ -163,7 +167,7 @@ class FirstStart:
 def _first_start(cluster: ConnectionOptions, one: Pipeline) -> Sequence[FirstStart]:
     with cluster.admin() as admin:
         counts = {topic.name: len(topic.partitions) for topic in admin.describe_topics()}
-    return [FirstStart(topic, counts.get(topic)) for topic in one.topics]
+    return [FirstStart(topic, counts.get(topic), one.creations.get(topic)) for topic in one.topics]
 
 
 def diagnoses(

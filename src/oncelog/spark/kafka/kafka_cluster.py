@@ -180,21 +180,21 @@ class KafkaCluster:
 
     def create_topics(self, topics: Collection[str], creation: TopicCreation) -> None:
         config = AdminConfig(**{one.name: getattr(self.aio.config, one.name) for one in fields(ClientConfig)})
-        wanted = [
-            NewTopic(name, creation.partitions, creation.replication, topic_configs=creation.settings)
-            for name in topics
-        ]
 
-        async def create() -> None:
+        async def create(name: str) -> None:
+            wanted = NewTopic(name, creation.partitions, creation.replication, topic_configs=creation.settings)
             async with Admin(config=config) as admin:
-                await admin.create_topics(wanted)
+                await admin.create_topics([wanted])
 
-        with naming_the_right(topic_right=f"CREATE on the topic {', '.join(topics)}"):
-            try:
-                self.run(create())
-            except KafkaError as error:
-                if error.error is not Error.TOPIC_ALREADY_EXISTS:
-                    raise
+        for name in topics:
+            with naming_the_right(topic_right=f"CREATE on the topic {name}, or create it yourself"):
+                try:
+                    self.run(create(name))
+                except KafkaError as error:
+                    if error.error is Error.TOPIC_ALREADY_EXISTS:
+                        continue
+                    text = str(error).removesuffix(f" [{error.error.name}]").rstrip(".")
+                    raise error_for(error.error, f"topic {name!r} cannot be created {creation}: {text}") from error
 
     async def _topics(self, topics: Sequence[str] | None) -> list[MetadataResponseTopic]:
         names = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]

@@ -35,17 +35,17 @@ def destinations(cluster: SinkCluster, options: SinkOptions) -> Mapping[str, int
     marker = options.marker_partition.topic
     apart = [] if marker in (CONSUMER_OFFSETS_TOPIC, *named) else [marker]
     counts = dict(cluster.partition_counts([*named, *apart] if named else None))
-    if absent := [topic for topic in named if topic not in counts]:
-        counts |= existing(cluster, absent, options.create_topics)
     servers = options.bootstrap_servers
-    for topic in named:
-        if topic not in counts:
-            advice = f"or have it created with the option createTopics, as in {CREATION}"
-            raise ConfigError(missing(f"Topic {topic!r}", topic, cluster, servers, advice))
     for topic in apart:  # asked for by name: a list of all topics lacks those that may not be seen
         if topic not in counts and topic not in cluster.partition_counts([topic], wait=True):
             role = f"Topic {topic!r} of option markerTopic"
             raise ConfigError(missing(role, topic, cluster, servers, "or create it with one partition"))
+    if absent := [topic for topic in named if topic not in counts]:
+        counts |= existing(cluster, absent, options.create_topics)
+    for topic in named:
+        if topic not in counts:
+            advice = f"or have it created with the option createTopics, as in {CREATION}"
+            raise ConfigError(missing(f"Topic {topic!r}", topic, cluster, servers, advice))
     return {topic: count for topic, count in counts.items() if topic not in apart or not named}
 
 

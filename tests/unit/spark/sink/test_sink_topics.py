@@ -54,8 +54,10 @@ def test_missing_topics_are_created_once_as_the_option_says() -> None:
 
 
 def test_topic_of_markers_is_not_created() -> None:
+    cluster = Topics()
     with pytest.raises(ConfigError, match=r"'m' of option markerTopic .* or create it with one partition"):
-        found(Topics(), topic="a", createTopics='{"partitions": 1}', markerTopic="m")
+        found(cluster, topic="a", createTopics='{"partitions": 1}', markerTopic="m")
+    assert cluster.created == [], "nothing is created for a sink that is refused"
 
 
 WRONG = (

@@ -135,6 +135,12 @@ PAIRS: list[tuple[Any, Any]] = [
     (record(fields=[{"name": "a", "type": "int"}, {"name": "größe", "type": "int", "default": 1}]), field()),
     (record(fields=[{"name": "a", "type": "int"}, {"name": "größe", "type": "int"}]), field()),
     (field(name="b", aliases=["a"]), field()), (record("S", aliases=["R"]), record()), (record("S"), record()),
+    *((record("n.S", aliases=[alias]), record(f"{space}.R")) for alias in ("R", "n.R", "m.R", ".R") for space in "nm"),
+    *(
+        (field(record("S", aliases=["I"])) | {"namespace": "n"}, field(record("I", namespace=one)) | {"namespace": "n"})
+        for one in "nm"
+    ),
+    *((enum("A", namespace="n", name="F", aliases=["E"]), enum("A", namespace=space)) for space in "nm"),
     (record("n.R"), record("m.R")), (ENVELOPE, ENVELOPE | {"namespace": "other-db.public.orders"}),
     (enum("A"), enum("A", "größe")), (enum("A", default="A"), enum("A", "größe")), (enum("größe", "A"), enum("A")),
     (["int", "string"], ["string"]), (["string"], ["int", "string"]), ('"int"', ["int"]), (["null", "int"], '"null"'),

@@ -115,19 +115,23 @@ def _reason(error: BaseException) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:500] or type(error).__name__
 
 
+_NAMED = ("record", "error", "enum", "fixed")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MARK = "Symbol_0x"
 _MARKED = re.compile(_MARK + "((?:[0-9a-f]{2})+)")
 
 
-def _for_package(node: Any) -> Any:
+def _for_package(node: Any, space: str = "") -> Any:
     """A schema as the package takes it: without logical types, which play no part in comparisons (it warns of those
-    that it does not know), and with symbols of ASCII alone."""
+    that it does not know), with symbols of ASCII alone, and with the full names of a type's aliases."""
     if isinstance(node, list):
-        return [_for_package(one) for one in node]
+        return [_for_package(one, space) for one in node]
     if not isinstance(node, dict):
         return node
-    made = {name: _for_package(one) for name, one in node.items() if name != "logicalType"}
+    own = node.get("namespace", space) if node.get("type") in _NAMED else space
+    made = {name: _for_package(one, own) for name, one in node.items() if name != "logicalType"}
+    if node.get("type") in _NAMED and own and isinstance(node.get("aliases"), list):
+        made["aliases"] = [alias if "." in alias else f"{own}.{alias}" for alias in node["aliases"]]
     if node.get("type") == "enum" and isinstance(node.get("symbols"), list):
         made["symbols"] = [_marked(symbol) for symbol in node["symbols"]]
         made |= {"default": _marked(node["default"])} if "default" in node else {}

@@ -113,7 +113,35 @@ extend M { optional int32 extra = 100; }
 """
 
 
-@pytest.mark.parametrize("text", [EVERYTHING, OLDER])
+GROUPS = """
+syntax = "proto2";
+message M {
+  repeated group Item = 1 { optional int32 a = 1; optional group Deep = 2 { required bool b = 1; } }
+  oneof o { group Either = 3 { optional int32 c = 1; } string d = 4; }
+  extensions 100 to 199;
+}
+message Holder { extend M { optional group Inside = 100 { optional int32 e = 1; } } }
+extend M { repeated group Outside = 101 { optional string f = 1; } optional int32 g = 102; }
+"""
+EDITION = """
+edition = "2023";
+package editions;
+option features.field_presence = IMPLICIT;
+message M {
+  option features.json_format = LEGACY_BEST_EFFORT;
+  int32 a = 1 [features.field_presence = LEGACY_REQUIRED];
+  string b = 2 [features.field_presence = EXPLICIT, deprecated = true];
+  N c = 3 [features.message_encoding = DELIMITED];
+  repeated int32 d = 4 [features.repeated_field_encoding = EXPANDED];
+  map<string, N> e = 5;
+  oneof o { string f = 6; }
+}
+message N { E e = 1 [features.field_presence = EXPLICIT]; }
+enum E { option features.enum_type = CLOSED; A = 1; reserved 5 to 6; }
+"""
+
+
+@pytest.mark.parametrize("text", [EVERYTHING, OLDER, GROUPS, EDITION])
 def test_a_text_is_written_in_one_way_and_its_descriptor_gives_the_same(text: str) -> None:
     written = parse(text, [])
     assert parse(written.text, []).text == written.text

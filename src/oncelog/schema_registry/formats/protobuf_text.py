@@ -1,6 +1,6 @@
 """Writes a Protobuf descriptor as the text of a ``.proto`` file. Called by ``protobuf``.
 
-What it cannot express, as groups, it leaves out: the caller compares.
+What it cannot express, such as declarations of ranges of extensions, it leaves out: the caller compares.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
+    Edition,
     EnumDescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
@@ -26,6 +27,7 @@ _TYPES: Mapping[int, str] = {
 _NAMED = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_ENUM)
 _LABELS = {FieldDescriptorProto.LABEL_REQUIRED: "required ", FieldDescriptorProto.LABEL_REPEATED: "repeated "}
 _MAX_NUMBER = 2**29
+_EDITIONS = "editions"
 
 
 def printed(descriptor: FileDescriptorProto) -> str:
@@ -35,7 +37,10 @@ def printed(descriptor: FileDescriptorProto) -> str:
 
 def _file(descriptor: FileDescriptorProto) -> Iterator[str]:
     syntax = descriptor.syntax or "proto2"
-    yield f'syntax = "{syntax}";'
+    if syntax == _EDITIONS:
+        yield f'edition = "{Edition.Name(descriptor.edition).removeprefix("EDITION_")}";'
+    else:
+        yield f'syntax = "{syntax}";'
     if descriptor.package:
         yield f"package {descriptor.package};"
     public, weak = set(descriptor.public_dependency), set(descriptor.weak_dependency)
@@ -43,13 +48,15 @@ def _file(descriptor: FileDescriptorProto) -> Iterator[str]:
         kind = "public " if at in public else "weak " if at in weak else ""
         yield f"import {kind}{_quoted(name)};"
     yield from (f"option {option};" for option in _options(descriptor.options))
+    groups = _groups(descriptor.extension, descriptor.message_type)
     for message in descriptor.message_type:
-        yield ""
-        yield from _message(message, syntax)
+        if message.name not in groups:
+            yield ""
+            yield from _message(message, syntax)
     for enum in descriptor.enum_type:
         yield ""
         yield from _enum(enum)
-    yield from _extensions(descriptor.extension, syntax)
+    yield from _extensions(descriptor.extension, groups, syntax)
     for service in descriptor.service:
         yield ""
         yield from _service(service)
@@ -67,41 +74,60 @@ def _message(message: DescriptorProto, syntax: str) -> Iterator[str]:
 
 def _message_lines(message: DescriptorProto, syntax: str) -> Iterator[str]:
     yield from (f"option {option};" for option in _options(message.options, leave_out=("map_entry",)))
-    maps = {entry.name: entry for entry in message.nested_type if entry.options.map_entry}
+    inner = {entry.name: entry for entry in message.nested_type if entry.options.map_entry}
+    inner |= _groups([*message.field, *message.extension], message.nested_type)
     synthetic = {field.oneof_index for field in message.field if field.proto3_optional}
     begun: set[int] = set()
     for field in message.field:
         at = field.oneof_index
         if not field.HasField("oneof_index") or at in synthetic:
-            yield _field(field, maps, syntax)
+            yield from _field(field, inner, syntax)
         elif at not in begun:
             begun.add(at)
             yield f"oneof {message.oneof_decl[at].name} {{"
             yield from _inside(f"option {option};" for option in _options(message.oneof_decl[at].options))
             for one in message.field:
                 if one.HasField("oneof_index") and one.oneof_index == at:
-                    yield f"  {_field(one, maps, syntax)}"
+                    yield from _inside(_field(one, inner, syntax))
             yield "}"
     for nested in message.nested_type:
-        if nested.name not in maps:
+        if nested.name not in inner:
             yield from _message(nested, syntax)
     for enum in message.enum_type:
         yield from _enum(enum)
     for extended in message.extension_range:
         yield f"extensions {_range(extended.start, extended.end - 1)};"
-    yield from _extensions(message.extension, syntax)
+    yield from _extensions(message.extension, inner, syntax)
     yield from _reserved(((one.start, one.end - 1) for one in message.reserved_range), message.reserved_name)
 
 
-def _field(field: FieldDescriptorProto, maps: Mapping[str, DescriptorProto], syntax: str) -> str:
-    entry = maps.get(field.type_name.rpartition(".")[2])
-    if entry is not None and field.label == FieldDescriptorProto.LABEL_REPEATED:
-        key, value = entry.field
-        return f"map<{_type(key)}, {_type(value)}> {field.name} = {field.number}{_field_options(field)};"
+def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
+    """The messages that groups define where they stand."""
+    names = {_last_name(one) for one in fields if one.type == FieldDescriptorProto.TYPE_GROUP}
+    return {message.name: message for message in around if message.name in names}
+
+
+def _last_name(field: FieldDescriptorProto) -> str:
+    return field.type_name.rpartition(".")[2]
+
+
+def _field(field: FieldDescriptorProto, inner: Mapping[str, DescriptorProto], syntax: str) -> Iterator[str]:
+    """:param inner: the messages of maps and groups, which are written in their fields."""
+    rest = f"= {field.number}{_field_options(field)}"
+    message = inner.get(_last_name(field))
+    if message is not None and message.options.map_entry and field.label == FieldDescriptorProto.LABEL_REPEATED:
+        key, value = message.field
+        yield f"map<{_type(key)}, {_type(value)}> {field.name} {rest};"
+        return
     label = _LABELS.get(field.label, "")
     if not label and (field.proto3_optional or (syntax == "proto2" and not field.HasField("oneof_index"))):
         label = "optional "
-    return f"{label}{_type(field)} {field.name} = {field.number}{_field_options(field)};"
+    if message is not None and field.type == FieldDescriptorProto.TYPE_GROUP:
+        yield f"{label}group {message.name} {rest} {{"
+        yield from _inside(_message_lines(message, syntax))
+        yield "}"
+    else:
+        yield f"{label}{_type(field)} {field.name} {rest};"
 
 
 def _type(field: FieldDescriptorProto) -> str:
@@ -133,10 +159,12 @@ def _enum(enum: EnumDescriptorProto) -> Iterator[str]:
     yield "}"
 
 
-def _extensions(fields: Iterable[FieldDescriptorProto], syntax: str) -> Iterator[str]:
+def _extensions(
+    fields: Iterable[FieldDescriptorProto], groups: Mapping[str, DescriptorProto], syntax: str
+) -> Iterator[str]:
     for field in fields:
         yield f"extend {field.extendee} {{"
-        yield f"  {_field(field, {}, syntax)}"
+        yield from _inside(_field(field, groups, syntax))
         yield "}"
 
 
@@ -168,6 +196,9 @@ def _options(options: Any, *, leave_out: tuple[str, ...] = ()) -> list[str]:
     """The options that Protobuf itself defines, and those of files whose extensions the message knows."""
     found = []
     for field, value in options.ListFields():
+        if field.name == "features":
+            found += [f"features.{option}" for option in _options(value)]
+            continue
         if field.name in leave_out or (field.message_type and not field.is_extension):
             continue
         name = f"({field.full_name})" if field.is_extension else field.name

@@ -209,6 +209,32 @@ def _plain(value: Any) -> Any:
     return {**value} if hasattr(value, "items") else list(value) if hasattr(value, "append") else value
 
 
+@pytest.mark.parametrize("name", ["First", "shop.Second", "First.In", "shop.First.In.Deep"])
+def test_messages_of_a_file_are_written_again_as_what_they_were(readers: Readers, name: str) -> None:
+    file = readers.folder / "several.proto"
+    file.write_text(
+        'syntax = "proto3";\npackage shop;\nmessage First { int32 a = 1; map<string, int32> m = 2; message In { '
+        "int32 a = 1; message Deep { int32 a = 1; } } }\nmessage Second { int32 a = 1; }\n"
+    )
+    line = json.dumps({"value": {"a": 7}, "value_schema": {"name": name}})
+    options = ["-t", readers.topic, "-b", readers.servers, "--schema-registry", readers.url, "--json-lines"]
+    call("produce", *options, "--value-schema", file, stdin=f"{line}\n").done()
+    (data,) = readers.payloads()
+    message = ProtobufDeserializer(readers.registry)(data)
+    assert message.DESCRIPTOR.full_name == f"shop.{name.removeprefix('shop.')}"
+    readers.repeated()
+    assert readers.payloads() == [data, data]
+
+
+def test_message_that_the_file_does_not_have_is_refused(readers: Readers) -> None:
+    file = readers.folder / "one.proto"
+    file.write_text('syntax = "proto3";\npackage shop;\nmessage First { int32 a = 1; message In { } }\n')
+    line = json.dumps({"value": {"a": 7}, "value_schema": {"name": "Other"}})
+    options = ["-t", readers.topic, "-b", readers.servers, "--schema-registry", readers.url, "--json-lines"]
+    said = call("produce", *options, "--value-schema", file, stdin=f"{line}\n").err
+    assert "line 1 of the input: the Protobuf file has no message 'Other'; its messages: First, First.In" in said
+
+
 def test_protobuf_fields_are_found_by_number(readers: Readers) -> None:
     """As Protobuf has it: a field that was given another name is the same field."""
     old, new = readers.folder / "old.proto", readers.folder / "new.proto"

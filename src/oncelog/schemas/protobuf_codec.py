@@ -52,16 +52,27 @@ class ProtobufCodec:
         self.name: str | None = messages[0].full_name if messages else None
 
     def choose(self, name: str) -> None:
-        """Write this message from now on, by its name with or without its package.
+        """Write this message from now on, by its name with or without its package, such as ``shop.Order.Item``.
 
         :raises SchemaError: the file has no such message.
         """
-        for descriptor in self._file.message_types_by_name.values():
-            if name in (descriptor.name, descriptor.full_name):
+        messages = self._messages()
+        for descriptor in messages:
+            if name in (descriptor.full_name, self._short(descriptor)):
                 self.path, self.name = path_of(descriptor), descriptor.full_name
                 return
-        known = ", ".join(self._file.message_types_by_name) or "none"
+        known = ", ".join(map(self._short, messages))[:500] or "none"
         raise SchemaError(f"the Protobuf file has no message {name!r}; its messages: {known}")
+
+    def _messages(self) -> list[Descriptor]:
+        """The file's messages, then those that stand in them, without those of maps."""
+        found = list(self._file.message_types_by_name.values())
+        for descriptor in found:
+            found += [one for one in descriptor.nested_types if not one.GetOptions().map_entry]
+        return found
+
+    def _short(self, descriptor: Descriptor) -> str:
+        return descriptor.full_name.removeprefix(f"{self._file.package}.")
 
     def first_message(self) -> Descriptor:
         """The file's first message.

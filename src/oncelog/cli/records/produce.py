@@ -21,6 +21,7 @@ from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
+from oncelog.schemas.structs import PROTOBUF
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from oncelog.client.delivery import Delivery
 
 Headers = list[tuple[str, bytes | None]]
-Encode = Callable[[Any], bytes]
+Encode = Callable[[Any, str | None], bytes]
 LAST_TIMESTAMP_MS = 2**63 - 1
 REPORT_EVERY = 1000
 """Records between two checks for errors, and between two steps of the progress bar."""
@@ -388,8 +389,8 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
         )
     try:
         return ProducedLine(
-            _json_bytes(fields.get("key"), number, encoders.key),
-            _json_bytes(fields["value"], number, encoders.value),
+            _json_bytes(fields.get("key"), number, encoders.key, _message_name(fields, "key")),
+            _json_bytes(fields["value"], number, encoders.value, _message_name(fields, "value")),
             partition,
             timestamp,
             _without_schemas(_json_headers(fields.get("headers"), number), encoders),
@@ -418,14 +419,21 @@ def _json_headers(given: Any, number: int) -> Headers:
     return headers
 
 
-def _json_bytes(given: Any, number: int, encode: Encode | None = None) -> bytes | None:
+def _message_name(fields: dict[str, Any], part: str) -> str | None:
+    """Which message of a Protobuf file a key or value is, as ``consume --json`` says."""
+    schema = fields.get(f"{part}_schema")
+    name = schema.get("name") if isinstance(schema, dict) and schema.get("type", PROTOBUF) == PROTOBUF else None
+    return name if isinstance(name, str) else None
+
+
+def _json_bytes(given: Any, number: int, encode: Encode | None = None, message: str | None = None) -> bytes | None:
     """By its schema; without one a string as UTF-8, ``{"base64": ...}`` as its bytes, anything else as compact JSON.
     Null is null."""
     if given is None:
         return None
     if encode is not None:
         try:
-            return encode(given)
+            return encode(given, message)
         except OncelogError as error:
             raise InputError(f"line {number} of the input: {error}") from error
     if isinstance(given, str):

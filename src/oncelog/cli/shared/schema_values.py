@@ -13,6 +13,7 @@ from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.schemas.codecs import Codec, Codecs, Decoded
 from oncelog.schemas.framing import framed, header_of, names_a_schema
+from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 from oncelog.schemas.subjects import topic_subject
@@ -124,8 +125,9 @@ class Decoding:
             return None, str(error)
 
 
-def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -> Callable[[Any], bytes]:
-    """Makes the bytes of a JSON value by the schema that an option names.
+def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -> Callable[[Any, str | None], bytes]:
+    """Makes the bytes of a JSON value by the schema that an option names, and in Protobuf of the message of this name,
+    the file's first one for None.
 
     :param given: a file, which is registered under the topic's subject; ``latest`` of that subject; SUBJECT:VERSION.
     :raises OncelogError: there is no such schema, or the registry refuses it.
@@ -133,8 +135,12 @@ def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -
     codecs = Codecs(registry)
     schema_id = _schema_id(registry, topic_subject(topic, is_key, None), given)
     codec: Codec = codecs.of(schema_id)
+    first = codec.name
 
-    def encoded(value: Any) -> bytes:
+    def encoded(value: Any, message: str | None = None) -> bytes:
+        wanted = message or first
+        if isinstance(codec, ProtobufCodec) and wanted is not None and wanted != codec.name:
+            codec.choose(wanted)
         return framed(schema_id, codec.encode(codec.from_json(value), strict=True))
 
     return encoded

@@ -15,8 +15,9 @@ import pytest
 from deltalake import DeltaTable
 
 from oncelog.client.blocking import Producer
-from oncelog.schemas import AvroSerializer, JsonSchemaSerializer, SchemaRegistry
-from oncelog.schemas.structs import PROTOBUF, Schema
+from oncelog.schemas import AvroSerializer, Codecs, JsonSchemaSerializer, SchemaRegistry
+from oncelog.schemas.arrow.value_reading import ColumnReader, find_reader
+from oncelog.schemas.structs import JSON, PROTOBUF, Reference, Schema
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
 from tests.schema_registry import http_calls
@@ -154,6 +155,37 @@ def test_json_schema_has_its_types(exporter: Exporter) -> None:
         {"name": "ü", "age": 3, "scores": [1.0, 2.5], "any": '{"x": [1]}', "home": {"city": None}},
         {"name": "n", "age": None, "scores": None, "any": None, "home": None},
     ]
+
+
+@pytest.mark.parametrize(
+    ("wrote", "value", "reads"),
+    [("number", 1.5, "integer"), ("string", "5", "integer"), ("boolean", True, "integer"), ("string", "1.5", "number")],
+)
+def test_json_that_is_of_another_type_does_not_become_a_value_of_the_columns(
+    exporter: Exporter, wrote: str, value: Any, reads: str
+) -> None:
+    old, new = ({"title": "T", "type": "object", "properties": {"a": {"type": kind}}} for kind in (wrote, reads))
+    subject = f"{exporter.topic}-value"
+    exporter.send(JsonSchemaSerializer(exporter.registry, json.dumps(old), topic=exporter.topic)({"a": value}))
+    http_calls.call(exporter.url, "PUT", f"/config/{subject}", {"compatibility": "NONE"})
+    exporter.registry.register(subject, Schema(json.dumps(new), JSON))
+    refused = exporter.run("out.parquet", "--malformed", "null")
+    assert f"a is {value!r}, which cannot be read as a" in refused.err
+
+
+def test_json_of_other_schemas_and_maps_have_their_types(exporter: Exporter) -> None:
+    code = {"type": "object", "properties": {"code": {"type": "string"}}}
+    exporter.registry.register("country", Schema(json.dumps(code), JSON))
+    tags = {"type": "object", "additionalProperties": {"type": "number"}}
+    schema = {"type": "object", "properties": {"in": {"$ref": "country.json"}, "tags": tags}}
+    with_references = Schema(json.dumps(schema), JSON, [Reference("country.json", "country", 1)])
+    write = JsonSchemaSerializer(exporter.registry, with_references, topic=exporter.topic)
+    data = write({"in": {"code": "DE"}, "tags": {"a": 0.5}})
+    exporter.send(data)
+    rows = exporter.table("out.parquet")
+    assert rows.to_pylist() == [{"in": {"code": "DE"}, "tags": [("a", 0.5)]}]
+    reader = find_reader(exporter.registry, f"{exporter.topic}-value")
+    assert rows.type == ColumnReader(reader, Codecs(exporter.registry)).read(pa.array([data])).values.type
 
 
 def test_protobuf_has_its_types(exporter: Exporter) -> None:

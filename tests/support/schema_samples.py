@@ -200,7 +200,7 @@ JSON_SCHEMA: list[Sample] = [
         {"x": 1},
         {"x": 1},
         SAME,
-        '{"x": 1}',
+        [("x", 1)],
         [("x", 1)],
     ),
     Sample("null or a type", {"oneOf": [{"type": "null"}, {"type": "string"}]}, "x", "x"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 AVRO = "AVRO"
@@ -24,7 +25,10 @@ class Schema:
 
     text: str
     schema_type: str = AVRO
-    references: tuple[Reference, ...] = ()
+    references: Sequence[Reference] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "references", tuple(self.references))  # a list could not be hashed
 
 
 @dataclass(frozen=True, slots=True)

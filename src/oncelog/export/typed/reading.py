@@ -6,7 +6,6 @@ the export began: Avro resolves into it by its own rules, Protobuf by the number
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +13,9 @@ import pyarrow as pa
 
 from oncelog.export.target import ExportError
 from oncelog.export.typed.avro import avro_shape
-from oncelog.export.typed.json_schema import json_shape
 from oncelog.export.typed.protobuf import protobuf_shape
 from oncelog.export.typed.shape import Shape
+from oncelog.schemas.arrow.json_columns import JsonColumns
 from oncelog.schemas.arrow.named_in_headers import with_ids
 from oncelog.schemas.avro.values import EXACT
 from oncelog.schemas.avro_codec import UNFIT, AvroCodec
@@ -50,7 +49,9 @@ class TypedColumn:
             return avro_shape(reader.types)
         if isinstance(reader, ProtobufCodec):
             return protobuf_shape(reader.first_message())
-        return json_shape(json.loads(self._codecs.registry.schema(schema_id).text))
+        schema = self._codecs.registry.schema(schema_id)
+        columns = JsonColumns(schema, self._codecs.registry.dependencies(schema))
+        return Shape(columns.arrow_type, columns.take)
 
     def __call__(self, data: pa.ChunkedArray, headers: pa.ChunkedArray, place: Callable[[int], str]) -> pa.Array:
         """The column's values.

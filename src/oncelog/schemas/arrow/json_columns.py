@@ -37,6 +37,13 @@ class JsonColumns:
         texts = {name: json.loads(one.text) for name, one in needs.items()}
         self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
 
+    def take(self, value: Any) -> Any:
+        """A value as Arrow takes it.
+
+        :raises SchemaMismatch: the reader's schema cannot take it.
+        """
+        return self._take(value, "")
+
     def array(self, rows: list[tuple[JsonCodec | str, bytes] | None]) -> tuple[pa.Array, dict[int, str]]:
         """The values, each read with its writer's codec; and why a row, which is then null, could not be read.
 
@@ -50,7 +57,7 @@ class JsonColumns:
                 try:
                     if isinstance(codec, str):
                         raise SchemaError(codec)
-                    value = self._take(codec.decode(data), "")
+                    value = self.take(codec.decode(data))
                 except SchemaError as error:
                     problems[number] = reason_of(error)
             values.append(value)

@@ -72,7 +72,7 @@ class ProtobufCodec:
         return found
 
     def _short(self, descriptor: Descriptor) -> str:
-        return descriptor.full_name.removeprefix(f"{self._file.package}.")
+        return str(descriptor.full_name).removeprefix(f"{self._file.package}.")
 
     def first_message(self) -> Descriptor:
         """The file's first message.

@@ -108,7 +108,7 @@ def _groups(fields: Iterable[FieldDescriptorProto], around: Iterable[DescriptorP
 
 
 def _last_name(field: FieldDescriptorProto) -> str:
-    return field.type_name.rpartition(".")[2]
+    return str(field.type_name).rpartition(".")[2]
 
 
 def _field(field: FieldDescriptorProto, inner: Mapping[str, DescriptorProto], syntax: str) -> Iterator[str]:

@@ -498,7 +498,7 @@ def _creation(given: _Given, names_topics: bool) -> TopicCreation | None:
             "Option createTopics creates the topics that the option topic or topics names: give one of them, or leave "
             "it out"
         )
-    wants = f"JSON such as {CREATION}, and settings of a topic by Kafka's names"
+    wants = f"partitions, replication and settings of a topic by Kafka's names, in JSON such as {CREATION}"
     return given.parsed("createTopics", lambda text: topic_creation(json.loads(text)), wants, None)
 
 

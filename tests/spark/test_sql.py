@@ -215,6 +215,23 @@ def test_column_list_and_select_give_no_options_and_say_so(tables: Tables) -> No
     assert len(tables.records(topic)) == 1
 
 
+def test_insert_creates_the_topic_if_the_table_says_how(tables: Tables) -> None:
+    create = f"CREATE TABLE {{}} USING oncelog OPTIONS ({tables.at}, topic '{tables.database}-{{}}'{{}})"
+    tables.run(create.format("plain", "new", ""))
+    assert "createTopics, as in" in tables.refusal("INSERT INTO plain (value) VALUES (X'01')")
+    tables.run(create.format("made", "new", """, createTopics '{"partitions": 3}'"""))
+    tables.run("INSERT INTO made (value) VALUES (X'01')")
+    assert tables.run("SELECT value FROM plain") == [Row(bytearray(b"\x01"))]
+
+
+def test_table_that_spark_made_of_no_rows_is_refused_when_it_is_read(tables: Tables) -> None:
+    tables.table("t")
+    tables.spark.table("t").where("false").write.format("oncelog").saveAsTable("made")
+    assert "without a column list and without AS SELECT" in tables.refusal("SELECT * FROM made")
+    with_own = f"INSERT INTO t WITH ('kafka.bootstrap.servers' = '{tables.address}') (value) VALUES (X'01')"
+    assert "leaves kafka.bootstrap.servers to the table" in tables.refusal(with_own)
+
+
 def test_create_table_refuses_what_nothing_could_be_done_with(tables: Tables) -> None:
     for options, says in {
         "subscribe 'a'": r"kafka\.bootstrap\.servers is missing: give HOST:PORT of the broker.*",

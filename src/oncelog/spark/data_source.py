@@ -99,6 +99,8 @@ class OncelogDataSource(DataSource):
         Refuses a schema from the user: Spark passes on what was given to ``schema()``, if that was called.
         """
         table = self._table(given)
+        if table is not None and not table.reading and not _names_servers(self._options):
+            raise ConfigError(_no_options())  # made of the columns of a table, without asking: AS SELECT without rows
         options = self._options if table is None else table.of_read(self._options, streaming=streaming)
         parsed = parse_source_options(options, streaming=streaming)
         text, own = _text(given), _text(_columns(options if table is None else table.reading))
@@ -122,9 +124,7 @@ class OncelogDataSource(DataSource):
 
         table = options_of(columns)
         if table is None and not _names_servers(self._options):
-            raise ConfigError(
-                f"{SERVERS_MISSING}; a SQL table has it from CREATE TABLE, if that was able to ask: {AGAIN}"
-            )
+            raise ConfigError(_no_options())
         return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -203,6 +203,10 @@ def _names_servers(options: Mapping[str, str]) -> bool:
     return any(name.lower() == SERVERS for name in options)
 
 
+def _no_options() -> str:
+    return f"{SERVERS_MISSING}; a SQL table has it from CREATE TABLE, if that was able to ask: {AGAIN}"
+
+
 def _check_any_use(options: Mapping[str, str]) -> None:
     """Refuse options with which a batch read, a stream and (of a temporary view) INSERT would all be refused."""
     names = {name.lower() for name in options}
@@ -222,7 +226,8 @@ def _refuse_marked(table: OptionsOfTable | None) -> None:
     if table is not None:
         raise ConfigError(
             "The rows have the column timestampType of a SQL table, and the write has a destination of its own: select "
-            'the columns to write, as in rows.select("key", "value")'
+            'the columns to write, as in rows.select("key", "value"); INSERT into the table itself leaves '
+            "kafka.bootstrap.servers to the table"
         )
 
 

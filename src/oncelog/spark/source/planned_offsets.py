@@ -153,7 +153,7 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
     lost: list[str] = []
     for partition, offset in sorted(start.items()):
         if partition not in latest:
-            lost.append(f"{partition} does not exist any more")
+            lost.append(f"{partition} does not exist any more, or the options of the read name other topics now")
         elif offset < earliest[partition]:
             lost.append(f"{partition} begins at offset {earliest[partition]} and the query is at {offset}")
         elif offset > latest[partition]:
@@ -201,7 +201,8 @@ def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
         "recreated, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
-        "failOnDataLoss to false to continue with what is there"
+        "failOnDataLoss to false to continue with what is there; if the query (or its SQL table) reads other topics "
+        "now, give it a new checkpoint"
     )
 
 

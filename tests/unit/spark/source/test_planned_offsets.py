@@ -125,7 +125,7 @@ def test_loss_is_a_vanished_partition_or_a_log_that_begins_later_or_ends_earlier
     assert describe_loss(start, earliest, latest) == [
         "a-0 begins at offset 7 and the query is at 5",
         "a-1 ends at offset 3 and the query is at 5",
-        "b-0 does not exist any more",
+        "b-0 does not exist any more, or the options of the read name other topics now",
     ]
     assert describe_loss({A0: 5}, {A0: 5}, {A0: 5}) == []
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
+import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from tests.client.reading import values
@@ -128,3 +131,9 @@ made.stop()
     arguments = [sys.executable, "-c", script, broker.bootstrap_servers, topic]
     subprocess.run(arguments, check=True, timeout=60, env=os.environ.copy())
     assert values(broker.bootstrap_servers, topic, 2) == [b"child", b"parent"]
+
+
+@pytest.mark.parametrize("make", [oncelog.Producer, oncelog.Consumer, oncelog.Admin, lambda **_: oncelog.Broker()])
+def test_what_cannot_be_sent_to_another_process_says_so(make: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="cannot be sent to another process: "):
+        pickle.dumps(make(bootstrap_servers="127.0.0.1:1"))

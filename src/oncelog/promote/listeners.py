@@ -141,11 +141,10 @@ def _check(
     for name, address in [*taken, *((listener.name, listener.address) for listener in clients)]:
         if not address.port:
             raise ConfigError(f"listener {name} has no port that clients could know: give it one with --listen")
-    for name, address in taken:
-        if address.host in ("0.0.0.0", "::"):
+    for name, address in taken:  # of the clients' listeners parse_listeners has looked
+        if address.is_every:
             raise ConfigError(
-                f"no client can reach listener {name} at {address.host}: name the host in advertised.listeners, "
-                f"or with --listen, --controller or --internal"
+                f"nobody can reach listener {name} at {address.host}: name the host with --controller or --internal"
             )
     if listen is not None and given.get(LISTENERS):
         before = parse_listeners(None, given, DEFAULT_LISTEN)

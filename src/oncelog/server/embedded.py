@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.ports import Disk
@@ -146,6 +146,9 @@ class Broker:
         """What :meth:`start` opened, even if it was interrupted."""
         self._addresses: dict[str, Address] = {}
         self._bound: tuple[Listener, ...] = ()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a broker cannot be sent to another process: send its bootstrap_servers")
 
     @property
     def bootstrap_servers(self) -> str:

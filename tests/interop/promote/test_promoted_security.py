@@ -233,7 +233,9 @@ def test_what_kafka_would_not_start_with_is_refused(tmp_path: Path) -> None:
     with oncelog.Broker(data):
         pass
     assert "is plain text, and clients had LOGINS (SASL_SSL)" in refusal(found, data, ("--listen", "127.0.0.1:9092"))
-    assert "name the host in advertised.listeners" in refusal(found, data, listeners="LOGINS://0.0.0.0:9999")
+    assert "name the host by which they reach it, advertised.listeners=LOGINS" in refusal(
+        found, data, listeners="LOGINS://0.0.0.0:9999"
+    )
     assert "has no port that clients could know" in refusal(found, data, listeners="LOGINS://127.0.0.1:0")
     assert "a listener CONTROLLER of its own" in refusal(
         found, data, listeners="CONTROLLER://127.0.0.1:9999", listener_security_protocol_map="CONTROLLER:SASL_SSL"

@@ -73,7 +73,7 @@ def test_logins_of_another_node_are_not_taken_along() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, "name the host in advertised.listeners"),
+        ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, "name the host by which they reach it, advertised.listeners="),
         ({"listeners": "PLAINTEXT://127.0.0.1:0"}, "has no port that clients could know"),
         ({"listeners": "SASL_PLAINTEXT://127.0.0.1:9092"}, "sasl.enabled.mechanisms names none"),
     ],

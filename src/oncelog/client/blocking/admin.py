@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self, TypeVar
 
 from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
@@ -56,6 +56,9 @@ class Admin:
         self._admin = AsyncAdmin(*misplaced, **settings)
         self._background: BackgroundLoop | None = None
         self._closed = False
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client cannot be sent to another process: create it there")
 
     def start(self) -> Self:
         """Connect."""

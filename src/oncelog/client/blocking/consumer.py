@@ -10,7 +10,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
 from oncelog.client.aio.consumer.consumer import Consumer as AsyncConsumer
 from oncelog.client.background import BackgroundLoop, background, tell_of_fork
@@ -102,6 +102,9 @@ class Consumer(Generic[K, V]):
     def config(self) -> ConsumerConfig:
         """The settings in force."""
         return self._consumer.config
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client cannot be sent to another process: create it there")
 
     def start(self) -> Self:
         """Connect, and with a group, begin to join it."""

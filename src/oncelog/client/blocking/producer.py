@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, TypeVar, overload
 
 from oncelog.client.background import FORKED, BackgroundLoop, background, tell_of_fork
 from oncelog.client.blocking import unclosed
@@ -124,6 +124,9 @@ class Producer(Generic[SentK, SentV]):
     def config(self) -> ProducerConfig:
         """The settings in force."""
         return self._producer.config
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client cannot be sent to another process: create it there")
 
     def start(self) -> Self:
         """Connect; see the asyncio producer."""

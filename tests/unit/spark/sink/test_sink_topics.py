@@ -75,7 +75,7 @@ WRONG = (
 
 @pytest.mark.parametrize("text", WRONG)
 def test_creation_says_what_it_takes(text: str) -> None:
-    with pytest.raises(ConfigError, match="for option createTopics: it takes JSON such as"):
+    with pytest.raises(ConfigError, match="for option createTopics: it takes partitions, replication"):
         found(Topics(), topic="a", createTopics=text)
 
 

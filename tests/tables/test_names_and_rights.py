@@ -56,6 +56,10 @@ def test_keys_that_postgresql_takes_for_one(existing: Existing, kind: str, first
         with pytest.raises(KeyRefused, match=r"one key \(k\) as PostgreSQL compares it, .*: write the key in one way"):
             existing.write(rows, mode=Mode.UPSERT, key=("k",), latest_by=latest_by)
     assert existing.run("SELECT * FROM o") == []
+    if kind == "citext":  # the advice, lower(k), and then the latest of the rows that have one key
+        (same,) = {first.lower(), second.lower()}
+        existing.write({"k": texts(same), "n": numbers(2)}, mode=Mode.UPSERT, key=("k",), latest_by=("n",))
+        assert existing.run("SELECT k::text, n FROM o") == [(same, 2)]
 
 
 @pytest.fixture

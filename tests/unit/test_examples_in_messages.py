@@ -34,6 +34,8 @@ FOLLOWED_ELSEWHERE = {
     "spark/sql/table_options.py": "tests/spark/test_sql.py",
     "export/typed/reading.py": "tests/schema_registry/test_export_typed.py",
     "verify/kinds.py": "no advice: a cause",
+    "embedded.py": "no message: a docstring",
+    "spark/tables/keys.py": "tests/tables/test_names_and_rights.py",
 }
 
 

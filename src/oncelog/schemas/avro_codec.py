@@ -12,7 +12,7 @@ from oncelog.errors import ConfigError
 from oncelog.schemas.avro import fast
 from oncelog.schemas.avro.resolution import resolve
 from oncelog.schemas.avro.types import NamedTypes
-from oncelog.schemas.avro.unions import with_names
+from oncelog.schemas.avro.unions import UnionNaming
 from oncelog.schemas.avro.values import EXACT, PYTHON, Form, ValueReader
 from oncelog.schemas.avro_json import AvroJson
 from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
@@ -52,7 +52,7 @@ class AvroCodec:
         self._is_bytes = isinstance(kind, dict) and kind["type"] == "bytes"
         """Serializers write a value that is nothing but bytes without its length, as Java's do."""
         self._json = AvroJson(NamedTypes("bytes") if self._is_bytes else self.types)
-        self._has_unions = self.types.has_unions()
+        self._naming = UnionNaming(self.types) if self.types.has_unions() else None
         self._readers: dict[tuple[int, Form], tuple[AvroCodec, ValueReader]] = {}
         self._alike: tuple[AvroCodec, bool] | None = None
 
@@ -78,7 +78,7 @@ class AvroCodec:
             return value
         written = io.BytesIO()
         try:
-            named = with_names(self.types, value) if self._has_unions else value
+            named = value if self._naming is None else self._naming.named(value)
             whole = named if self._is_record else {fast.WHOLE: named}
             fastavro.schemaless_writer(written, self._for_writing, whole, strict_allow_default=strict)
         except UNFIT as error:

@@ -15,7 +15,7 @@ from typing import Any
 from oncelog.schemas.avro.defaults import default_bytes
 from oncelog.schemas.avro.resolution import resolve
 from oncelog.schemas.avro.types import NamedTypes, logical_type, named_types
-from oncelog.schemas.avro.unions import with_names
+from oncelog.schemas.avro.unions import UnionNaming
 from oncelog.schemas.avro.values import NAMED, ValueReader, decimal_of, uuid_of
 from oncelog.schemas.schema_errors import SchemaError
 
@@ -55,7 +55,7 @@ def _set_default(types: NamedTypes, field: Any) -> None:
     plan = resolve(of_field, of_field, is_payload=False)
     try:
         value = ValueReader(plan, types, NAMED).read(default_bytes(types, field, field["name"]))
-        field["default"] = with_names(of_field, value)
+        field["default"] = UnionNaming(of_field).named(value)
     except SchemaError:
         del field["default"]
 

@@ -53,13 +53,16 @@ class NamedTypes:
     def __init__(self, parsed: Any) -> None:
         self.root = parsed
         self._named = named_types(parsed)
+        self._primitives: dict[str, dict[str, Any]] = {}
+        self._kinds: dict[int, list[Any]] = {}
+        """By the identity of a union, which lives as long as the schema."""
 
     def known(self, schema: Any) -> Any:
         """The type itself, where it is given by its name, or as ``{"type": ...}``; a primitive as a dictionary."""
         while True:
             if isinstance(schema, str):
                 if schema not in self._named:
-                    return {"type": schema}
+                    return self._primitives.setdefault(schema, {"type": schema})
                 schema = self._named[schema]
             elif isinstance(schema, dict) and not isinstance(schema["type"], str):
                 schema = schema["type"]
@@ -78,9 +81,28 @@ class NamedTypes:
         """Whether a union has several types besides null, so that a value alone may not say which is meant."""
         return any(len(self.kinds(union)) > 1 for union in _unions(self.root))
 
+    def fields_with_unions(self, record: Any) -> dict[str, Any]:
+        """The types, by name, of the fields in whose values :meth:`has_unions` finds such a union."""
+        return {one["name"]: one["type"] for one in record["fields"] if self._holds_unions(one["type"], set())}
+
+    def _holds_unions(self, schema: Any, seen: set[int]) -> bool:
+        known = self.known(schema)
+        if id(known) in seen:  # a type that holds itself
+            return False
+        seen.add(id(known))
+        if isinstance(known, list):
+            kinds = self.kinds(known)
+            return len(kinds) > 1 or any(self._holds_unions(kind, seen) for kind in kinds)
+        inner = [known[name] for name in ("items", "values") if name in known]
+        inner += [one["type"] for one in known.get("fields", ())]
+        return any(self._holds_unions(one, seen) for one in inner)
+
     def kinds(self, union: list[Any]) -> list[Any]:
         """The types of a union, without null."""
-        return [known for known in map(self.known, union) if known != NULL]
+        found = self._kinds.get(id(union))
+        if found is None:
+            found = self._kinds[id(union)] = [known for known in map(self.known, union) if known != NULL]
+        return found
 
 
 def _unions(schema: Any) -> Any:

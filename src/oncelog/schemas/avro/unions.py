@@ -130,36 +130,43 @@ def python_unions(types: NamedTypes) -> Unions:
     return Unions(types, _python_fit, _named_in_python, '("{}", ...)')
 
 
-def with_names(types: NamedTypes, value: Any) -> Any:
-    """A value whose parts that are of unions are pairs, the type's name and the value: fastavro guesses nothing then.
+class UnionNaming:
+    """Makes pairs, a type's name and the value, of what is of a union of several types: fastavro guesses nothing then.
 
-    :raises SchemaError: a part fits no type, or several.
+    :param types: of the schema.
     """
-    return _Naming(types).value(types.root, value, "")
 
-
-class _Naming:
     def __init__(self, types: NamedTypes) -> None:
         self._types = types
         self._unions = python_unions(types)
+        self._fields: dict[int, dict[str, Any]] = {}
 
-    def value(self, schema: Any, value: Any, where: str) -> Any:
+    def named(self, value: Any) -> Any:
+        """A value of the schema, with these pairs in it.
+
+        :raises SchemaError: a part fits no type, or several.
+        """
+        return self._value(self._types.root, value, "")
+
+    def _value(self, schema: Any, value: Any, where: str) -> Any:
         """What does not fit stays as it is: whoever writes it says why."""
         known = self._types.known(schema)
         if isinstance(known, list):
             return self._union(known, value, where)
         kind = known["type"]
         if kind in _RECORDS and isinstance(value, Mapping):
-            types = {one["name"]: one["type"] for one in known["fields"]}
-            return {
-                name: self.value(types[name], one, f"{where}.{name}" if where else name) if name in types else one
-                for name, one in value.items()
-                if name != TYPE_KEY
-            }
+            fields = self._fields.get(id(known))
+            if fields is None:
+                fields = self._fields[id(known)] = self._types.fields_with_unions(known)
+            made = dict(value)
+            made.pop(TYPE_KEY, None)
+            for name in fields.keys() & made.keys():
+                made[name] = self._value(fields[name], made[name], f"{where}.{name}" if where else name)
+            return made
         if kind == "array" and isinstance(value, list | tuple):
-            return [self.value(known["items"], one, f"{where}[{i}]") for i, one in enumerate(value)]
+            return [self._value(known["items"], one, f"{where}[{i}]") for i, one in enumerate(value)]
         if kind == "map" and isinstance(value, Mapping):
-            return {name: self.value(known["values"], one, f"{where}.{name}") for name, one in value.items()}
+            return {name: self._value(known["values"], one, f"{where}.{name}") for name, one in value.items()}
         return value
 
     def _union(self, union: list[Any], value: Any, where: str) -> Any:
@@ -172,7 +179,7 @@ class _Naming:
             branch, inner = kinds[0], named[1] if named is not None and is_named else value
         else:
             branch, inner = self._unions.chosen(union, value, where)
-        return branch_name(branch), self.value(branch, inner, where)
+        return branch_name(branch), self._value(branch, inner, where)
 
 
 def _named_in_python(value: Any) -> tuple[str, Any] | None:

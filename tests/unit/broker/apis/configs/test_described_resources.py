@@ -118,10 +118,19 @@ def test_a_list_that_was_not_set_is_appended_to_the_value_in_force(admin: Admin)
 
 
 def test_what_the_nodes_of_one_process_share_is_set_for_all_of_them(several: Admin) -> None:
-    error, message = alter(several, BROKER, "2", "max.connections", SET, "2")
-    refusal = 'The nodes of one process share these: set them for every broker (resource name ""): [max.connections]'
-    assert (error, message) == (Error.INVALID_REQUEST, refusal)
-    assert alter(several, BROKER, "", "max.connections", SET, "2") == (Error.NONE, "")
+    error, message = alter(several, BROKER, "2", "log.cleaner.backoff.ms", SET, "2")
+    assert error is Error.INVALID_REQUEST
+    assert message.startswith(
+        'The nodes of one process share these: set them for every broker (resource name "") or for broker 1'
+    )
+    for name in ("", "1"):
+        assert alter(several, BROKER, name, "log.cleaner.backoff.ms", SET, "2") == (Error.NONE, "")
+
+
+def test_a_node_of_one_process_has_settings_of_its_own(several: Admin) -> None:
+    assert alter(several, BROKER, "2", "max.connections", SET, "2") == (Error.NONE, "")
+    assert describe(several, BROKER, "2", "max.connections")[2] == {"max.connections": "2"}
+    assert describe(several, BROKER, "1", "max.connections")[2] != {"max.connections": "2"}
 
 
 def test_listeners_of_several_nodes_do_not_change(several: Admin) -> None:

@@ -374,6 +374,7 @@ def test_sparks_source_and_sink(secured: Secured, spark: SparkSession, unique_na
             producer.send(unique_name, value)
     stream = spark.readStream.format("oncelog").options(**options, subscribe=unique_name, startingOffsets="earliest")
     sink = stream.load().select("value").writeStream.format("oncelog").options(**options, topic=copy)
+    sink = sink.option("createTopics", '{"partitions": 3, "replication": 1}')
     sink = sink.option("checkpointLocation", str(tmp_path)).option("offsetsRetentionMinutes", 60)
     query = sink.trigger(availableNow=True).start()  # alice may not ask for it, and a busy machine may need a minute
     query.awaitTermination(120)

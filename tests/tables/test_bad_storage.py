@@ -88,7 +88,9 @@ def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: Tabl
 def test_place_that_cannot_be_made_is_told(form: TableFormat, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     world = world_of(form, tmp_path / "file", str)
-    with pytest.raises(OncelogError, match=r"may not be written|unable to open database"):
+    with pytest.raises(
+        OncelogError, match=r"may not be written|cannot be opened as a file: make its folder|unable to open database"
+    ):
         Query(tmp_path / "checkpoint", world.options).write(0, [(0, "a")])
 
 

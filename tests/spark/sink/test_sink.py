@@ -201,7 +201,7 @@ def test_misspelt_topic_is_refused_and_not_made(
 def test_overwriting_a_topic_is_refused(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
     rows = spark.range(1).selectExpr("cast(id as string) as value")
     options = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "topic": "t"}
-    with pytest.raises(PySparkException, match="cannot be overwritten: use mode"):
+    with pytest.raises(PySparkException, match="cannot be overwritten: use INSERT INTO, or mode"):
         rows.write.format("oncelog").options(**options).mode("overwrite").save()
 
 

@@ -135,7 +135,7 @@ def command(
     Examples:
       seq 1000 | oncelog produce --topic numbers
       echo 'anna:hello' | oncelog produce --topic greetings --key-separator :
-      echo 'anna:NULL' | oncelog produce -t greetings -K : --null-marker NULL    # deletes anna
+      echo 'anna:NULL' | oncelog produce -t greetings -K : --null-marker NULL
       oncelog produce --topic orders --json-lines --transactional-id load-1 < orders.jsonl
       oncelog produce -t orders --value-schema order.avsc --schema-registry http://127.0.0.1:8081 < values.jsonl
     """

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oncelog.cli.shared.held_back import UNFINISHED
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import show_json
 from oncelog.errors import Error, KafkaError, OncelogError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
 
 LATEST = -1
-UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, Error.GROUP_ID_NOT_FOUND)
 HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
 ATTEMPTS = 3

@@ -20,8 +20,6 @@ from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
-from oncelog.schemas.structs import PROTOBUF
 from oncelog.types import NO_TIMESTAMP, partitions_there
 
 if TYPE_CHECKING:
@@ -404,6 +402,10 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
 
 def _without_schemas(headers: Headers, encoders: Encoders) -> Headers:
     """Headers without those that name the schema of a key or value which is encoded here."""
+    if encoders == AS_THEY_ARE:
+        return headers
+    from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER  # their package takes long to import
+
     names = [KEY_HEADER] * (encoders.key is not None) + [VALUE_HEADER] * (encoders.value is not None)
     return [pair for pair in headers if pair[0] not in names]
 
@@ -422,6 +424,10 @@ def _json_headers(given: Any, number: int) -> Headers:
 def _message_name(fields: dict[str, Any], part: str) -> str | None:
     """Which message of a Protobuf file a key or value is, as ``consume --json`` says."""
     schema = fields.get(f"{part}_schema")
+    if not schema:
+        return None
+    from oncelog.schemas.structs import PROTOBUF
+
     name = schema.get("name") if isinstance(schema, dict) and schema.get("type", PROTOBUF) == PROTOBUF else None
     return name if isinstance(name, str) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.client.positions import LATEST
@@ -48,7 +48,8 @@ def held_back(admin: Admin, partitions: Iterable[TopicPartition]) -> list[str]:
 def _cause(name: TopicPartition, producer: ProducerState | None, unfinished: Sequence[TransactionDescription]) -> str:
     if producer is None:
         return f"a transaction is open there; oncelog consume -t {name.topic} --show-transactions -e shows its records"
-    of = next((one for one in unfinished if (one.producer_id, name) in _places(one)), None)
+    held_by = (one for one in unfinished if one.producer_id == producer.producer_id and name in one.partitions)
+    of = next(held_by, None)
     if of is None:
         return (
             f"a transaction of producer {producer.producer_id} is open there, whose last record is of "
@@ -56,10 +57,6 @@ def _cause(name: TopicPartition, producer: ProducerState | None, unfinished: Seq
             f"-t {name.topic}"
         )
     return f"{open_since(of)}; see oncelog transactions describe {show_text(of.transactional_id)}"
-
-
-def _places(one: TransactionDescription) -> Iterator[tuple[int, TopicPartition]]:
-    return ((one.producer_id, name) for name in one.partitions)
 
 
 def unfinished_transactions(admin: Admin) -> list[TransactionDescription]:

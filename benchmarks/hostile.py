@@ -25,9 +25,9 @@ import zstandard
 
 from benchmarks import neighbour
 from benchmarks.limits import memory_mb
-from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest

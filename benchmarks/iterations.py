@@ -22,9 +22,9 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
-from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

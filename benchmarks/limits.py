@@ -26,10 +26,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import LATEST, RawConnection
 from oncelog.config import TopicConfig
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import LATEST, RawConnection
 from oncelog.log.partition_log import PartitionLog
 from oncelog.ports import Buffer
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

@@ -32,9 +32,9 @@ from random import Random
 import zstandard
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest

@@ -24,10 +24,10 @@ from collections import Counter
 from pathlib import Path
 
 import oncelog
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetched
-from oncelog.conformance.raw.wire import LATEST, RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetched
+from oncelog.apps.conformance.raw.wire import LATEST, RawConnection
 from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, Producer
 
 import benchmarks.limits as limits
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from tests.security.certificates import Authority
 from tests.support.apache_kafka import ApacheKafka

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 
+from oncelog.apps.demo.flights import TOTAL, read_flights
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.demo.flights import TOTAL, read_flights
 
 
 def send(bootstrap_servers: str, count: int) -> None:

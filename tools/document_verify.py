@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncelog.verify.kinds import KINDS, Verdict
+from oncelog.apps.verify.kinds import KINDS, Verdict
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "verify.md"
 

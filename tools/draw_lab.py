@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oncelog.lab.diagram import draw
-from oncelog.lab.flows import FLOWS, run
+from oncelog.apps.lab.diagram import draw
+from oncelog.apps.lab.flows import FLOWS, run
 
 FOLDER = Path(__file__).parents[1] / "docs" / "assets"
 DRAWN = ("acks-lost", "new-pid", "commit", "coordinator-dies", "held-back", "zombie")

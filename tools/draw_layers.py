@@ -14,9 +14,7 @@ WIDTH, ROW, GAP = 640, 34, 6
 ROLES: Final = {
     "testing": "what users get for their tests",
     "cli": "commands",
-    "console": "web console",
-    "demo": "the main job, with crashes and proof",
-    "promote": "a data folder becomes a node of Apache Kafka",
+    "apps": "programs beside the product: console, verify, mirror, demo and others",
     "spark": "source, sink, pipelines",
     "embedded": "oncelog.Broker, with faults on request",
     "faults": "a proxy that loses, delays, repeats and refuses",

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.cli.doctor import doctor_here
 from oncelog.cli.doctor.findings import DoctorFinding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
 from oncelog.server.listener_settings import Address

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.cli.doctor import doctor_cluster
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import UnsupportedVersionError
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka

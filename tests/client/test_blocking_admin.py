@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.errors import (
@@ -14,7 +15,6 @@ from oncelog.client.errors import (
     TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
 )
-from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.client.reading import values
 from tests.conftest import RunningBroker

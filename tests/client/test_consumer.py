@@ -10,6 +10,7 @@ import confluent_kafka
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
 from oncelog.client.aio.connection.cluster_access import settled
 from oncelog.client.blocking import Admin
@@ -26,7 +27,6 @@ from oncelog.client.errors import (
     OffsetOutOfRangeError,
     UnsupportedVersionError,
 )
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition
 from tests.client.proxy import FETCH, Fault, KafkaProxy

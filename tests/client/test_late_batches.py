@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from oncelog import Admin, Broker, NewTopic
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.apps.conformance.raw.single_node import single_node
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.core.config import AdminConfig, ClientConfig
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.single_node import single_node
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster

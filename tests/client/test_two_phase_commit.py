@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oncelog import Broker
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client import aio
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
@@ -18,7 +19,6 @@ from oncelog.client.errors import (
     KafkaError,
     ProducerFenced,
 )
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.types import TopicPartition

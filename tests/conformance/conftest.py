@@ -9,8 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.raw.batches import DECOMPRESS, LZ4, ZSTD
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import DECOMPRESS, LZ4, ZSTD
+from oncelog.apps.conformance.raw.wire import RawConnection
 from tests.conformance.nodes import Node, running_node
 from tests.conftest import RunningBroker
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

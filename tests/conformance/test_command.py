@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import CheckFailed, among, eventually, holds, same
+from oncelog.apps.conformance.fixture import Fixture
+from oncelog.apps.conformance.raw.group_members import Member
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.registry import all_checks, cases_of
+from oncelog.apps.conformance.runner import CheckOutcome, ConformanceReport, run
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.expect import CheckFailed, among, eventually, holds, same
-from oncelog.conformance.fixture import Fixture
-from oncelog.conformance.raw.group_members import Member
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer
-from oncelog.conformance.raw.wire import RawConnection
-from oncelog.conformance.registry import all_checks, cases_of
-from oncelog.conformance.runner import CheckOutcome, ConformanceReport, run
 from oncelog.errors import Error
 from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TopicPartition
@@ -255,9 +255,9 @@ def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None
 
 
 def test_what_a_broker_does_not_offer_is_no_failure() -> None:
-    from oncelog.conformance.expect import NotOffered
-    from oncelog.conformance.fixture import Fixture
-    from oncelog.conformance.raw.wire import RawConnection, TestedCluster
+    from oncelog.apps.conformance.expect import NotOffered
+    from oncelog.apps.conformance.fixture import Fixture
+    from oncelog.apps.conformance.raw.wire import RawConnection, TestedCluster
 
     with oncelog.Broker() as broker:
         world = TestedCluster(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.group_members import commit
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.group_members import commit
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.apps.conformance.raw.wire import RawConnection
 
 
 @pytest.fixture

@@ -16,12 +16,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from oncelog.conformance.checks.isolation import write_marker
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
-from oncelog.conformance.raw.group_members import commit, fetch_offsets
-from oncelog.conformance.raw.transactional_producer import LOADING, RawTransactionalProducer, find_coordinator, init
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.checks.isolation import write_marker
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.apps.conformance.raw.group_members import commit, fetch_offsets
+from oncelog.apps.conformance.raw.transactional_producer import (
+    LOADING,
+    RawTransactionalProducer,
+    find_coordinator,
+    init,
+)
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,

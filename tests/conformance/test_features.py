@@ -11,10 +11,10 @@ import confluent_kafka
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.group_members import commit, committed
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, init
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.group_members import commit, committed
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, init
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue

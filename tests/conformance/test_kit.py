@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.fixture import Fixture
-from oncelog.conformance.raw.wire import RawConnection
-from oncelog.conformance.registry import Check, all_checks, case_name, cases_of
+from oncelog.apps.conformance.fixture import Fixture
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.registry import Check, all_checks, case_name, cases_of
 
 
 @pytest.fixture

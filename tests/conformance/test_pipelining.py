@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, init, new_pid
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.transactional_producer import (
+    RawTransactionalProducer,
+    find_coordinator,
+    init,
+    new_pid,
+)
+from oncelog.apps.conformance.raw.wire import RawConnection
 
 INIT_PRODUCER_ID = 22
 

@@ -10,9 +10,9 @@ import struct
 
 import pytest
 
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition, fetch_body, produce_body
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition, fetch_body, produce_body
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated import API_VERSIONS

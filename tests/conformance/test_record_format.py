@@ -9,8 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.checks.isolation import write_marker
-from oncelog.conformance.raw.batches import (
+from oncelog.apps.conformance.checks.isolation import write_marker
+from oncelog.apps.conformance.raw.batches import (
     CONTROL,
     GZIP,
     LOG_APPEND_TIME,
@@ -23,8 +23,8 @@ from oncelog.conformance.raw.batches import (
     now_ms,
     record,
 )
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import Error
 from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, RawBatch, RawRecord, batch, parse_batches
-from oncelog.conformance.raw.bodies import READ_COMMITTED
-from oncelog.conformance.raw.group_members import commit, committed
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, new_pid
-from oncelog.conformance.raw.wire import EARLIEST, RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, RawBatch, RawRecord, batch, parse_batches
+from oncelog.apps.conformance.raw.bodies import READ_COMMITTED
+from oncelog.apps.conformance.raw.group_members import commit, committed
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator, new_pid
+from oncelog.apps.conformance.raw.wire import EARLIEST, RawConnection
 from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.create_delegation_token_request import (
     CreatableRenewers,
     CreateDelegationTokenRequest,

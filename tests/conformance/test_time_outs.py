@@ -11,16 +11,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import READ_COMMITTED
-from oncelog.conformance.raw.transactional_producer import (
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import READ_COMMITTED
+from oncelog.apps.conformance.raw.transactional_producer import (
     CONCURRENT_TRANSACTIONS,
     RawTransactionalProducer,
     init,
     new_pid,
 )
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.conformance.nodes import Node

@@ -227,7 +227,7 @@ def test_a_live_tail_ends_with_its_session_and_there_are_not_any_number(
     with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1)])
     cookie, csrf = visit(oncelog_console)
-    monkeypatch.setattr("oncelog.console.pages.records.MAX_TAILS", 1)
+    monkeypatch.setattr("oncelog.apps.console.pages.records.MAX_TAILS", 1)
     connection = http.client.HTTPConnection(urlsplit(oncelog_console.url).netloc, timeout=60)
     connection.request("GET", f"/records/live?topic={unique_name}", headers={"Cookie": cookie})
     tail = connection.getresponse()

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
-from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.support.running_console import RunningConsole

@@ -17,14 +17,14 @@ import pytest
 
 import oncelog
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
+from oncelog.apps.redrive.redriving import group_of
 from oncelog.client.blocking import Admin
-from oncelog.redrive.redriving import group_of
 from tests.console.test_login import LISTEN
 from tests.redrive.test_redrive import World
 from tests.redrive.test_redrive_killed import KILLED
 from tests.security.sides import COMMON, PASSWORD
 
-SLOWER = "import oncelog.console.pages.redrive as pages\npages.TRANSACTION_SIZE = 5\n"
+SLOWER = "import oncelog.apps.console.pages.redrive as pages\npages.TRANSACTION_SIZE = 5\n"
 LETTERS = 20
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from oncelog.redrive.letters import ATTEMPTS_HEADER
+from oncelog.apps.redrive.letters import ATTEMPTS_HEADER
 from tests.conftest import RunningBroker
 from tests.redrive.test_redrive import PARTITIONS, World
 from tests.support.running_console import RunningConsole

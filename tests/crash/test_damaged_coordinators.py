@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, RawBatch, batch, parse_batches
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, RawBatch, batch, parse_batches
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest

@@ -18,9 +18,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from oncelog import Broker
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.errors import StorageError
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

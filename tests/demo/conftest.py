@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.demo.flights import Flight, read_flights
+from oncelog.apps.demo.flights import Flight, read_flights
 from tests.support.spark_cluster import SparkCluster
 
 HERE = Path(__file__).parent

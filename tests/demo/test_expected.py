@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oncelog.demo.expected import ExpectedTopics, windows
-from oncelog.demo.flights import Flight
+from oncelog.apps.demo.expected import ExpectedTopics, windows
+from oncelog.apps.demo.flights import Flight
 
 
 def test_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list[Flight]) -> None:

@@ -7,7 +7,7 @@ import io
 import zipfile
 from datetime import UTC, datetime
 
-from oncelog.demo.flights import TOTAL, WEATHER, Flight, data_folder, hour_ms, read_flights, read_table
+from oncelog.apps.demo.flights import TOTAL, WEATHER, Flight, data_folder, hour_ms, read_flights, read_table
 
 
 def test_every_row_of_the_file_is_a_flight(flights: list[Flight]) -> None:

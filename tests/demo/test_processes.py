@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.demo.processes import Child, ProcessFailed, descendants
+from oncelog.apps.demo.processes import Child, ProcessFailed, descendants
 
 PARENT = """
 import subprocess, sys

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from oncelog.demo.expected import ExpectedTopics
-from oncelog.demo.flights import Flight
-from oncelog.demo.proof import Prover, TopicProof
+from oncelog.apps.demo.expected import ExpectedTopics
+from oncelog.apps.demo.flights import Flight
+from oncelog.apps.demo.proof import Prover, TopicProof
 
 
 class RunningBroker(Protocol):

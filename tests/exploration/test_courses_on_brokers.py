@@ -3,11 +3,11 @@ ours."""
 
 from __future__ import annotations
 
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from tests.conftest import RunningBroker

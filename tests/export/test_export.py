@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from oncelog.apps.export.exporting import Export
+from oncelog.apps.export.parquet_folder import ParquetFolder
+from oncelog.apps.export.target import ExportError
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.export.exporting import Export
-from oncelog.export.parquet_folder import ParquetFolder
-from oncelog.export.target import ExportError
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker

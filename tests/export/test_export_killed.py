@@ -41,30 +41,30 @@ main(sys.argv[4:])
 """
 STEPS = {
     "parquet": [
-        ("oncelog.export.parquet_folder:ParquetFolder.open", "after", 1),
-        ("oncelog.export.parquet_folder:ParquetFolder.write", "after", 2),
-        ("oncelog.export.parquet_folder:os.fsync", "before", 1),
-        ("oncelog.export.parquet_folder:Path.rename", "before", 2),
-        ("oncelog.export.parquet_folder:Path.rename", "after", 1),
-        ("oncelog.export.parquet_folder:sync_folder", "before", 2),
-        ("oncelog.export.parquet_folder:ParquetFolder.commit", "after", 1),
+        ("oncelog.apps.export.parquet_folder:ParquetFolder.open", "after", 1),
+        ("oncelog.apps.export.parquet_folder:ParquetFolder.write", "after", 2),
+        ("oncelog.apps.export.parquet_folder:os.fsync", "before", 1),
+        ("oncelog.apps.export.parquet_folder:Path.rename", "before", 2),
+        ("oncelog.apps.export.parquet_folder:Path.rename", "after", 1),
+        ("oncelog.apps.export.parquet_folder:sync_folder", "before", 2),
+        ("oncelog.apps.export.parquet_folder:ParquetFolder.commit", "after", 1),
     ],
     "csv": [
-        ("oncelog.export.csv_file:CsvFile._locked", "after", 1),
-        ("oncelog.export.csv_file:CsvFile.open", "after", 1),
-        ("oncelog.export.csv_file:csv.write_csv", "after", 1),
-        ("oncelog.export.csv_file:CsvFile._put", "before", 1),
-        ("oncelog.export.csv_file:CsvFile._put", "before", 2),
-        ("oncelog.export.csv_file:CsvFile._put", "after", 2),
-        ("oncelog.export.csv_file:os.fsync", "before", 2),
-        ("oncelog.export.csv_file:os.fsync", "after", 2),
+        ("oncelog.apps.export.csv_file:CsvFile._locked", "after", 1),
+        ("oncelog.apps.export.csv_file:CsvFile.open", "after", 1),
+        ("oncelog.apps.export.csv_file:csv.write_csv", "after", 1),
+        ("oncelog.apps.export.csv_file:CsvFile._put", "before", 1),
+        ("oncelog.apps.export.csv_file:CsvFile._put", "before", 2),
+        ("oncelog.apps.export.csv_file:CsvFile._put", "after", 2),
+        ("oncelog.apps.export.csv_file:os.fsync", "before", 2),
+        ("oncelog.apps.export.csv_file:os.fsync", "after", 2),
     ],
     "delta": [
-        ("oncelog.export.delta_table:ExportedDelta.open", "after", 1),
-        ("oncelog.export.delta_table:ExportedDelta.write", "after", 2),
-        ("oncelog.export.delta_table:add_files", "before", 1),
-        ("oncelog.export.delta_table:add_files", "after", 1),
-        ("oncelog.export.delta_table:add_files", "after", 2),
+        ("oncelog.apps.export.delta_table:ExportedDelta.open", "after", 1),
+        ("oncelog.apps.export.delta_table:ExportedDelta.write", "after", 2),
+        ("oncelog.apps.export.delta_table:add_files", "before", 1),
+        ("oncelog.apps.export.delta_table:add_files", "after", 1),
+        ("oncelog.apps.export.delta_table:add_files", "after", 2),
     ],
 }
 
@@ -111,7 +111,7 @@ def test_of_two_exports_at_once_one_is_refused(
     target = {"parquet": "ParquetFolder", "csv": "CsvFile", "delta": "ExportedDelta"}[form]
     module = {"parquet": "parquet_folder", "csv": "csv_file", "delta": "delta_table"}[form]
     words = ["export", unique_name, "--to", str(exported.to), "-b", exported.address]
-    command = [sys.executable, "-c", program, f"oncelog.export.{module}:{target}.commit", "before", "1", *words]
+    command = [sys.executable, "-c", program, f"oncelog.apps.export.{module}:{target}.commit", "before", "1", *words]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as first:

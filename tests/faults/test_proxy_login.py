@@ -12,10 +12,10 @@ import pytest
 from confluent_kafka import Producer
 
 import oncelog
+from oncelog.apps.conformance.expect import CheckFailed
+from oncelog.apps.conformance.raw.single_node import single_node
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.expect import CheckFailed
-from oncelog.conformance.raw.single_node import single_node
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.faults.proxy import FaultProxy, ProxyError
 from oncelog.faults.proxy_login import LARGEST_TOKEN, USER
 from oncelog.protocol.generated.metadata_request import MetadataRequest
@@ -109,7 +109,7 @@ def test_what_conformance_and_lab_go_through_is_closed_to_others(secured: str) -
 
 
 def test_the_lab_runs_behind_a_login(secured: str, tmp_path: Path) -> None:
-    from oncelog.lab.flows import FLOWS, run
+    from oncelog.apps.lab.flows import FLOWS, run
 
     story = run(FLOWS["commit"], AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN}))
     assert story.promises

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.raw.group_members import stable_alone
-from oncelog.conformance.raw.transactional_producer import find_coordinator
-from oncelog.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
+from oncelog.apps.conformance.raw.group_members import stable_alone
+from oncelog.apps.conformance.raw.transactional_producer import find_coordinator
+from oncelog.apps.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.testing.brokers import Embedded, ExistingCluster
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from tests.support.crash_rounds.node import ServeProcess
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from tests.hostile.conftest import Node
 
 PARTITIONS = 20

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import oncelog
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.hostile.conftest import Node
 from tests.security.certificates import Authority

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.raw.batches import record
+from oncelog.apps.conformance.raw.batches import record
 from oncelog.records.native import compiled, walk
 
 RECORDS = 1_000_000

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import ZSTD, batch, record
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest

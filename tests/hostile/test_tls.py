@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.server.connections.tls_connection import TlsConnection
 from oncelog.server.nodes import Nodes

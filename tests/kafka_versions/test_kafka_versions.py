@@ -10,12 +10,12 @@ import pytest
 import oncelog
 import oncelog.client.aio
 from oncelog import NewTopic, TopicPartition
+from oncelog.apps.conformance.registry import all_checks, cases_of
+from oncelog.apps.conformance.runner import CheckOutcome, run
+from oncelog.apps.lab import flows
+from oncelog.apps.lab.flow_context import LabError
 from oncelog.client.core.client_errors import ProducerFenced
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.registry import all_checks, cases_of
-from oncelog.conformance.runner import CheckOutcome, run
-from oncelog.lab import flows
-from oncelog.lab.flow_context import LabError
 from oncelog.protocol.api_keys import ApiKey
 from tests.client.reading import values
 from tests.conformance.test_command import open_on

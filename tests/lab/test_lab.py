@@ -14,12 +14,12 @@ import pytest
 from playwright.sync_api import Browser
 
 import oncelog
+from oncelog.apps.lab.diagram import PHONE, WIDE, draw
+from oncelog.apps.lab.flow_context import FlowContext, LabError
+from oncelog.apps.lab.flows import FLOWS, run
+from oncelog.apps.lab.page import render
+from oncelog.apps.lab.trace import Promise, Trace, TraceBatch, TraceDelivery, TraceEvent, TraceKind, as_lines
 from oncelog.client.core.config import AdminConfig
-from oncelog.lab.diagram import PHONE, WIDE, draw
-from oncelog.lab.flow_context import FlowContext, LabError
-from oncelog.lab.flows import FLOWS, run
-from oncelog.lab.page import render
-from oncelog.lab.trace import Promise, Trace, TraceBatch, TraceDelivery, TraceEvent, TraceKind, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.support.older_broker import older_broker

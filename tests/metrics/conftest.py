@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.security.test_quotas import set_quota

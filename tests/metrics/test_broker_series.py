@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.expect import eventually
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import MetricKind
 from tests.metrics.conftest import Busy

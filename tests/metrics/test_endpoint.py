@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import HealthVerdict
 from oncelog.server.disk.os_disk import OsFile

@@ -15,20 +15,20 @@ import pytest
 
 from oncelog import Broker
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.apps.conformance.raw.transactional_producer import new_pid
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.apps.mirror.mirror_errors import MirrorRefused
+from oncelog.apps.mirror.mirrored_topics import Selection
+from oncelog.apps.mirror.run import Mirror
+from oncelog.apps.mirror.settings import MirrorSettings
+from oncelog.apps.mirror.waiting import REPORT_AFTER_S
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.transactional_producer import new_pid
-from oncelog.conformance.raw.wire import RawConnection
-from oncelog.mirror.mirror_errors import MirrorRefused
-from oncelog.mirror.mirrored_topics import Selection
-from oncelog.mirror.run import Mirror
-from oncelog.mirror.settings import MirrorSettings
-from oncelog.mirror.waiting import REPORT_AFTER_S
 from oncelog.records.batch import BatchBuilder
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call

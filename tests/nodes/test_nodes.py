@@ -15,11 +15,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import NewTopic as ConfluentTopic
 
 import oncelog
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.protocol.generated.offset_commit_request import (

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Producer
 
-from oncelog.redrive.letters import ATTEMPTS_HEADER
+from oncelog.apps.redrive.letters import ATTEMPTS_HEADER
 from tests.cli.conftest import run
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import Seen, committed, create_topic

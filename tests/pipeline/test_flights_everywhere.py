@@ -19,9 +19,9 @@ import pytest
 from deltalake import DeltaTable
 from psycopg.conninfo import conninfo_to_dict
 
-from oncelog.demo.flights import Flight, read_flights
-from oncelog.demo.processes import BrokerProcess
-from oncelog.demo.proof import read_topic
+from oncelog.apps.demo.flights import Flight, read_flights
+from oncelog.apps.demo.processes import BrokerProcess
+from oncelog.apps.demo.proof import read_topic
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.support.children import ends_with_us, of_family
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs

@@ -10,7 +10,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.mirror.cut import CutSample, PartitionView, choose_cut
+from oncelog.apps.mirror.cut import CutSample, PartitionView, choose_cut
 from oncelog.types import TopicPartition
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from oncelog.apps.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
+from oncelog.apps.redrive.redriving import group_of, opened
 from oncelog.broker.registry import SERVED
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
 from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import OffsetAndMetadata, RecordMetadata
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
-from oncelog.redrive.redriving import group_of, opened
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, run
 from tests.conftest import RunningBroker

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from oncelog.apps.redrive.redriving import group_of
 from oncelog.client.aio import Admin
-from oncelog.redrive.redriving import group_of
 from tests.conftest import RunningBroker
 from tests.redrive.test_redrive import World
 from tests.support.both_brokers import KAFKA_IN_SOAK

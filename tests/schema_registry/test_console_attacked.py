@@ -15,8 +15,8 @@ from urllib.request import urlopen
 import pytest
 
 import oncelog
-from oncelog.console import schema_lookup
-from oncelog.console.pages import schemas as pages
+from oncelog.apps.console import schema_lookup
+from oncelog.apps.console.pages import schemas as pages
 from tests.schema_registry.stand_in import JSON_ANSWER, Answer, StandIn, running
 from tests.support.running_console import RunningConsole
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from oncelog.apps.console.schema_lookup import RegistryReader
 from oncelog.client.blocking import Producer
-from oncelog.console.schema_lookup import RegistryReader
 from oncelog.records.record import Record
 from oncelog.schemas import (
     AvroDeserializer,

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from oncelog.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.batches import batch
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
 

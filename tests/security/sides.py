@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import oncelog
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.create_topics_response import CreateTopicsResponse

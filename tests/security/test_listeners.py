@@ -12,9 +12,9 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.client.blocking import Admin
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest

@@ -12,9 +12,9 @@ from typing import TypeVar
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.broker.cluster.node import SimulatedNode
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,

@@ -12,9 +12,9 @@ import pytest
 from cryptography import x509
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.config import BrokerConfig
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import UpdateMode, broker_properties
 from oncelog.metadata.property_effects import SECURITY
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

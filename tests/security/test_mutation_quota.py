@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -14,11 +14,11 @@ import pytest
 from confluent_kafka import Producer
 
 import oncelog
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.broker.login import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

@@ -13,7 +13,7 @@ import pytest
 
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import RawConnection
 from tests.security.requests import ASKS, GROUP, OTHER, TOPIC, TXN_ID, Ask
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.client.blocking import Producer
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.security.certificates import Authority
 

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.client.aio import Admin
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest

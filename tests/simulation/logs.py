@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from oncelog.apps.verify.expected import Expected
+from oncelog.apps.verify.findings import Report, Verdict
+from oncelog.apps.verify.outcomes import Outcomes
+from oncelog.apps.verify.partition_check import PartitionCheck, Writers
 from oncelog.broker.broker import Broker
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
-from oncelog.verify.expected import Expected
-from oncelog.verify.findings import Report, Verdict
-from oncelog.verify.outcomes import Outcomes
-from oncelog.verify.partition_check import PartitionCheck, Writers
 
 
 def findings(

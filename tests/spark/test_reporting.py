@@ -9,7 +9,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.spark.reporting import report_to_console
 from tests.conftest import RunningBroker
 from tests.spark.kafka_records import create_topic, produce

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.session_metrics import serve_metrics
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore

@@ -1,6 +1,6 @@
 """Logs of one partition with one fault each, and logs that are unusual and allowed, by name.
 
-Used by the unit tests of ``oncelog.verify`` and by those that plant them in the folders of running brokers.
+Used by the unit tests of ``oncelog.apps.verify`` and by those that plant them in the folders of running brokers.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.transactional_producer import new_pid
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.apps.conformance.raw.transactional_producer import new_pid
+from oncelog.apps.conformance.raw.wire import RawConnection
 
 SETTINGS = {"transaction.partition.verification.enable": False}
 """What a broker needs for it: without verification, it accepts batches of any transaction."""

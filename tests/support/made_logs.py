@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from oncelog.apps.verify.expected import Expected
+from oncelog.apps.verify.findings import Report, Verdict
+from oncelog.apps.verify.outcomes import Outcomes
+from oncelog.apps.verify.partition_check import PartitionCheck, Writers
 from oncelog.records.batch import Compression, Record, TimestampType, encode_batch, read_header
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.types import TopicPartition
-from oncelog.verify.expected import Expected
-from oncelog.verify.findings import Report, Verdict
-from oncelog.verify.outcomes import Outcomes
-from oncelog.verify.partition_check import PartitionCheck, Writers
 
 P, Q = TopicPartition("made", 0), TopicPartition("made", 1)
 T0 = 1_700_000_000_000

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from oncelog.console.app import serve
-from oncelog.console.console_settings import ConsoleSettings
+from oncelog.apps.console.app import serve
+from oncelog.apps.console.console_settings import ConsoleSettings
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """Programs to show pages with; the first that is installed is used.

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import oncelog
+from oncelog.apps.console.search import RecordFilter
 from oncelog.cli.doctor.pipeline_tables import _tables
 from oncelog.client.positions import parse_time
-from oncelog.console.search import RecordFilter
 from oncelog.errors import ConfigError
 from oncelog.faults.rules import _error, api_of
 from oncelog.schemas.arrow.value_writing import _avro_type
@@ -32,8 +32,8 @@ FOLLOWED_ELSEWHERE = {
     "spark/sink/rows.py": "tests/spark/sink/test_headers.py",
     "spark/pipeline/rows.py": "tests/spark/pipeline/test_pipeline_rows.py",
     "spark/sql/table_options.py": "tests/spark/test_sql.py",
-    "export/typed/reading.py": "tests/schema_registry/test_export_typed.py",
-    "verify/kinds.py": "no advice: a cause",
+    "apps/export/typed/reading.py": "tests/schema_registry/test_export_typed.py",
+    "apps/verify/kinds.py": "no advice: a cause",
     "embedded.py": "no message: a docstring",
     "spark/tables/keys.py": "tests/tables/test_names_and_rights.py",
 }
@@ -164,7 +164,7 @@ def test_no_example_is_left_out() -> None:
         "cli/doctor/pipeline_tables.py": 1,
         "client/aio/aiokafka_keywords.py": 1,
         "client/positions.py": 1,
-        "console/search.py": 2,
+        "apps/console/search.py": 2,
         "faults/rules.py": 2,
         "schemas/avro_json.py": 2,
         "server/embedded.py": 2,

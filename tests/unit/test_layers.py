@@ -15,7 +15,7 @@ IMPORT_THE_BROKER = {
     "oncelog.metrics.broker_series",
     "oncelog.metrics.broker_source",
     "oncelog.metrics.shell",
-    "oncelog.promote.completion",
+    "oncelog.apps.promote.completion",
     "oncelog.server.connections.connection_limits",
     "oncelog.server.listeners.acceptors",
     "oncelog.server.listeners.live_listeners",

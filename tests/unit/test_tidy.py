@@ -63,8 +63,8 @@ PUBLIC = {
     "spark/pipeline/declarative.py": "called by users; docs/how-to/declarative.md",
     "spark/reporting.py": "what users add; docs/how-to/spark.md",
     "spark/session_metrics.py": "called by users; docs/how-to/monitor.md",
-    "console/pages/*": "templates read its properties",
-    "console/*": "templates read its properties",
+    "apps/console/pages/*": "templates read its properties",
+    "apps/console/*": "templates read its properties",
     "embedded.py": "what a program gets that embeds a broker",
     "errors.py": "invalid_metadata is an attribute of aiokafka's errors",
 }

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from oncelog import Broker
+from oncelog.apps.verify.copy.copied_topics import MANIFEST, Copy, verify_copy
+from oncelog.apps.verify.findings import Report
 from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.verify.copy.copied_topics import MANIFEST, Copy, verify_copy
-from oncelog.verify.findings import Report
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
 

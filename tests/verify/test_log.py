@@ -10,11 +10,11 @@ import pytest
 from confluent_kafka import Producer as LibrdkafkaProducer
 
 from oncelog import Broker
+from oncelog.apps.verify.second_look import still_there
 from oncelog.client import aio
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
-from oncelog.verify.second_look import still_there
 from tests.cli.conftest import Outcome, call
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import ApacheKafka

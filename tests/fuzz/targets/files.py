@@ -10,11 +10,11 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from oncelog.apps.promote.kraft import Quorum, snapshot_of
 from oncelog.coordinator.runtime import LoggedMarker, LoggedRecord
 from oncelog.errors import OncelogError
 from oncelog.log.dump import Damage, dump_file
 from oncelog.log.partition_log import PartitionLog
-from oncelog.promote.kraft import Quorum, snapshot_of
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,

@@ -16,9 +16,9 @@ import pytest
 from confluent_kafka import Producer
 
 from oncelog import Admin, Broker
+from oncelog.apps.conformance.raw.batches import batch, now_ms
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.raw.batches import batch, now_ms
-from oncelog.conformance.raw.wire import RawConnection
 from tests.client.reading import values
 from tests.interop.clients.java_programs import start_program
 from tests.support.apache_kafka import run_tool

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin
-from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.client.reading import read_back
 from tests.interop.cluster.actors import PARTITIONS

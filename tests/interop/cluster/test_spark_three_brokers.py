@@ -18,9 +18,9 @@ from time import monotonic
 
 import pytest
 
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.expect import eventually
 from oncelog.spark.progress import Progress
 from tests.class_archive import QUICK_START
 from tests.interop.cluster.actors import PARTITIONS, Actor, Sender

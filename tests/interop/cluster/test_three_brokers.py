@@ -14,9 +14,9 @@ from time import monotonic
 
 import pytest
 
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.interop.cluster.actors import PARTITIONS, Actor, Copy, Reader, Sender, Transactions
 from tests.interop.cluster.disturber import TIMEOUT_S, Disturber, by_partition, every_round

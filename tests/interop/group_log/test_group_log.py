@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import TRANSIENT, RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import TRANSIENT, RawConnection
 from oncelog.errors import Error
 from oncelog.protocol.codec_errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import TRANSIENT, RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import TRANSIENT, RawConnection
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from oncelog import Admin, Broker, Consumer
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
-from oncelog.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call

@@ -35,11 +35,11 @@ from confluent_kafka.admin import (
 )
 
 from oncelog import Producer
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
-from oncelog.conformance.raw.wire import RawConnection
-from oncelog.promote.folders import promoted_of
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.apps.promote.folders import promoted_of
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess

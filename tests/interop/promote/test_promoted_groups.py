@@ -16,10 +16,10 @@ import pytest
 from confluent_kafka import Consumer as ConfluentConsumer
 
 from oncelog import Admin, Broker, Consumer, Producer
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.batches import TRANSACTIONAL, batch
-from oncelog.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, new_pid
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for

@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives import serialization
 
 import oncelog
 from oncelog.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
+from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.errors import SaslAuthenticationFailed, TopicAuthorizationFailedError
-from oncelog.conformance.expect import eventually
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.properties_file import dump_properties
 from tests.cli.conftest import call

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from tests.security.certificates import Authority
 from tests.security.sides import free_ports
 from tests.support.apache_kafka import CLUSTER_ID, ApacheKafka, run_tool

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from oncelog import Admin, NewTopic
+from oncelog.apps.conformance.raw.batches import batch
 from oncelog.broker.registry import SERVED
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ClientConfig
-from oncelog.conformance.raw.batches import batch
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from oncelog.apps.conformance.raw.batches import batch
 from oncelog.broker.storage.flush_job import FlushJob
-from oncelog.conformance.raw.batches import batch
 from oncelog.errors import Error, NoSpace, OutOfDescriptors, RefusedForNow
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.disk.memory_disk import MemoryDisk

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from oncelog.conformance.raw.batches import ZSTD, batch, record
+from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.errors import Error
 from oncelog.records.batch import (
     BatchBuilder,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metadata.store import FILE_NAME, MetadataStore
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest

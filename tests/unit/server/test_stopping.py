@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.errors import StorageError
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic

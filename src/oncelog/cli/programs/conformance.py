@@ -13,8 +13,8 @@ from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
 if TYPE_CHECKING:
-    from oncelog.conformance.registry import Check
-    from oncelog.conformance.runner import ConformanceReport
+    from oncelog.apps.conformance.registry import Check
+    from oncelog.apps.conformance.runner import ConformanceReport
 
 
 @click.command("conformance")
@@ -49,8 +49,8 @@ def command(
     if only_list:
         _list(cluster.as_json, chosen)
         return
-    from oncelog.conformance.registry import cases_of
-    from oncelog.conformance.runner import CheckOutcome, run
+    from oncelog.apps.conformance.registry import cases_of
+    from oncelog.apps.conformance.runner import CheckOutcome, run
 
     cases = cases_of(chosen)
     with cleaning_up(), progress("checks", len(cases)) as advance:
@@ -63,7 +63,7 @@ def command(
 
 
 def _chosen(areas: Sequence[str], names: Sequence[str]) -> list[Check]:
-    from oncelog.conformance.registry import AREAS, all_checks
+    from oncelog.apps.conformance.registry import AREAS, all_checks
 
     known = list(dict.fromkeys(AREAS.values()))
     for area in areas:
@@ -100,7 +100,7 @@ def _list(as_json: bool, checks: Sequence[Check]) -> None:
 
 
 def _show(report: ConformanceReport, checks: Sequence[Check]) -> None:
-    from oncelog.conformance.runner import CheckOutcome
+    from oncelog.apps.conformance.runner import CheckOutcome
 
     rows: list[Sequence[object]] = []
     for area in [*dict.fromkeys(check.area for check in checks), None]:

@@ -19,7 +19,7 @@ from oncelog.cli.shared.registry_option import RegistryAccess, registry, registr
 from oncelog.packages import need_packages
 
 if TYPE_CHECKING:
-    from oncelog.console.console_settings import ConsoleSettings
+    from oncelog.apps.console.console_settings import ConsoleSettings
 
 TOKEN_ENVIRONMENT = "ONCELOG_CONSOLE_TOKEN"
 NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
@@ -64,7 +64,7 @@ def command(
       oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
     """
     need_console_packages()
-    from oncelog.console.console_settings import ConsoleSettings
+    from oncelog.apps.console.console_settings import ConsoleSettings
     from oncelog.server.listener_settings import Address
     from oncelog.server.process.log_lines import json_line, log_to_stderr
 
@@ -108,7 +108,7 @@ def need_console_packages() -> None:
 async def _serve(
     settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], with_parent: bool
 ) -> None:
-    from oncelog.console.app import serve
+    from oncelog.apps.console.app import serve
     from oncelog.server.process.loops import on_stop_signals
 
     ended = asyncio.Event()

@@ -19,7 +19,7 @@ from oncelog.process import real_time
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from oncelog.demo.run import DemoOutcome, Display
+    from oncelog.apps.demo.run import DemoOutcome, Display
 
 
 @click.command("demo")
@@ -70,10 +70,10 @@ def command(
       oncelog demo --bootstrap-server 127.0.0.1:9092 --master spark://127.0.0.1:7077
     """
     _need_packages()
-    from oncelog.demo.flights import TOTAL
-    from oncelog.demo.report import write_report
-    from oncelog.demo.run import Demo, DemoSettings
-    from oncelog.demo.summary import as_json_object
+    from oncelog.apps.demo.flights import TOTAL
+    from oncelog.apps.demo.report import write_report
+    from oncelog.apps.demo.run import Demo, DemoSettings
+    from oncelog.apps.demo.summary import as_json_object
 
     if report is not None:
         check_writable("--report", report)
@@ -100,7 +100,7 @@ def command(
         _print_tables(outcome)
         click.echo(f"report: {path}")
     if not outcome.exact:
-        from oncelog.demo.proof import differences
+        from oncelog.apps.demo.proof import differences
 
         raise OncelogError("the topics differ from what was expected: " + "; ".join(differences(outcome.proofs)))
 
@@ -171,7 +171,7 @@ def _print_tables(outcome: DemoOutcome) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from oncelog.demo.summary import TOPIC_COLUMNS, facts, topic_rows
+    from oncelog.apps.demo.summary import TOPIC_COLUMNS, facts, topic_rows
 
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table(title="What the topics hold")

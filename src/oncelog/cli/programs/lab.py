@@ -15,9 +15,9 @@ from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
 if TYPE_CHECKING:
+    from oncelog.apps.lab.flows import Flow
+    from oncelog.apps.lab.trace import Trace
     from oncelog.client.core.config import AdminConfig
-    from oncelog.lab.flows import Flow
-    from oncelog.lab.trace import Trace
 
 ALL = "all"
 
@@ -43,7 +43,7 @@ def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path | Non
       oncelog lab all --html talk.html
       oncelog lab commit zombie --bootstrap-server 127.0.0.1:9092
     """
-    from oncelog.lab.flows import FLOWS
+    from oncelog.apps.lab.flows import FLOWS
 
     if not names:
         _list(cluster.as_json, list(FLOWS.values()))
@@ -52,8 +52,8 @@ def command(cluster: ConnectionOptions, names: tuple[str, ...], html: Path | Non
     if html is not None:
         check_writable("--html", html)
     traces = _carry_out(chosen, cluster, skip_impossible=ALL in names)
-    from oncelog.lab.page import write_page
-    from oncelog.lab.trace import as_json
+    from oncelog.apps.lab.page import write_page
+    from oncelog.apps.lab.trace import as_json
 
     if html is not None:
         write_page(traces, html)
@@ -74,7 +74,7 @@ def _list(as_json: bool, flows: list[Flow]) -> None:
 
 
 def _chosen(names: tuple[str, ...]) -> list[Flow]:
-    from oncelog.lab.flows import FLOWS
+    from oncelog.apps.lab.flows import FLOWS
 
     for name in names:
         if name != ALL and name not in FLOWS:
@@ -84,9 +84,9 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
 def _carry_out(flows: list[Flow], cluster: ConnectionOptions, *, skip_impossible: bool) -> list[Trace]:
     """The traces, each as soon as it has ended; if all flows were requested, impossible ones are left out."""
-    from oncelog.lab.flow_context import LabError
-    from oncelog.lab.flows import run
-    from oncelog.lab.trace import as_lines
+    from oncelog.apps.lab.flow_context import LabError
+    from oncelog.apps.lab.flows import run
+    from oncelog.apps.lab.trace import as_lines
 
     there = _cluster(cluster)
     traces = []

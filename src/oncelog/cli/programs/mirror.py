@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.apps.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
 from oncelog.cli.shared.options import DEFAULT_ADDRESS, ConnectionOptions, text
 from oncelog.cli.shared.output import Advance, counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import ConfigError
-from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, MirrorSettings
 from oncelog.process import real_time
 
 if TYPE_CHECKING:
-    from oncelog.mirror.run import Mirror
-    from oncelog.mirror.settings import MirrorProgress
+    from oncelog.apps.mirror.run import Mirror
+    from oncelog.apps.mirror.settings import MirrorProgress
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
@@ -111,7 +111,7 @@ def command(
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --topics-matching 'orders.*' --exclude '.*-tmp'
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --switch-over --json
     """
-    from oncelog.mirror.mirrored_topics import Selection
+    from oncelog.apps.mirror.mirrored_topics import Selection
 
     if once and switch_over:
         raise ConfigError("--once and --switch-over exclude each other: each says when to stop")
@@ -146,8 +146,8 @@ async def _run(
     switch_over: bool,
     as_json: bool,
 ) -> None:
+    from oncelog.apps.mirror.run import Mirror
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.mirror.run import Mirror
 
     source, target = clusters
     async with Admin(config=source.admin_settings()) as reading, Admin(config=target.admin_settings()) as writing:

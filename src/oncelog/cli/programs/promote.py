@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
+from oncelog.apps.promote.folders import SERVER_PROPERTIES, finish_move
+from oncelog.apps.promote.plan import Addresses, Mode, PromotionPlan, planned
+from oncelog.apps.promote.promote_errors import PromotionError
+from oncelog.apps.promote.promotion import promote
+from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
 from oncelog.process import real_time
-from oncelog.promote.folders import SERVER_PROPERTIES, finish_move
-from oncelog.promote.plan import Addresses, Mode, PromotionPlan, planned
-from oncelog.promote.promote_errors import PromotionError
-from oncelog.promote.promotion import promote
-from oncelog.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.server.listener_settings import Address
 from oncelog.shown import show_time
 

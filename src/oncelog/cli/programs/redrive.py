@@ -16,8 +16,8 @@ from oncelog.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oncelog.redrive.letters import Plan
-    from oncelog.redrive.redriving import Decided, Redrive
+    from oncelog.apps.redrive.letters import Plan
+    from oncelog.apps.redrive.redriving import Decided, Redrive
 
 
 @click.command("redrive")
@@ -92,7 +92,7 @@ def command(
       oncelog redrive orders-dead --error 'no JSON' --limit 10
       oncelog redrive orders-dead --transform repairs:add_currency --max-attempts 3 --parking orders-parked
     """
-    from oncelog.redrive.letters import NAME, Plan
+    from oncelog.apps.redrive.letters import NAME, Plan
 
     if (max_attempts is None) != (parking is None):
         raise ConfigError("--max-attempts and --parking need each other: how often, and where letters go then")
@@ -126,9 +126,9 @@ async def _run(
     first_run: bool,
     dry_run: bool,
 ) -> None:
+    from oncelog.apps.redrive.redriving import group_of, opened
     from oncelog.client.aio import Admin
     from oncelog.client.core.config import ConsumerConfig, ProducerConfig, known_properties
-    from oncelog.redrive.redriving import group_of, opened
 
     reads, writes = known_properties(ConsumerConfig), known_properties(ProducerConfig)
     given = {key: value for key, value in cluster.properties.items() if key in reads and key != "group.id"}
@@ -172,7 +172,7 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
 
 def _show(one: Decided, *, as_json: bool) -> None:
     """One letter of a dry run."""
-    from oncelog.redrive.letters import origin_error
+    from oncelog.apps.redrive.letters import origin_error
 
     record, letter, error = one.record, one.letter, origin_error(one.record)
     where = "" if letter is None else letter.topic + ("" if letter.partition is None else f"-{letter.partition}")
@@ -184,7 +184,7 @@ def _show(one: Decided, *, as_json: bool) -> None:
 
 
 def _totals(redrive: Redrive) -> dict[str, int]:
-    from oncelog.redrive.letters import LetterOutcome
+    from oncelog.apps.redrive.letters import LetterOutcome
 
     return {
         **{outcome.value: redrive.counts[outcome] for outcome in LetterOutcome},
@@ -194,7 +194,7 @@ def _totals(redrive: Redrive) -> dict[str, int]:
 
 
 def _summary(redrive: Redrive, *, dry_run: bool) -> str:
-    from oncelog.redrive.letters import LetterOutcome
+    from oncelog.apps.redrive.letters import LetterOutcome
 
     counts = redrive.counts
     words = {LetterOutcome.PARKED: "parked", LetterOutcome.SKIPPED: "skipped", LetterOutcome.PASSED: "passed over"}

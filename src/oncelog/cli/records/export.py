@@ -19,10 +19,10 @@ from oncelog.packages import need_packages
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oncelog.apps.export.exporting import Export
+    from oncelog.apps.export.target import ExportTarget
+    from oncelog.apps.export.typed.reading import TypedColumn
     from oncelog.client.core.config import ConsumerConfig
-    from oncelog.export.exporting import Export
-    from oncelog.export.target import ExportTarget
-    from oncelog.export.typed.reading import TypedColumn
 
 FORMATS = ("parquet", "csv", "delta")
 PART_BYTES = 128 << 20
@@ -92,7 +92,7 @@ def command(
             Admin(config=cluster.admin_settings()) as admin,
             Consumer(config=_reading(cluster)) as consumer,
         ):
-            from oncelog.export.exporting import Export
+            from oncelog.apps.export.exporting import Export
 
             export = Export(
                 admin, consumer, topic, target,
@@ -117,16 +117,16 @@ def _storage(given: tuple[str, ...], form: str) -> dict[str, str]:
 def _target(to: str, form: str, storage: Mapping[str, str]) -> ExportTarget:
     if form == "delta":
         need_packages("oncelog export to Delta needs", ("deltalake", "pyspark"), "delta")
-        from oncelog.export.delta_table import ExportedDelta
+        from oncelog.apps.export.delta_table import ExportedDelta
 
         return ExportedDelta(to, storage)
     if "://" in to:
         raise ConfigError(f"--to {to}: an object store holds Delta tables only (--format delta)")
     if form == "csv":
-        from oncelog.export.csv_file import CsvFile
+        from oncelog.apps.export.csv_file import CsvFile
 
         return CsvFile(Path(to))
-    from oncelog.export.parquet_folder import ParquetFolder
+    from oncelog.apps.export.parquet_folder import ParquetFolder
 
     return ParquetFolder(Path(to))
 
@@ -144,8 +144,8 @@ def _open(export: Export, topic: str, access: RegistryAccess, *, nulls: bool) ->
     typed: dict[str, TypedColumn] = {}
     schemas: Mapping[str, int] = {}
     if access:
-        from oncelog.export.exporting import schema_ids
-        from oncelog.export.typed.reading import TypedColumn
+        from oncelog.apps.export.exporting import schema_ids
+        from oncelog.apps.export.typed.reading import TypedColumn
         from oncelog.schemas.codecs import Codecs
 
         asked = registry(access)

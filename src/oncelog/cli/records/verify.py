@@ -19,9 +19,9 @@ from oncelog.errors import ConfigError
 from oncelog.process import real_time
 
 if TYPE_CHECKING:
-    from oncelog.verify.copy.copied_topics import Copy
-    from oncelog.verify.findings import Report
-    from oncelog.verify.log_topics import LogSelection
+    from oncelog.apps.verify.copy.copied_topics import Copy
+    from oncelog.apps.verify.findings import Report
+    from oncelog.apps.verify.log_topics import LogSelection
 
 
 @click.group("verify")
@@ -88,8 +88,8 @@ def log(
       oncelog verify log orders --json
       oncelog verify log --log-dir data
     """
-    from oncelog.verify.findings import Report
-    from oncelog.verify.log_topics import LogSelection
+    from oncelog.apps.verify.findings import Report
+    from oncelog.apps.verify.log_topics import LogSelection
 
     report = Report()
     if log_dir is not None:
@@ -111,9 +111,9 @@ def log(
 async def _check_topics(
     report: Report, cluster: ConnectionOptions, topics: tuple[str, ...], wanted: LogSelection
 ) -> None:
+    from oncelog.apps.verify.log_topics import count_offsets, verify_topics
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.core.config import ConsumerConfig
-    from oncelog.verify.log_topics import count_offsets, verify_topics
 
     more = {"isolation_level": "read_committed", "auto_offset_reset": "none", "enable_auto_commit": "false"}
     reader = cluster.settings(ConsumerConfig, **more)
@@ -126,10 +126,10 @@ async def _check_topics(
 def _check_folder(
     report: Report, folder: Path, topics: tuple[str, ...], compacted: bool, headers_only: bool, limit_ms: int
 ) -> None:
+    from oncelog.apps.verify.expected import Expected
+    from oncelog.apps.verify.log_folder import PartitionFolder, partition_folders, verify_folder
     from oncelog.log.file_names import parse_partition_folder
     from oncelog.server.disk.os_disk import OsDisk
-    from oncelog.verify.expected import Expected
-    from oncelog.verify.log_folder import PartitionFolder, partition_folders, verify_folder
 
     folder = folder.resolve()
     where = parse_partition_folder(folder.name)
@@ -211,8 +211,8 @@ def copy(
       oncelog verify copy orders invoices --by header:order-id --transform billing:invoice
       oncelog verify copy orders orders --dest-bootstrap-server 127.0.0.1:9192 --by mirror:default
     """
-    from oncelog.verify.copy.copied_topics import Copy
-    from oncelog.verify.findings import Report
+    from oncelog.apps.verify.copy.copied_topics import Copy
+    from oncelog.apps.verify.findings import Report
 
     report = Report()
     function = None if transform is None else transform_named(transform)
@@ -236,8 +236,8 @@ def _same_logins(cluster: ConnectionOptions, dest_config: Path | None) -> Mappin
 async def _compare(
     report: Report, source: ConnectionOptions, dest: ConnectionOptions, wanted: Copy, work_dir: Path | None
 ) -> None:
+    from oncelog.apps.verify.copy.copied_topics import count_steps, verify_copy, work_folder
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.verify.copy.copied_topics import count_steps, verify_copy, work_folder
 
     with work_folder(work_dir) as folder:
         async with (
@@ -276,7 +276,7 @@ def pipeline(
     """
     from importlib.util import find_spec
 
-    from oncelog.verify.findings import Report
+    from oncelog.apps.verify.findings import Report
 
     if find_spec("pyarrow") is None:
         raise ConfigError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
@@ -290,11 +290,11 @@ def pipeline(
 async def _check_pipeline(
     report: Report, cluster: ConnectionOptions, location: str, group: str, topics: tuple[str, ...]
 ) -> None:
+    from oncelog.apps.verify.pipeline import judge, markers_of, written_by
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.spark.sink.checkpoint import Checkpoint
     from oncelog.spark.sink.doctor import groups_of
     from oncelog.types import CONSUMER_OFFSETS_TOPIC
-    from oncelog.verify.pipeline import judge, markers_of, written_by
 
     checkpoint = Checkpoint.open(location)
     checkpoint.query_id()  # refused before the cluster is asked

@@ -9,9 +9,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from oncelog.apps.verify.findings import KINDS, ExitStatus, Report, Verdict
 from oncelog.cli.shared.output import counted, remark, show_json
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.verify.findings import KINDS, ExitStatus, Report, Verdict
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

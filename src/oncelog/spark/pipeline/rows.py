@@ -36,10 +36,10 @@ from pyspark.sql.functions import filter as filter_items
 from pyspark.sql.types import ArrayType, IntegerType, MapType, StringType, StructField, StructType
 
 from oncelog.records.arrow import MAX_MS
-from oncelog.redrive.letters import ERROR_HEADER, ORIGIN_HEADERS
 from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 from oncelog.schemas.schema_errors import NOTHING_WRONG
 from oncelog.spark.options import includes_headers, includes_millis
+from oncelog.spark.pipeline.dead_letters import ERROR_HEADER, ORIGIN_HEADERS
 from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
 from oncelog.spark.pipeline.reads import SourceRead
 from oncelog.spark.pipeline.registered import Schemas

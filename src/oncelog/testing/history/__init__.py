@@ -5,7 +5,7 @@
     ...
     assert check(history) == []
 
-Called by programs' tests and by our own simulation. Without a recording, :mod:`oncelog.verify` judges the logs.
+Called by programs' tests and by our own simulation. Without a recording, :mod:`oncelog.apps.verify` judges the logs.
 """
 
 from __future__ import annotations

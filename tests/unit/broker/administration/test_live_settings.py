@@ -10,9 +10,9 @@ from typing import TypeVar
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.expect import eventually
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
-from oncelog.conformance.expect import eventually
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.kafka_properties import UpdateMode, broker_properties
 from oncelog.metadata.property_effects import SECURITY
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.apps.conformance.raw.batches import batch
 from oncelog.broker.limits.buckets import LONGEST_NAME, LONGEST_WAIT_MS, MAX_BUCKETS, Buckets
 from oncelog.broker.limits.throttle import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
-from oncelog.conformance.raw.batches import batch
 from oncelog.metadata.store import QuotaEntity
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,

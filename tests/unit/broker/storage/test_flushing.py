@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
+from oncelog.apps.conformance.raw.batches import batch
 from oncelog.broker.storage.flushing import AGAIN_MS, EARLY_BYTES, MAX_AT_ONCE
 from oncelog.broker.storage.partition import Partition
-from oncelog.conformance.raw.batches import batch
 from oncelog.errors import Error, NoSpace, StorageError
 from oncelog.types import TopicPartition
 from tests.unit.broker.conftest import NOW_MS, Admin

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.apps.conformance.registry import all_checks
 from oncelog.client.core.releases import first_with, is_since, is_too_old, shown_by
-from oncelog.conformance.registry import all_checks
 from oncelog.protocol.api_keys import ApiKey
 from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
 

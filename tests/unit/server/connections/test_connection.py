@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import oncelog
-from oncelog.conformance.raw.wire import RawConnection
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.server.connections.connection_limits import LONGEST_WAIT_MS, ConnectionLimits
 from tests.unit.broker.administration.test_live_settings import changing
 

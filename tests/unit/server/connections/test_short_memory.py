@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 import oncelog
-from oncelog.conformance.expect import eventually
+from oncelog.apps.conformance.expect import eventually
 from oncelog.server.server import Server
 
 LIMIT = 4_000_000

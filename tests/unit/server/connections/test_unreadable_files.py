@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.raw.batches import batch
-from oncelog.conformance.raw.bodies import RawFetchPosition
-from oncelog.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.bodies import RawFetchPosition
+from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import Error
 from tests.security.certificates import Authority
 

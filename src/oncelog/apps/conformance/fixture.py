@@ -1,0 +1,49 @@
+"""The resources of one check: a connection, and unique names for topics, groups and transactional ids."""
+
+from __future__ import annotations
+
+import contextlib
+
+from oncelog.apps.conformance.raw.single_node import name_on_node
+from oncelog.apps.conformance.raw.transactional_producer import find_coordinator
+from oncelog.apps.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
+
+
+class Fixture:
+    """The connection and names of one check."""
+
+    def __init__(self, connection: RawConnection, name: str) -> None:
+        self.connection = connection
+        self.name = name
+        """The name for a topic, a transactional id or a group, or a prefix for several."""
+        self._topic = ""
+        self._closing = contextlib.ExitStack()
+
+    def topic(self) -> str:
+        """A topic with one partition, created at the first call."""
+        if not self._topic:
+            self.connection.create_topic(self.name)
+            self._topic = self.name
+        return self._topic
+
+    def group(self) -> str:
+        """A group coordinated by the node of this connection, because each node lists only its own."""
+        name, world = f"{self.name}-group", self.connection.world
+        if world is not None:
+            name = name_on_node(self.connection, world, name, GROUP)
+        find_coordinator(self.connection, name, GROUP)
+        return name
+
+    def on_this_node(self, transactional_id: str) -> str:
+        """The name, or one that begins with it, whose coordinator is the node of this connection."""
+        world = self.connection.world
+        return (
+            transactional_id if world is None else name_on_node(self.connection, world, transactional_id, TRANSACTION)
+        )
+
+    def second(self) -> RawConnection:
+        """Another connection, for requests that wait for each other."""
+        return self._closing.enter_context(self.connection.another())
+
+    def close(self) -> None:
+        self._closing.close()

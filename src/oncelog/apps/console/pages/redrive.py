@@ -1,0 +1,129 @@
+"""Dead letters: a preview of what would be sent back, and the redrive, which is the one of ``oncelog redrive``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
+from oncelog.apps.redrive.letters import NAME, LetterOutcome, Plan, RedriveError, origin_error
+from oncelog.apps.redrive.redriving import Decided, Redrive, group_of, opened
+from oncelog.client.aio.admin.admin import Admin
+from oncelog.client.core.config import ConsumerConfig, ProducerConfig
+from oncelog.types import TopicPartition
+
+DEFAULT_LIMIT, MAX_LIMIT = 100, 5_000
+"""How many letters one form sends back: a visitor waits for the answer."""
+SHOWN = 200
+TRANSACTION_SIZE = 500
+FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking", "first_run")
+
+
+@dataclass(frozen=True, slots=True)
+class _RedriveForm:
+    """What a form asks for."""
+
+    topic: str
+    name: str
+    limit: int
+    plan: Plan
+    first_run: bool
+
+    def opened(self, visit: ConsoleRequest, admin: Admin, *, dry_run: bool) -> AbstractAsyncContextManager[Redrive]:
+        group = group_of(self.topic, self.name)
+        settings = visit.client_settings
+        reading = ConsumerConfig(**settings)
+        writing = None if dry_run else ProducerConfig(**settings, transactional_id=group)
+        return opened(
+            admin,
+            reading,
+            writing,
+            self.topic,
+            group,
+            self.plan,
+            transaction_size=TRANSACTION_SIZE,
+            limit=self.limit,
+            first_run=self.first_run,
+        )
+
+
+async def preview(visit: ConsoleRequest) -> Response:
+    """The form, and what would become of the next letters."""
+    visit.name("topic", "topic")
+    given = {name: visit.query(name).strip() for name in FIELDS}
+    decided: list[Decided] = []
+    problem, begun, left = "", "", 0
+    try:
+        asked = _asked(given)
+        async with asked.opened(visit, await visit.admin(), dry_run=True) as redrive:
+            begun = _positions(redrive.positions)
+            while (more := await redrive.round()) is not None:
+                decided += more
+            left = redrive.left
+    except (RefusedRequest, RedriveError) as error:
+        problem = str(error)
+    written = sum(one.letter is not None for one in decided)
+    return visit.page(
+        "redrive.html",
+        given={**given, "name": given["name"] or "default", "limit": given["limit"] or DEFAULT_LIMIT},
+        group=group_of(given["topic"], given["name"] or "default"),
+        letters=[(one, origin_error(one.record)) for one in decided[:SHOWN]],
+        more=max(0, len(decided) - SHOWN),
+        written=written,
+        begun=begun,
+        left=left,
+        problem=problem,
+    )
+
+
+async def carry_out(visit: ConsoleRequest) -> Response:
+    """Send the next letters back; refused if this redrive has moved since they were shown."""
+    asked = _asked({name: visit.field(name) for name in FIELDS})
+    async with asked.opened(visit, await visit.admin(), dry_run=False) as redrive:
+        if _positions(redrive.positions) != visit.field("begun"):
+            raise RefusedRequest(f"this redrive of {asked.topic} has moved since it was shown: look again")
+        while await redrive.round() is not None:
+            continue
+        counts = redrive.counts
+    text = f"{counts[LetterOutcome.SENT]} dead letters were sent back"
+    text += f", {counts[LetterOutcome.PARKED]} parked" if counts[LetterOutcome.PARKED] else ""
+    text += f", {counts[LetterOutcome.PASSED]} passed over" if counts[LetterOutcome.PASSED] else ""
+    text += f", {redrive.deleted} offsets deleted unread, before this redrive" if redrive.deleted else ""
+    return visit.done(f"{text}.", "/topic", name=asked.topic)
+
+
+def _asked(given: Mapping[str, str]) -> _RedriveForm:
+    """:raises RefusedRequest: a field is wrong."""
+    topic, to, parking = given["topic"], given["to"] or None, given["parking"]
+    if not topic:
+        raise RefusedRequest("name the topic with the dead letters")
+    if topic in (to, parking):
+        raise RefusedRequest(f"letters cannot be sent or parked in their own topic, {topic}")
+    if bool(parking) != bool(given["max_attempts"]):
+        raise RefusedRequest("a number of attempts and a parking topic need each other")
+    name = given["name"] or "default"
+    if not NAME.fullmatch(name):
+        raise RefusedRequest(f"a name has 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', not {name!r}")
+    header, equals, value = given["where"].partition("=")
+    if given["where"] and not (header and equals):
+        raise RefusedRequest(f"a header is chosen by HEADER=VALUE, not {given['where']!r}")
+    where = ((header, value.encode()),) if header else ()
+    attempts = _number(given["max_attempts"], "attempts", None, 1_000_000)
+    limit = _number(given["limit"], "letters", DEFAULT_LIMIT, MAX_LIMIT) or DEFAULT_LIMIT
+    plan = Plan(to, where, given["error"] or None, attempts, parking)
+    return _RedriveForm(topic, name, limit, plan, first_run=given["first_run"] == "1")
+
+
+def _number(text: str, what: str, default: int | None, high: int) -> int | None:
+    if not text:
+        return default
+    if not (text.isdecimal() and len(text) < 10 and 1 <= int(text) <= high):
+        raise RefusedRequest(f"enter how many {what}, from 1 to {high}, not {text!r}")
+    return int(text)
+
+
+def _positions(positions: Mapping[TopicPartition, int]) -> str:
+    return " ".join(f"{name.partition}:{position}" for name, position in sorted(positions.items()))

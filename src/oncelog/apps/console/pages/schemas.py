@@ -1,0 +1,74 @@
+"""Subjects of the schema registry, their versions, and what differs between two of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+from oncelog.apps.console.decoding import FULL_BYTES
+from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
+from oncelog.schemas.differences import differences, pretty
+from oncelog.schemas.registry import SchemaRegistry
+from oncelog.schemas.structs import RegisteredSchema
+
+MAX_SUBJECTS = 1_000
+MAX_VERSIONS = 1_000
+"""How many of a subject's versions have links: the newest."""
+MAX_COMPARED_LINES = 5_000
+"""Longer texts take minutes to compare."""
+
+
+async def listing(visit: ConsoleRequest) -> Response:
+    """All subjects."""
+    registry, part = _registry(visit), visit.query("q")
+    subjects = await asyncio.to_thread(registry.subjects)
+    matching = [subject for subject in subjects if part in subject]
+    return visit.page(
+        "schemas.html",
+        q=part,
+        registry=registry.url,
+        total=len(subjects),
+        matching=len(matching),
+        subjects=matching[:MAX_SUBJECTS],
+    )
+
+
+async def one(visit: ConsoleRequest) -> Response:
+    """A version of a subject, and how it differs from another one, the one before it unless it is named."""
+    registry, subject = _registry(visit), visit.name("subject", "subject")
+    versions = (await asyncio.to_thread(registry.versions, subject))[-MAX_VERSIONS:]
+    if not versions:
+        raise RefusedRequest(f"subject {subject!r} has no version")
+    number = visit.number("version", versions[-1], 1)
+    shown = await asyncio.to_thread(registry.version, subject, number)
+    before = [version for version in versions if version < shown.version]
+    than = visit.number("than", before[-1] if before else shown.version, 1)
+    other = await asyncio.to_thread(registry.version, subject, than)
+    text, lines = await asyncio.to_thread(_texts, shown, other)
+    return visit.page(
+        "schema.html",
+        versions=versions,
+        shown=shown,
+        text=text[:FULL_BYTES],
+        cut=len(text) > FULL_BYTES,
+        than=than,
+        compared=lines is not None,
+        lines="\n".join(lines or [])[:FULL_BYTES],
+    )
+
+
+def _texts(shown: RegisteredSchema, other: RegisteredSchema) -> tuple[str, list[str] | None]:
+    """The text of a version, and how it differs from the other one's; None if they are too long to be compared."""
+    text = pretty(shown.schema)
+    if shown.version == other.version:
+        return text, []
+    length = max(len(one.splitlines()) for one in (text, pretty(other.schema)))
+    return text, differences(other, shown) if length <= MAX_COMPARED_LINES else None
+
+
+def _registry(visit: ConsoleRequest) -> SchemaRegistry:
+    reader = visit.console.registry
+    if reader is None:
+        raise RefusedRequest("the console knows no schema registry: start it with --schema-registry URL")
+    return reader.registry

@@ -1,0 +1,121 @@
+"""The same crashes with Spark's own Kafka sink: its driver is killed while writing, then restarted.
+
+Called by :mod:`oncelog.apps.demo.run` when our pipelines are proven. The sink offers no place to stop at, so it is
+killed as soon as a micro-batch has records in the topic and Spark's commit log does not know of it yet.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from oncelog.apps.demo.processes import Child
+from oncelog.apps.demo.proof import read_topic
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import OncelogError
+from oncelog.process import real_time
+from oncelog.spark.maven import DownloadFailed, spark_connector_jars
+
+BATCHES = 10
+"""Roughly how many micro-batches the topic is divided into."""
+_TIMEOUT_S = 300.0
+_LATEST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSinkProof:
+    """What Spark's own sink left in its topic; ``missing`` says why it did not run."""
+
+    topic: str = ""
+    kills: int = 0
+    expected: int = 0
+    delivered: int = 0
+    duplicates: int = 0
+    lost: int = 0
+    missing: str = ""
+
+
+class SparkSinkCrashes:
+    """One run of Spark's own sink.
+
+    :param source: topic with ``flights`` flights, and the copy's name.
+    """
+
+    def __init__(self, servers: str, folder: Path, source: str, sink: str, flights: int, partitions: int) -> None:
+        self._servers = servers
+        self._folder = folder
+        self._source = source
+        self._sink = sink
+        self._flights = flights
+        self._partitions = [TopicPartition(sink, number) for number in range(partitions)]
+        self._checkpoint = folder / "checkpoints" / "sparks-own-sink"
+
+    def run(self, kills: int, say: Callable[[str], None]) -> SparkSinkProof:
+        """Kill it that often, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
+        try:
+            spark_connector_jars()
+        except DownloadFailed as error:
+            return SparkSinkProof(missing=str(error).partition("\n")[0])
+        done = 0
+        with Admin(bootstrap_servers=self._servers) as admin:
+            admin.create_topics([NewTopic(self._sink, len(self._partitions), topic_configs={"retention.ms": "-1"})])
+            while True:
+                child = self._start()
+                try:
+                    if not self._wait(admin, child, to_end=done >= kills):
+                        break
+                finally:
+                    child.kill()
+                done += 1
+                say(f"kill -9: the driver with Spark's own sink, in the write of batch {self._ended()}")
+        return self._count(done)
+
+    def _start(self) -> Child:
+        arguments = ["-m", "oncelog.apps.demo.sparks_sink", "--bootstrap-server", self._servers]
+        arguments += ["--source", self._source, "--sink", self._sink, "--checkpoint", str(self._checkpoint)]
+        arguments += ["--rows", str(max(1, self._flights // BATCHES))]
+        return Child("Spark's own sink", arguments, self._folder / "logs" / "sparks-own-sink.log", lambda line: None)
+
+    def _wait(self, admin: Admin, child: Child, *, to_end: bool) -> bool:
+        """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
+        deadline = real_time.monotonic() + _TIMEOUT_S
+        ended, stored = self._ended(), self._stored(admin)
+        while child.ended is None:
+            if real_time.monotonic() > deadline:
+                raise OncelogError(
+                    f"Spark's own sink made no progress within {_TIMEOUT_S:.0f} s; see {self._folder}/logs"
+                )
+            now = self._ended()
+            if now != ended:
+                ended, stored = now, self._stored(admin)
+            elif not to_end and self._stored(admin) > stored and self._ended() == ended:
+                return True
+            time.sleep(0.01)
+        if child.ended != 0:
+            child.check()
+        return False
+
+    def _ended(self) -> int:
+        """The number of completed batches in Spark's commit log."""
+        commits = self._checkpoint / "commits"
+        return sum(file.name.isdecimal() for file in commits.iterdir()) if commits.is_dir() else 0
+
+    def _stored(self, admin: Admin) -> int:
+        return sum(found.offset for found in admin.list_offsets(dict.fromkeys(self._partitions, _LATEST)).values())
+
+    def _count(self, kills: int) -> SparkSinkProof:
+        numbers: set[int] = set()
+        delivered = 0
+        for record in read_topic(self._servers, self._sink):
+            number = json.loads(record.value or b"{}").get("id")
+            if number is not None:
+                delivered += 1
+                numbers.add(number)
+        return SparkSinkProof(
+            self._sink, kills, self._flights, delivered, delivered - len(numbers), self._flights - len(numbers)
+        )

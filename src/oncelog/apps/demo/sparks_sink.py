@@ -1,0 +1,38 @@
+"""Spark's own Kafka sink under the demo's crashes, for comparison: ``python -m oncelog.apps.demo.sparks_sink``.
+
+A process to be killed, started by :mod:`oncelog.apps.demo.spark_sink_crashes`: it copies the flights with
+``format("kafka")`` and ends when it has copied all that was there when it began. Its checkpoint is kept, as any user of
+it would.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oncelog.apps.demo.driver import SPARK
+from oncelog.spark.maven import spark_connector_jars
+from oncelog.spark.session import session
+
+
+@click.command()
+@click.option("--bootstrap-server", required=True)
+@click.option("--source", required=True)
+@click.option("--sink", required=True)
+@click.option("--rows", required=True, help="Of one micro-batch, at most.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), required=True)
+def main(bootstrap_server: str, source: str, sink: str, rows: str, checkpoint: Path) -> None:
+    """Copy one topic into another with Spark's own source and sink."""
+    jars = ",".join(str(jar) for jar in spark_connector_jars())
+    spark = session("Spark's own sink", master="local[2]", settings={**SPARK, "spark.jars": jars})
+    at = {"kafka.bootstrap.servers": bootstrap_server}
+    reading = {**at, "subscribe": source, "startingOffsets": "earliest", "maxOffsetsPerTrigger": rows}
+    stream = spark.readStream.format("kafka").options(**reading, **{"kafka.isolation.level": "read_committed"}).load()
+    writer = stream.select("key", "value").writeStream.format("kafka").options(**at, topic=sink)
+    writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,372 @@
+"""What a promotion will do: determined from the source, which it only reads.
+
+Called by ``promotion`` and the command.
+
+Invariants
+- Nothing is written into the source: its metadata file is copied, with its write-ahead log, under the lock
+  that a broker would take, and opened as a copy.
+- Only closed ``.log`` segments are hard links, after an unclean stop only those below the recovery point: a recovery
+  may cut others in place. Kafka writes into all other files in place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from oncelog.apps.promote.folders import check_partial, is_node_of, partial_of, promoted_of
+from oncelog.apps.promote.kraft import OWN_PREFIX, Quorum, Snapshot, snapshot_of
+from oncelog.apps.promote.listeners import NodeListeners, node_listeners
+from oncelog.apps.promote.promote_errors import PromotionError
+from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
+from oncelog.config import LISTENER_PREFIX, BrokerConfig, parse_broker
+from oncelog.errors import CorruptLogError
+from oncelog.kafka_properties import broker_properties
+from oncelog.log.checkpoints import (
+    CLEAN_SHUTDOWN,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINTS,
+    RECOVERY_POINT_CHECKPOINT,
+    MetaProperties,
+    read_clean_shutdown,
+    read_meta_properties,
+    read_offset_checkpoint,
+    read_partition_metadata,
+)
+from oncelog.log.file_names import parse_file_name, parse_partition_folder
+from oncelog.metadata.identity import new_topic_id
+from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
+from oncelog.server.disk.folder_lock import LOCK_FILE
+from oncelog.server.disk.os_disk import OsDisk
+from oncelog.server.listener_settings import Address
+from oncelog.server.opening import SystemRandom
+from oncelog.types import TopicPartition, encode_uuid
+
+Mode = Literal["link", "copy", "move"]
+ONE_NODE: Final[Mapping[str, str]] = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+"""Settings whose defaults in Kafka assume three nodes."""
+
+_SECURITY: Final = re.compile(
+    r"listeners$|advertised\.listeners$|listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
+)
+
+_LOCK_FIRST_BYTE: Final = 0x40000002
+_LOCK_BYTES: Final = 510
+"""SQLite's range of shared locks; a running broker holds all of it."""
+
+
+class Addresses(NamedTuple):
+    """The node's future addresses.
+
+    :param listen: for clients: HOST:PORT, or as in ``listeners``; None takes the settings.
+    :param internal: for itself and later nodes, if clients have to log in or permissions are checked.
+    """
+
+    listen: str | None = None
+    controller: Address = Address("127.0.0.1", 9093)
+    internal: Address = Address("127.0.0.1", 9094)
+
+
+class PlanItem(NamedTuple):
+    """One file of the target, by its path below the data folder."""
+
+    path: str
+    linked: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCopy:
+    """A copy of the source's metadata, and what a broker or a snapshot needs besides.
+
+    :ivar plain: broker settings for security are left out of the snapshot.
+    """
+
+    path: Path
+    quorum: Quorum
+    config: BrokerConfig
+    plain: bool
+    now_ms: int
+
+    @contextmanager
+    def opened(self) -> Iterator[MetadataStore]:
+        store = MetadataStore(str(self.path), node_id=self.quorum.node_id, random=SystemRandom(), sync=False)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def snapshot(self, store: MetadataStore) -> Snapshot:
+        return snapshot_of(store, self.quorum, self.now_ms, _SECURITY.match if self.plain else lambda name: False)
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionPlan:
+    """What a promotion will do, determined without writing anything."""
+
+    source: Path
+    target: Path
+    identity: MetaProperties
+    topics: int
+    partitions: int
+    next_producer_id: int
+    items: tuple[PlanItem, ...]
+    left_behind: tuple[str, ...]
+    """Files and folders of the source that a Kafka node has no use for."""
+    dropped_settings: tuple[str, ...]
+    """Settings that only this broker knows or the node replaces, and with ``plain`` those for security."""
+    clean: bool
+    """Whether the source was closed cleanly; else its segments are recovered: by Kafka, as after its own crash, or here
+    if transactions are to be completed."""
+    open_transactions: tuple[UnfinishedTransaction, ...]
+    decided_transactions: tuple[UnfinishedTransaction, ...]
+    """Those that lack markers, which the target gets."""
+    metadata: MetadataCopy
+    snapshot: Snapshot
+    listeners: NodeListeners
+    properties: Mapping[str, str]
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Properties that contain passwords and keys."""
+        known = broker_properties()
+        return frozenset(
+            name
+            for name in self.properties
+            if (found := known.get(LISTENER_PREFIX.sub("", name))) is not None and found.sensitive
+        )
+
+    @property
+    def copied_bytes(self) -> int:
+        return sum(item.size_bytes for item in self.items if not item.linked)
+
+    @property
+    def linked_bytes(self) -> int:
+        return sum(item.size_bytes for item in self.items if item.linked)
+
+
+@contextmanager
+def planned(
+    source: Path,
+    target: Path,
+    *,
+    addresses: Addresses,
+    settings: Mapping[str, str],
+    mode: Mode,
+    now_ms: int,
+    plain: bool = False,
+) -> Iterator[PromotionPlan]:
+    """The plan; no broker can start on the source while the block runs.
+
+    :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
+    :param plain: drop the settings that secure listeners.
+    :raises PromotionError: the source is no data folder or in use, or the target exists.
+    :raises ConfigError: a setting that Kafka would not start with.
+    """
+    source, target = source.resolve(), target.resolve()
+    if not source.is_dir():
+        raise PromotionError(f"there is no data folder {source}")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if is_node_of(target, source):
+            raise PromotionError(
+                f"the target {target} is the node of the data folder {source} already: start Kafka on it and remove "
+                f"the data folder, or remove the target to make it again"
+            )
+        raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
+    if mode == "move" and promoted_of(source).exists():
+        raise PromotionError(f"{promoted_of(source)}, the name under which {source} is removed, is taken: move it away")
+    if target.is_relative_to(source):
+        raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
+    config = parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
+    secured = _security_settings(settings) if plain else ()
+    taken = {name: value for name, value in settings.items() if name not in secured}
+    with _locked_metadata(source) as metadata_copy:
+        plan = _plan(source, target, metadata_copy, addresses, config, taken, mode, now_ms, plain)
+        check_partial(partial_of(target), {item.path.partition("/")[0] for item in plan.items})
+        yield replace(plan, dropped_settings=tuple(dict.fromkeys((*plan.dropped_settings, *secured))))
+
+
+@contextmanager
+def _locked_metadata(source: Path) -> Iterator[Path]:
+    """A copy of the source's metadata, made and used under the lock that a running broker holds.
+
+    The bytes are read through the descriptor that holds the lock: closing another one of this file would end it.
+    """
+    import fcntl
+
+    path = source / FILE_NAME
+    descriptor, lock = _opened(path), fcntl.LOCK_EX
+    if descriptor is None:
+        descriptor, lock = _opened_for_reading(path), fcntl.LOCK_SH
+    try:
+        try:
+            fcntl.lockf(descriptor, lock | fcntl.LOCK_NB, _LOCK_BYTES, _LOCK_FIRST_BYTE)
+        except OSError:
+            raise PromotionError(f"{source} is in use by a broker; stop it first") from None
+        with tempfile.TemporaryDirectory(prefix="oncelog-promote-") as scratch:
+            copy = Path(scratch) / FILE_NAME
+            copy.write_bytes(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+            log = path.with_name(f"{FILE_NAME}-wal")
+            if log.exists():
+                shutil.copy2(log, copy.with_name(log.name))
+            yield copy
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int | None:
+    """A descriptor for the lock; None if nothing may be written there: a snapshot of a volume, somebody else's."""
+    try:
+        return os.open(path, os.O_RDWR)
+    except FileNotFoundError as error:
+        raise PromotionError(f"{path.parent} is not a data folder of oncelog: it has no {path.name}") from error
+    except OSError:
+        return None
+
+
+def _opened_for_reading(path: Path) -> int:
+    """A descriptor for a shared lock, which keeps brokers out as well."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise PromotionError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _plan(
+    source: Path,
+    target: Path,
+    metadata_copy: Path,
+    addresses: Addresses,
+    config: BrokerConfig,
+    settings: Mapping[str, str],
+    mode: Mode,
+    now_ms: int,
+    plain: bool,
+) -> PromotionPlan:
+    disk = OsDisk(str(source))
+    identity = read_meta_properties(disk)
+    if identity is None:
+        raise PromotionError(
+            f"{source} has no {META_PROPERTIES}: start oncelog serve on it once, stop it, and try again"
+        )
+    if not identity.directory_id:  # meta.properties of version 0
+        identity = identity._replace(directory_id=encode_uuid(new_topic_id(SystemRandom())))
+    controller = addresses.controller
+    quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
+    metadata = MetadataCopy(metadata_copy, quorum, replace(config, node_id=identity.node_id), plain, now_ms)
+    with metadata.opened() as store:
+        live = {} if plain else _live_settings(store)
+        secured = _security_settings(_live_settings(store)) if plain else ()
+        snapshot = metadata.snapshot(store)
+        topics = {topic.name: topic for topic in store.topics()}
+        dropped = _own_settings(store, settings)
+        next_producer_id = store.producer_ids.end
+    missing = [
+        f"{topic.name}-{partition}"
+        for topic in topics.values()
+        for partition in range(topic.partitions)
+        if read_partition_metadata(disk, f"{topic.name}-{partition}") != topic.topic_id
+    ]
+    if missing:
+        raise PromotionError(
+            f"{len(missing)} partitions have no folder of their topic's id ({', '.join(missing[:3])}): "
+            f"start oncelog serve on {source} once, which makes them, stop it, and try again"
+        )
+    listeners = node_listeners(addresses.listen, controller, addresses.internal, settings, live, SystemRandom().token)
+    unfinished = tuple(unfinished_transactions(disk))
+    folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
+    items = tuple(_items(source, folders, mode))
+    taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES, LOCK_FILE}
+    left = sorted(entry.name for entry in source.iterdir() if entry.name not in taken)
+    return PromotionPlan(
+        source=source,
+        target=target,
+        identity=identity,
+        topics=len(topics),
+        partitions=len(folders),
+        next_producer_id=next_producer_id,
+        items=items,
+        left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
+        dropped_settings=(*dropped, *listeners.replaced, *secured),
+        clean=read_clean_shutdown(disk),
+        open_transactions=tuple(transaction for transaction in unfinished if not transaction.decided),
+        decided_transactions=tuple(transaction for transaction in unfinished if transaction.decided),
+        metadata=metadata,
+        snapshot=snapshot,
+        listeners=listeners,
+        properties=_server_properties(target, identity.node_id, controller, listeners),
+    )
+
+
+def _live_settings(store: MetadataStore) -> dict[str, str]:
+    """This broker's settings changed at run time."""
+    return {
+        name: value
+        for resource in ("", str(store.node_id))
+        for name, value in store.dynamic_config(ResourceType.BROKER, resource).items()
+    }
+
+
+def _security_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in settings if _SECURITY.match(name)))
+
+
+def _own_settings(store: MetadataStore, settings: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in {**_live_settings(store), **settings} if name.startswith(OWN_PREFIX)))
+
+
+def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[PlanItem]:
+    for name in (*OFFSET_CHECKPOINTS, CLEAN_SHUTDOWN):
+        if (source / name).is_file():
+            yield PlanItem(name, False, (source / name).stat().st_size)
+    disk = OsDisk(str(source))
+    clean, recovery_points = read_clean_shutdown(disk), _recovery_points(disk)
+    for folder in folders:
+        files = sorted(path for path in (source / folder).iterdir() if path.is_file())
+        partition = parse_partition_folder(folder)
+        recovered_from = recovery_points.get(partition, 0) if partition is not None else 0
+        bases = [(path, parsed[0]) for path in files if (parsed := parse_file_name(path.name)) and not parsed[2]]
+        segments = [(path, base) for path, base in bases if path.suffix == ".log"]
+        closed = {path for (path, _), (_, end) in pairwise(segments) if clean or end <= recovered_from}
+        for path in files:
+            if path.suffix != ".damaged":
+                yield PlanItem(f"{folder}/{path.name}", mode != "copy" and path in closed, path.stat().st_size)
+
+
+def _recovery_points(disk: OsDisk) -> Mapping[TopicPartition, int]:
+    """Everything below was synced; a start after an unclean stop reads what is above, and may cut it."""
+    try:
+        return read_offset_checkpoint(disk, RECOVERY_POINT_CHECKPOINT)
+    except CorruptLogError:
+        return {}
+
+
+def _server_properties(target: Path, node_id: int, controller: Address, listeners: NodeListeners) -> dict[str, str]:
+    """The settings with which Kafka starts on the folder: this node, its addresses, one-node settings, the given
+    ones."""
+    made = {
+        "process.roles": "broker,controller",
+        "node.id": str(node_id),
+        "controller.quorum.bootstrap.servers": str(controller),
+        "log.dirs": str(target),
+    }
+    given = {
+        name: value
+        for name, value in listeners.properties.items()
+        if not name.startswith(OWN_PREFIX) and name not in ("broker.id", "log.dir", "cluster.id")
+    }
+    return {**ONE_NODE, **given, **made}

@@ -1,0 +1,143 @@
+"""Sorts rows of one size on disk: sorted runs of a bounded number of rows, merged while they are read.
+
+Called by :mod:`oncelog.apps.verify.copy.comparing` and :mod:`oncelog.apps.verify.copy.copied_topics`. Rows are bytes
+and sort as such. Memory: one run, about 90 bytes and a row for each of its rows, and a block of each run while they are
+merged.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from zlib import crc32
+
+from oncelog.errors import OncelogError
+
+RUN_ROWS = 500_000
+MAX_FILES = 256
+"""Runs that are merged at once."""
+_BLOCK_ROWS = 2000
+
+
+class Runs:
+    """Sorted runs in a folder.
+
+    :param name: distinguishes these runs from others in the folder.
+    :param files: runs that an interrupted program left complete, each with its checksum.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        row_bytes: int,
+        *,
+        run_rows: int = RUN_ROWS,
+        files: Mapping[str, int] | None = None,
+    ) -> None:
+        self.files = dict(files or {})
+        """The checksum of each run, in the order in which they were written."""
+        self._folder = folder
+        self._name = name
+        self._row_bytes = row_bytes
+        self._run_rows = run_rows
+        self._rows: list[bytes] = []
+        self._merged: dict[str, int] = {}
+
+    def add(self, row: bytes) -> None:
+        """Take one more row, and write a run when it is full."""
+        self._rows.append(row)
+        if len(self._rows) >= self._run_rows:
+            self.flush()
+
+    def extend(self, rows: Sequence[bytes]) -> None:
+        """Take more rows; the caller asks :attr:`is_full` in between."""
+        self._rows += rows
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a run's rows are in memory."""
+        return len(self._rows) >= self._run_rows
+
+    def flush(self) -> None:
+        """Write what is in memory as a run, on stable storage when this returns."""
+        if not self._rows:
+            return
+        self._rows.sort()
+        name = f"{self._name}-{len(self.files)}.run"
+        checksum = 0
+        with (self._folder / name).open("wb") as file:
+            for begin in range(0, len(self._rows), _BLOCK_ROWS):
+                block = b"".join(self._rows[begin : begin + _BLOCK_ROWS])
+                checksum = crc32(block, checksum)
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        self.files[name] = checksum
+        self._rows = []
+
+    def merged(self) -> Iterator[bytes]:
+        """Every row, in order.
+
+        :raises OncelogError: a run is not as it was written, found at its end at the latest.
+        """
+        self.flush()
+        while len(self.files) > MAX_FILES:
+            self._merge_some()
+        return chain.from_iterable(self._sorted_blocks(list(self.files)))
+
+    def _merge_some(self) -> None:
+        """Make one run of the first ones: a process may not have more files open than a few hundred."""
+        some, name = list(self.files)[:MAX_FILES], f"{self._name}-merged-{len(self._merged)}.run"
+        checksum = 0
+        with (self._folder / name).open("wb") as file:
+            for rows in self._sorted_blocks(some):
+                block = b"".join(rows)
+                checksum = crc32(block, checksum)
+                file.write(block)
+        for one in some:  # kept: work that is interrupted now begins with them again
+            self._merged[one] = self.files.pop(one)
+        self.files[name] = checksum
+
+    def _sorted_blocks(self, names: Sequence[str]) -> Iterator[list[bytes]]:
+        """The rows of some runs, in order, many at a time.
+
+        What is in memory of each run, up to the smallest last row, is before everything that has not been read. It is
+        sorted together: where lists are sorted already, that only merges them.
+        """
+        unread = [self._read(name) for name in names]
+        blocks = [next(blocks) for blocks in unread]
+        while blocks:
+            bound = min(block[-1] for block in blocks)
+            ready: list[bytes] = []
+            for at in reversed(range(len(blocks))):
+                block = blocks[at]
+                cut = bisect_right(block, bound)
+                ready += block[:cut]
+                if cut < len(block):
+                    del block[:cut]
+                elif (following := next(unread[at], None)) is not None:
+                    blocks[at] = following
+                else:
+                    del blocks[at], unread[at]
+            ready.sort()
+            yield ready
+
+    def _read(self, name: str) -> Iterator[list[bytes]]:
+        """The rows of a run, a block at a time."""
+        size, checksum = self._row_bytes, 0
+        with (self._folder / name).open("rb", buffering=0) as file:
+            while block := file.read(size * _BLOCK_ROWS):
+                checksum = crc32(block, checksum)
+                yield [block[begin : begin + size] for begin in range(0, len(block), size)]
+        if checksum != self.files[name]:
+            raise OncelogError(f"{self._folder / name} is not as it was written: remove the folder, and begin again")
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for name in [*self.files, *self._merged]:
+            (self._folder / name).unlink(missing_ok=True)
+        self.files, self._merged = {}, {}

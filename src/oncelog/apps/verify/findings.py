@@ -1,0 +1,141 @@
+"""Everything that ``oncelog verify`` can say, by a stable name, and the report that collects it.
+
+The table in ``docs/reference/verify.md`` is generated from :data:`KINDS`. A report keeps a few examples of each kind in
+each partition and counts the others, so its size does not grow with the log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from oncelog.apps.verify.kinds import KINDS, Kind, Verdict
+from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+
+__all__ = ["KINDS", "Finding", "Kind", "Report", "Verdict"]
+
+KEPT = 10
+"""Examples of one kind in one partition."""
+
+
+class ExitStatus(Enum):
+    """What the command ends with."""
+
+    NOTHING_FOUND = 0
+    FOUND = 1
+    COULD_NOT_TELL = 2
+
+
+class Finding(NamedTuple):
+    """One thing that was found; offsets are those of ``where``, -1 if there are none."""
+
+    kind: str
+    where: TopicPartition | None
+    first_offset: int
+    last_offset: int
+    producer_id: int
+    producer_epoch: int
+    detail: str
+    transactional_id: str | None = None
+
+    @property
+    def of_kind(self) -> Kind:
+        return KINDS[self.kind]
+
+    def as_json(self) -> dict[str, Any]:
+        kind = self.of_kind
+        return {
+            "finding": kind.name,
+            "verdict": kind.verdict.value,
+            "topic": None if self.where is None else self.where.topic,
+            "partition": None if self.where is None else self.where.partition,
+            "first_offset": None if self.first_offset < 0 else self.first_offset,
+            "last_offset": None if self.last_offset < 0 else self.last_offset,
+            "producer_id": None if self.producer_id < 0 else self.producer_id,
+            "producer_epoch": None if self.producer_epoch < 0 else self.producer_epoch,
+            "transactional_id": self.transactional_id,
+            "detail": self.detail,
+            "todo": kind.todo,
+        }
+
+
+@dataclass
+class Totals:
+    """How much was looked at."""
+
+    partitions: int = 0
+    batches: int = 0
+    records: int = 0
+    size_bytes: int = 0
+    producers: int = 0
+    transactions: int = 0
+    committed: int = 0
+    aborted: int = 0
+    matched: int = 0
+    """Records of a source that were found in its copy."""
+    shown: int = 0
+    """Records that a read_committed reader was given, and that were compared with the log."""
+
+
+class Report:
+    """What was found, in the order in which it was found.
+
+    :param kept: how many examples of a kind are kept for each partition.
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self.counts: Counter[str] = Counter()
+        self.totals = Totals()
+        self._kept = kept
+        self._found: list[Finding] = []
+        self._of_partition: Counter[tuple[str, TopicPartition | None]] = Counter()
+
+    def add(
+        self,
+        kind: str,
+        where: TopicPartition | None,
+        detail: str,
+        *,
+        first: int = -1,
+        last: int | None = None,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        transactional_id: str | None = None,
+    ) -> None:
+        """:param last: by default the same offset as ``first``."""
+        name = KINDS[kind].name
+        self.counts[name] += 1
+        self._of_partition[name, where] += 1
+        if self._of_partition[name, where] <= self._kept:
+            end = first if last is None else last
+            self._found.append(Finding(name, where, first, end, producer_id, producer_epoch, detail, transactional_id))
+
+    def findings(self, *verdicts: Verdict) -> Iterator[Finding]:
+        """Those of some verdicts, by default all: first what is broken, then what could not be checked, then the
+        rest.
+        """
+        for verdict in verdicts or tuple(Verdict):
+            yield from (found for found in self._found if found.of_kind.verdict is verdict)
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(count for name, count in self.counts.items() if KINDS[name].verdict is verdict)
+
+    def producer_ids(self) -> list[int]:
+        """The producers that findings name."""
+        return sorted({found.producer_id for found in self._found if found.producer_id >= 0})
+
+    def name_producers(self, names: dict[int, str | None]) -> None:
+        """Add transactional ids to the findings of these producers."""
+        self._found = [
+            found._replace(transactional_id=names.get(found.producer_id) or found.transactional_id)
+            for found in self._found
+        ]
+
+    def status(self, *, strict: bool = False) -> ExitStatus:
+        """:param strict: what Kafka allows counts, too."""
+        if self.count(Verdict.FOUND) or (strict and self.count(Verdict.ALLOWED)):
+            return ExitStatus.FOUND
+        return ExitStatus.COULD_NOT_TELL if self.count(Verdict.UNKNOWN) else ExitStatus.NOTHING_FOUND

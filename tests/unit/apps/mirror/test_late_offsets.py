@@ -1,0 +1,33 @@
+"""Positions requested at a start are delivered once everything they depend on has arrived, and never replace newer
+ones.
+"""
+
+from __future__ import annotations
+
+from oncelog.apps.mirror.groups import LateOffsets
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.types import TopicPartition
+
+P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
+ASKED = OffsetAndMetadata(3, "")
+
+
+def late() -> LateOffsets:
+    return LateOffsets({("g", P): ASKED, ("h", P): ASKED}, {P: 5, Q: 5})
+
+
+def test_due_once_when_everything_of_the_start_is_there() -> None:
+    offsets = late()
+    assert offsets.due((), {P: 5, Q: 4}) == {}
+    assert offsets.due((), {P: 5, Q: 5}) == {("g", P): ASKED, ("h", P): ASKED}
+    assert offsets.due((), {P: 5, Q: 5}) == {}
+
+
+def test_what_was_brought_meanwhile_is_newer() -> None:
+    offsets = late()
+    assert offsets.due([("g", P)], {P: 1, Q: 1}) == {}
+    assert offsets.due((), {P: 6, Q: 6}) == {("h", P): ASKED}
+
+
+def test_partition_that_is_no_longer_mirrored_keeps_nobody_waiting() -> None:
+    assert late().due((), {P: 5}).keys() == {("g", P), ("h", P)}

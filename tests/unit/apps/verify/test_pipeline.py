@@ -1,0 +1,77 @@
+"""Plan, marker and records of batches, made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.apps.verify.findings import Report
+from oncelog.apps.verify.pipeline import Markers, MarkerSeen, Producer, WrittenRecords, judge
+from oncelog.spark.sink.marker import Marker, PlannedBatch
+from oncelog.types import TopicPartition
+from tests.support.made_logs import Judged, judged
+
+OUT = TopicPartition("out", 0)
+PLANNED = {number: PlannedBatch(number, f"plan {number}", 0, "") for number in range(3)}
+
+
+def seen(batch: int, rows: int = 5, *, plan: str = "", epoch: int | None = None) -> MarkerSeen:
+    marker = Marker("q", batch, rows, plan or f"plan {batch}")
+    return MarkerSeen(marker, OUT, 10 * batch, (7, batch if epoch is None else epoch))
+
+
+WHOLE: dict[Producer, int] = {(7, 0): 5, (7, 1): 5, (7, 2): 5}
+MARKERS = [seen(0), seen(1), seen(2)]
+
+
+def verify(markers: list[MarkerSeen], records: dict[Producer, int], ended: tuple[int, ...] = (0, 1, 2)) -> Judged:
+    report = Report()
+    judge(PLANNED, ended, Markers(markers, True), WrittenRecords(records, True), report)
+    return judged(report)
+
+
+CASES: dict[str, tuple[list[str], list[str], list[MarkerSeen], dict[Producer, int]]] = {
+    "all is well": ([], [], MARKERS, WHOLE),
+    "marker compacted": ([], ["batch-unknown"], MARKERS[1:], WHOLE),
+    "marker repeated without records": ([], [], [*MARKERS[:2], seen(1, 0, epoch=9), seen(2)], WHOLE),
+    "rows missing": (["batch-rows"], [], MARKERS, {**WHOLE, (7, 1): 4}),
+    "another plan": (["batch-other-plan"], [], [seen(0), seen(1, plan="other"), seen(2)], WHOLE),
+    "written twice": (["batch-twice"], [], [*MARKERS, seen(2, epoch=3)], {**WHOLE, (7, 3): 5}),
+    "gone back": (["batch-back", "batch-twice"], [], [*MARKERS, seen(1, epoch=3)], {**WHOLE, (7, 3): 5}),
+    "lost": (["batch-missing"], [], MARKERS[:2], WHOLE),
+    "older copy of the checkpoint": (["checkpoint-behind"], [], [*MARKERS, seen(3)], {**WHOLE, (7, 3): 5}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
+    found, allowed, markers, records = CASES[name]
+    told = verify(markers, records)
+    assert (sorted(told.found), told.unknown, told.allowed) == (found, [], allowed)
+
+
+def test_missing_rows_are_told_with_the_topics_that_were_read() -> None:
+    report = Report()
+    written = WrittenRecords({**WHOLE, (7, 1): 4}, True, ["out", "out-2"])
+    judge(PLANNED, (), Markers(MARKERS, True), written, report)
+    (finding,) = report.findings()
+    assert (
+        "says 5 rows, its transaction has 4 records in out, out-2: if the query writes others, name" in finding.detail
+    )
+
+
+def test_records_are_not_counted_where_some_were_removed() -> None:
+    report = Report()
+    judge(PLANNED, (), Markers(MARKERS, True), WrittenRecords({}, False), report)
+    assert report.counts == {}
+
+
+def test_batch_whose_marker_may_be_undecided_is_not_missing() -> None:
+    report = Report()
+    judge(PLANNED, (0, 1, 2), Markers(MARKERS[:2], False), WrittenRecords(WHOLE, True), report)
+    assert report.counts == {}
+
+
+def test_checkpoint_that_lost_all_its_plans_is_behind() -> None:
+    report = Report()
+    judge({}, (), Markers(MARKERS, True), WrittenRecords(WHOLE, True), report)
+    assert report.counts == {"checkpoint-behind": 1}

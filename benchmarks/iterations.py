@@ -25,6 +25,8 @@ from typing import Any
 from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
+from oncelog.broker.server.serve import serve as oncelog_serve
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -59,8 +61,6 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
-from oncelog.server.listener_settings import Address, Listener, parse_listeners
-from oncelog.server.serve import serve as oncelog_serve
 
 PARTITIONS = 5000
 MANY = 20_000

@@ -27,11 +27,11 @@ QUESTIONS = {
     ),
     "            or self.cluster is not None\n            or self.interceptor is not None\n": "",
 }
-"""What ``oncelog.broker.broker`` asks for each request, and what stands there without the kit."""
+"""What ``oncelog.broker.core.broker`` asks for each request, and what stands there without the kit."""
 
 _WITHOUT = f"""
 import importlib.util, sys
-spec = importlib.util.find_spec("oncelog.broker.broker")
+spec = importlib.util.find_spec("oncelog.broker.core.broker")
 text = open(spec.origin, encoding="utf-8").read()
 for question, instead in {QUESTIONS!r}.items():
     assert question in text, question
@@ -39,7 +39,7 @@ for question, instead in {QUESTIONS!r}.items():
 module = importlib.util.module_from_spec(spec)
 sys.modules[spec.name] = module
 exec(compile(text, spec.origin, "exec"), module.__dict__)
-sys.modules["oncelog.broker"].broker = module
+sys.modules["oncelog.broker.core"].broker = module
 from oncelog.cli.main import main
 main()
 """

@@ -29,9 +29,8 @@ from pathlib import Path
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import LATEST, RawConnection
-from oncelog.config import TopicConfig
-from oncelog.log.partition_log import PartitionLog
-from oncelog.ports import Buffer
+from oncelog.broker.log.partition_log import PartitionLog
+from oncelog.broker.server.disk.os_disk import OsDisk, OsFile
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -43,7 +42,8 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
-from oncelog.server.disk.os_disk import OsDisk, OsFile
+from oncelog.runtime.ports import Buffer
+from oncelog.settings.config import TopicConfig
 from oncelog.types import TopicPartition
 from tests.support.crash_rounds.node import ServeProcess
 

@@ -98,7 +98,7 @@ SECONDS = {
     "spark/test_session_metrics.py": 13,
     "spark/kafka/test_two_lanes.py": 13,
     "spark/pipeline/test_state_over_a_restart.py": 12,
-    "property/broker/test_produce_runs.py": 12,
+    "property/broker/core/test_produce_runs.py": 12,
     "conformance/test_differential.py": 11,
     "console/test_pipelines.py": 11,
     "cli/test_doctor.py": 11,

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-FLOORS: Final = {"broker": 97.0, "coordinator": 98.0, "log": 98.0}
-"""The minimum percentage of lines and branches together, by package. They hold today and are only raised."""
+FLOORS: Final = {"core": 97.0, "coordinator": 98.0, "log": 98.0}
+"""The minimum percentage of lines and branches together, by package of the broker. They hold today and are only
+raised.
+"""
 BRANCHES_FLOOR: Final = 95.0
 """The minimum percentage of branches, of each package."""
 COUNTS: Final = ("covered_lines", "num_statements", "covered_branches", "num_branches")
@@ -23,7 +25,7 @@ def totals(files: Mapping[str, Any]) -> dict[str, Counter[str]]:
     """The sums of each package's files."""
     found: dict[str, Counter[str]] = {package: Counter() for package in FLOORS}
     for name, file in files.items():
-        package = name.partition("oncelog/")[2].partition("/")[0]
+        package = name.partition("oncelog/broker/")[2].partition("/")[0]
         if package in found:
             found[package].update({count: file["summary"][count] for count in COUNTS})
     return found

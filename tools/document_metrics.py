@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from oncelog.metrics.catalog import FAMILIES
-from oncelog.metrics.exposition import Family
+from oncelog.broker.metrics.catalog import FAMILIES
+from oncelog.broker.metrics.exposition import Family
 from oncelog.spark.pipeline.series import FAMILIES as PIPELINE_FAMILIES
 from oncelog.spark.pipeline.series import PIPELINE
 from tools import client_metrics

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncelog.kafka_properties import KafkaProperty, UpdateMode, broker_properties
-from oncelog.metadata.property_effects import SECURITY
+from oncelog.broker.metadata.property_effects import SECURITY
+from oncelog.settings.kafka_properties import KafkaProperty, UpdateMode, broker_properties
 from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "security.md"

@@ -8,9 +8,11 @@ from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
 
+from oncelog.broker.metadata.property_effects import OTHERS, SECURITY, effect_of
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
-from oncelog.kafka_properties import (
+from oncelog.settings.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
+from oncelog.settings.fields import default_of, properties
+from oncelog.settings.kafka_properties import (
     AllowedValues,
     KafkaProperty,
     UpdateMode,
@@ -19,8 +21,6 @@ from oncelog.kafka_properties import (
     group_properties,
     render,
 )
-from oncelog.metadata.property_effects import OTHERS, SECURITY, effect_of
-from oncelog.settings import default_of, properties
 from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"

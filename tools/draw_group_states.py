@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from oncelog.coordinator.group.classic import classic_rules
-from oncelog.coordinator.group.consumer import consumer_rules, reconcile
-from oncelog.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus
-from oncelog.coordinator.group.states import (
+from oncelog.broker.coordinator.group.classic import classic_rules
+from oncelog.broker.coordinator.group.consumer import consumer_rules, reconcile
+from oncelog.broker.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus
+from oncelog.broker.coordinator.group.states import (
     CLASSIC_TRANSITIONS,
     CONSUMER_STATES,
     MEMBER_STATES,
@@ -79,13 +79,13 @@ def page() -> str:
         "",
         "## Groups of the classic protocol",
         "",
-        "From `CLASSIC_TRANSITIONS` in `oncelog.coordinator.group.states`.",
+        "From `CLASSIC_TRANSITIONS` in `oncelog.broker.coordinator.group.states`.",
         "",
         *transitions(),
         "",
         "## Requests to groups of the classic protocol",
         "",
-        "From `RULES` in `oncelog.coordinator.group.classic.classic_rules`."
+        "From `RULES` in `oncelog.broker.coordinator.group.classic.classic_rules`."
         " A member is checked before its group's state is:"
         " UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and"
         " ILLEGAL_GENERATION (22).",
@@ -99,14 +99,14 @@ def page() -> str:
         "",
         "### Heartbeats",
         "",
-        "From `HEARTBEAT_RULES` in `oncelog.coordinator.group.consumer.consumer_rules`,"
+        "From `HEARTBEAT_RULES` in `oncelog.broker.coordinator.group.consumer.consumer_rules`,"
         " by the member epoch in the request.",
         "",
         *heartbeats(),
         "",
         "### Members",
         "",
-        "From `MEMBER_STATES` and from `RULES` in `oncelog.coordinator.group.consumer.reconcile`.",
+        "From `MEMBER_STATES` and from `RULES` in `oncelog.broker.coordinator.group.consumer.reconcile`.",
         "",
         *table(
             ("State", "Meaning", "At a heartbeat"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncelog.kafka_properties import AllowedValues
+from oncelog.settings.kafka_properties import AllowedValues
 
 
 def allowed_values(allowed: AllowedValues) -> str:

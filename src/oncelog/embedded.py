@@ -1,7 +1,7 @@
 """``oncelog.Broker``: the embedded broker, with faults and a schema registry on request.
 
-The broker itself is in ``oncelog.server.embedded``; this module adds the faults that tests inject, and the registry.
-Their code is loaded only when :attr:`Broker.faults` is first used or a registry is requested.
+The broker itself is in ``oncelog.broker.server.embedded``; this module adds the faults that tests inject, and the
+registry. Their code is loaded only when :attr:`Broker.faults` is first used or a registry is requested.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from oncelog.broker.server import embedded
+from oncelog.broker.server.embedded import ANY_PORT, ClusterNode
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.server import embedded
-from oncelog.server.embedded import ANY_PORT, ClusterNode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oncelog.faults.embedded import BrokerFaults
-    from oncelog.ports import Disk
+    from oncelog.broker.faults.embedded import BrokerFaults
+    from oncelog.broker.server.listener_settings import Address
+    from oncelog.broker.server.server import Server
+    from oncelog.runtime.ports import Disk
     from oncelog.schema_registry.serving import RegistryThread
-    from oncelog.server.listener_settings import Address
-    from oncelog.server.server import Server
 
 __all__ = ["Broker", "ClusterNode"]
 
@@ -61,7 +61,7 @@ class Broker(embedded.Broker):
         self._registry: RegistryThread | None = None
         self._registry_address: Address | None = None
         if not isinstance(schema_registry, bool):
-            from oncelog.server.listener_settings import Address
+            from oncelog.broker.server.listener_settings import Address
 
             self._registry_address = Address.parse(schema_registry)
         if faults:
@@ -71,7 +71,7 @@ class Broker(embedded.Broker):
     def faults(self) -> BrokerFaults:
         """Faults in this broker, by name: ``broker.faults.lose_answer("Produce", topic="orders")``."""
         if self._faults is None:
-            from oncelog.faults.embedded import BrokerFaults
+            from oncelog.broker.faults.embedded import BrokerFaults
 
             self._faults = BrokerFaults(self)
             if self._server is not None:
@@ -91,9 +91,9 @@ class Broker(embedded.Broker):
         return self
 
     def _start_registry(self) -> None:
+        from oncelog.broker.server.listener_settings import Address
         from oncelog.schema_registry.serving import RegistryThread
         from oncelog.schema_registry.settings import RegistrySettings
-        from oncelog.server.listener_settings import Address
 
         listener = self._bound[0]
         if listener.protocol.value != "PLAINTEXT":

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 if TYPE_CHECKING:
+    from oncelog.apps.proxy.proxy import FaultProxy
+    from oncelog.broker.faults.rules import Faults
     from oncelog.embedded import Broker
-    from oncelog.faults.proxy import FaultProxy
-    from oncelog.faults.rules import Faults
     from oncelog.testing.brokers import Embedded, ExistingCluster
 
 _MARKER = "oncelog"
@@ -143,7 +143,7 @@ def oncelog_faults(oncelog_broker: Embedded | ExistingCluster, request: pytest.F
     With an existing cluster, this test's clients must read ``oncelog_broker.bootstrap_servers`` after this fixture has
     been set up, because it then leads through a proxy. The report of a failed test lists the faults that struck.
     """
-    from oncelog.faults.proxy import FaultProxy
+    from oncelog.apps.proxy.proxy import FaultProxy
     from oncelog.testing.brokers import Embedded
 
     proxy: FaultProxy
@@ -178,7 +178,7 @@ class _FaultsOfProxy:
         self._faults = faults
 
     def __getattr__(self, name: str) -> Any:
-        from oncelog.faults.embedded import BrokerFaults
+        from oncelog.broker.faults.embedded import BrokerFaults
 
         if hasattr(BrokerFaults, name) and not hasattr(self._faults, name):
             pytest.skip(f"{name} needs an embedded broker, and the tests run against an existing cluster")

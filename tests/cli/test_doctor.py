@@ -16,6 +16,7 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.doctor import doctor_here
 from oncelog.cli.doctor.findings import DoctorFinding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
@@ -23,7 +24,6 @@ from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResource
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
-from oncelog.server.listener_settings import Address
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.marker import LastWrite, Marker

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import oncelog
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schemas import AvroSerializer, SchemaRegistry
-from oncelog.server.listener_settings import Address
 from tests.cli.conftest import run
 from tests.cli.test_doctor import doctor
 from tests.conftest import RunningBroker

@@ -232,7 +232,7 @@ def test_a_file_of_users_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_with_json_an_error_that_ends_a_thread_is_json() -> None:
     program = (
-        "import threading; from oncelog.server.process.log_lines import log_to_stderr\n"
+        "import threading; from oncelog.broker.server.process.log_lines import log_to_stderr\n"
         "log_to_stderr('error', as_json=True)\n"
         "thread = threading.Thread(target=lambda: 1 / 0, name='ours'); thread.start(); thread.join()\n"
         "class Odd:\n    def __del__(self): raise ValueError('at the end')\n"
@@ -246,7 +246,7 @@ def test_with_json_an_error_that_ends_a_thread_is_json() -> None:
 
 def test_with_json_an_uncaught_error_and_a_warning_are_json() -> None:
     program = (
-        "import warnings; from oncelog.server.process.log_lines import log_to_stderr\n"
+        "import warnings; from oncelog.broker.server.process.log_lines import log_to_stderr\n"
         "log_to_stderr('warning', as_json=True)\n"
         "warnings.warn('odd'); raise ValueError('broken')"
     )

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.acls import Acl, AclFilter
 from oncelog.aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from oncelog.aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from oncelog.client import aio, blocking
 from oncelog.client.aio.admin.admin import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from oncelog.protocol.acls import Acl, AclFilter
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
 

@@ -21,9 +21,9 @@ from oncelog.apps.conformance.raw.transactional_producer import RawTransactional
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.apps.conformance.registry import all_checks, cases_of
 from oncelog.apps.conformance.runner import CheckOutcome, ConformanceReport, run
+from oncelog.apps.proxy.proxy import FaultProxy
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import Error
-from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker

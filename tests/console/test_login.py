@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import oncelog
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.console import sessions
 from oncelog.apps.console.console_settings import ConsoleSettings
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import ConfigError
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from tests.security.sides import COMMON, PASSWORD
 from tests.support.running_console import RunningConsole
 

@@ -16,9 +16,9 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 import oncelog
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.redrive.redriving import group_of
 from oncelog.client.blocking import Admin
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from tests.console.test_login import LISTEN
 from tests.redrive.test_redrive import World
 from tests.redrive.test_redrive_killed import KILLED

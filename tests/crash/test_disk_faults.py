@@ -21,11 +21,11 @@ from oncelog import Broker
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.server.disk.os_disk import OsFile
 from oncelog.errors import StorageError
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.server.disk.os_disk import OsFile
 from tests.support.crash_rounds.actors import client_settings
 from tests.support.crash_rounds.node import ServeProcess
 

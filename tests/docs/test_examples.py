@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 import oncelog
-import oncelog.faults.embedded
+import oncelog.broker.faults.embedded
 from oncelog.cli.main import command
 from oncelog.types import java_hash_partition
 from tests.cli.conftest import call
@@ -278,7 +278,7 @@ def test_every_fault_of_the_tables_has_a_bug_that_it_finds() -> None:
     folder = ROOT / "docs" / "how-to"
     rows = re.findall(r"^\| (`[a-z_]+\(?.*?) \|", (folder / "testing.md").read_text(), re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`([a-z_]+)", row)}
-    faults = {name for name in named if hasattr(oncelog.faults.embedded.BrokerFaults, name)} - {"release"}
+    faults = {name for name in named if hasattr(oncelog.broker.faults.embedded.BrokerFaults, name)} - {"release"}
     page = (folder / "faults.md").read_text()
     assert len(faults) >= 18
     assert {name for name in faults if f".{name}(" not in page and f'"{name}"' not in page} == set()

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
-from oncelog.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec
-from oncelog.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
-from oncelog.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, MemberVerdict, judge, may_commit
-from oncelog.coordinator.group.consumer.reconcile import ReconcileInput, reconcile
-from oncelog.coordinator.group.states import MemberState
+from oncelog.broker.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec
+from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
+from oncelog.broker.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, MemberVerdict, judge, may_commit
+from oncelog.broker.coordinator.group.consumer.reconcile import ReconcileInput, reconcile
+from oncelog.broker.coordinator.group.states import MemberState
 from oncelog.errors import Error
 from tests.exploration.explorer import Step
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from oncelog.coordinator.transaction import records
-from oncelog.coordinator.transaction.events import (
+from oncelog.broker.coordinator.transaction import records
+from oncelog.broker.coordinator.transaction.events import (
     AddPartitions,
     EndTxn,
     EndTxnAndBump,
@@ -27,14 +27,14 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
-from oncelog.coordinator.transaction.rule_parts import Decision
-from oncelog.coordinator.transaction.rules import decide
-from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, PREPARED, TransactionState, Txn
+from oncelog.broker.coordinator.transaction.rule_parts import Decision
+from oncelog.broker.coordinator.transaction.rules import decide
+from oncelog.broker.coordinator.transaction.states import LAST_CLIENT_EPOCH, PREPARED, TransactionState, Txn
+from oncelog.broker.log.producers.producer_entry import BatchMetadata
+from oncelog.broker.log.producers.producer_rules import Refusal
+from oncelog.broker.log.producers.producer_state import ProducerStateManager
+from oncelog.broker.log.producers.verification import VerificationEntry, VerificationGuard
 from oncelog.errors import Error
-from oncelog.log.producers.producer_entry import BatchMetadata
-from oncelog.log.producers.producer_rules import Refusal
-from oncelog.log.producers.producer_state import ProducerStateManager
-from oncelog.log.producers.verification import VerificationEntry, VerificationGuard
 from oncelog.records.batch import TRANSACTIONAL_BIT, BatchHeader
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.exploration.explorer import Step

@@ -18,9 +18,9 @@ import pytest
 from confluent_kafka import Producer as ConfluentProducer
 
 import oncelog
-from oncelog.faults.control import FaultControl
-from oncelog.faults.fault_texts import add_fault
-from oncelog.faults.rules import FaultError, Faults
+from oncelog.broker.faults.control import FaultControl
+from oncelog.broker.faults.fault_texts import add_fault
+from oncelog.broker.faults.rules import FaultError, Faults
 from tests.cli.conftest import call
 
 

@@ -13,11 +13,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka import Producer as ConfluentProducer
 
 import oncelog
+from oncelog.broker.faults.rules import Fault, FaultError
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.client_errors import KafkaTimeoutError
 from oncelog.errors import KafkaError
-from oncelog.faults.rules import Fault, FaultError
 from oncelog.types import TopicPartition
 
 QUICK = {

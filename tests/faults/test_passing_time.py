@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.timers import RepeatedTimer, Timers
+from oncelog.runtime.timers import RepeatedTimer, Timers
 
 HOUR = 3600
 DAY = 24 * HOUR

@@ -13,8 +13,8 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient, NewTopic
 
 import oncelog
-from oncelog.faults.proxy import FaultProxy
-from oncelog.faults.rules import FaultError
+from oncelog.apps.proxy.proxy import FaultProxy
+from oncelog.broker.faults.rules import FaultError
 from tests.conftest import RunningBroker
 from tests.interop.reading import consumed_values
 

@@ -15,9 +15,9 @@ import oncelog
 from oncelog.apps.conformance.expect import CheckFailed
 from oncelog.apps.conformance.raw.single_node import single_node
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.apps.proxy.proxy import FaultProxy, ProxyError
+from oncelog.apps.proxy.proxy_login import LARGEST_TOKEN, USER
 from oncelog.client.core.config import AdminConfig
-from oncelog.faults.proxy import FaultProxy, ProxyError
-from oncelog.faults.proxy_login import LARGEST_TOKEN, USER
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.security.certificates import Authority
 

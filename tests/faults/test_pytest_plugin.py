@@ -288,7 +288,7 @@ def test_a_broker_as_from_a_container() -> None:
         assert admin.list_topics() == []
 
 
-@pytest.mark.parametrize("module", ["asyncio", "oncelog.server.embedded", "oncelog.client.blocking"])
+@pytest.mark.parametrize("module", ["asyncio", "oncelog.broker.server.embedded", "oncelog.client.blocking"])
 def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> None:
     loads = "import sys; before = set(sys.modules); import oncelog.pytest_plugin; added = set(sys.modules) - before"
     code = f"{loads}; print({module!r} in added)"
@@ -303,7 +303,7 @@ def test_the_package_is_imported_as_it_was_installed(tmp_path: Path) -> None:
 import sys
 
 def test_loaders(oncelog_broker):
-    from oncelog.server import embedded
+    from oncelog.broker.server import embedded
     assert not hasattr(embedded.__loader__, "_must_rewrite")
     assert hasattr(sys.modules[__name__].__loader__, "_must_rewrite")
 """

@@ -7,8 +7,8 @@ import urllib.request
 import pytest
 
 import oncelog
+from oncelog.apps.proxy.proxy import ProxyError
 from oncelog.errors import ConfigError
-from oncelog.faults.proxy import ProxyError
 from oncelog.testing import FaultProxy
 
 TWO = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.faults.proxy import FaultProxy
+from oncelog.apps.proxy.proxy import FaultProxy
 from tests.conftest import RunningBroker
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.apps.proxy.proxy import FaultProxy
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.faults.proxy import FaultProxy
 from tests.client.reading import values
 from tests.conftest import RunningBroker
 from tests.support.children import ends_with_us

@@ -11,9 +11,9 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.expect import eventually
+from oncelog.broker.server.connections.tls_connection import TlsConnection
+from oncelog.broker.server.nodes import Nodes
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from oncelog.server.connections.tls_connection import TlsConnection
-from oncelog.server.nodes import Nodes
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 

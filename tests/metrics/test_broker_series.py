@@ -6,10 +6,10 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.expect import eventually
+from oncelog.broker.metrics.catalog import FAMILIES
+from oncelog.broker.metrics.exposition import MetricKind
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.metrics.catalog import FAMILIES
-from oncelog.metrics.exposition import MetricKind
 from tests.metrics.conftest import Busy
 from tests.metrics.dashboards import CONFLUENT, ELSEWHERE, STRIMZI
 from tests.metrics.pages import Page, scrape

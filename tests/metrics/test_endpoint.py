@@ -15,12 +15,12 @@ import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.metrics.endpoint import HealthVerdict
+from oncelog.broker.server.disk.os_disk import OsFile
+from oncelog.broker.server.opening import ListenError
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import OncelogError, StorageError
-from oncelog.metrics.endpoint import HealthVerdict
-from oncelog.server.disk.os_disk import OsFile
-from oncelog.server.opening import ListenError
 from tests.metrics.pages import get, health, scrape
 
 
@@ -145,7 +145,7 @@ def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
 
 
 def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncelog.broker.storage.log_manager import LogManager
+    from oncelog.broker.core.storage.log_manager import LogManager
 
     with oncelog.Broker(tmp_path, metrics="127.0.0.1:0") as broker:
         fill(broker, ("a", "b", "c"))
@@ -181,7 +181,7 @@ def test_a_start_that_takes_long_can_be_watched(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncelog.metrics import broker_source
+    from oncelog.broker.metrics import broker_source
 
     monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
     hold, holds = threading.Event(), threading.Event()
@@ -197,7 +197,7 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.LogCaptureFixture) -> None:
-    from oncelog.metrics.endpoint import Endpoint
+    from oncelog.broker.metrics.endpoint import Endpoint
     from oncelog.spark.pipeline.series import PipelineSource
 
     class Failing(PipelineSource):
@@ -216,7 +216,7 @@ def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.
 
 
 def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    from oncelog.metrics.endpoint import Endpoint
+    from oncelog.broker.metrics.endpoint import Endpoint
     from oncelog.spark.pipeline.series import PipelineSource
 
     asked = threading.Event()
@@ -239,8 +239,8 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncelog.metrics import endpoint as module
-    from oncelog.metrics.exposition import Exposition, ExpositionFormat
+    from oncelog.broker.metrics import endpoint as module
+    from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
     from oncelog.spark.pipeline.series import PipelineSource
 
     class Large(PipelineSource):
@@ -270,7 +270,7 @@ def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.Monkey
 def test_whoever_waits_no_more_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from oncelog.metrics import broker_source
+    from oncelog.broker.metrics import broker_source
 
     monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
     hold, holds = threading.Event(), threading.Event()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.metrics.endpoint import Endpoint
+from oncelog.broker.metrics.endpoint import Endpoint
 from oncelog.spark.executors import Written
 from oncelog.spark.pipeline.series import FAMILIES, PIPELINE, PipelineSource
 from oncelog.spark.progress import Progress

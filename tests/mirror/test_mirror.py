@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from oncelog import Broker
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.apps.conformance.raw.transactional_producer import new_pid
 from oncelog.apps.conformance.raw.wire import RawConnection
@@ -29,6 +28,7 @@ from oncelog.client.aio.transactions.batch_transaction import BatchTransactions,
 from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.records.batch import BatchBuilder
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.cli.conftest import call

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import oncelog
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.properties_file import dump_properties
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
+from oncelog.settings.properties_file import dump_properties
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
 from tests.security.certificates import Authority

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.java_gateway import launch_gateway
 
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
-from oncelog.server.listener_settings import Address
 from tests.conftest import RunningBroker
 from tests.support.restarted_queries import worker_was_late
 

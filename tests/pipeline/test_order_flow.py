@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schemas import AvroDeserializer, SchemaRegistry
-from oncelog.server.listener_settings import Address
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.pipeline.test_dead_letters import headers_of
 from tests.spark.kafka_records import committed

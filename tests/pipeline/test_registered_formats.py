@@ -17,6 +17,7 @@ import pytest
 from google.protobuf.wrappers_pb2 import Int64Value
 
 from oncelog import Producer
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
 from oncelog.schemas import (
@@ -28,7 +29,6 @@ from oncelog.schemas import (
     Schema,
     SchemaRegistry,
 )
-from oncelog.server.listener_settings import Address
 from tests.conftest import RunningBroker
 from tests.pipeline.conftest import PipelineCommand
 from tests.pipeline.test_dead_letters import headers_of, produce

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.broker.server.connections import sending
+from oncelog.broker.server.disk import os_disk as disk
+from oncelog.broker.server.disk.os_disk import OsDisk, OsFile
 from oncelog.client.blocking import Consumer, Producer
 from oncelog.client.errors import KafkaError
 from oncelog.errors import Error, StorageError
-from oncelog.server.connections import sending
-from oncelog.server.disk import os_disk as disk
-from oncelog.server.disk.os_disk import OsDisk, OsFile
 
 F_FULLFSYNC = 51
 
@@ -36,7 +36,7 @@ def full_syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.delattr(os, "fdatasync")
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", F_FULLFSYNC, raising=False)
-    monkeypatch.setattr("oncelog.server.disk.os_disk.fcntl.fcntl", control)
+    monkeypatch.setattr("oncelog.broker.server.disk.os_disk.fcntl.fcntl", control)
     monkeypatch.delattr(socket, "MSG_MORE")
     monkeypatch.setattr(sending, "MSG_MORE", 0)
     return calls
@@ -60,7 +60,7 @@ def test_a_file_system_without_full_syncs_gets_an_fsync(
     def control(descriptor: int, command: int) -> int:
         raise OSError(refusal, os.strerror(refusal))
 
-    monkeypatch.setattr("oncelog.server.disk.os_disk.fcntl.fcntl", control)
+    monkeypatch.setattr("oncelog.broker.server.disk.os_disk.fcntl.fcntl", control)
     monkeypatch.setattr(os, "fsync", plain.append)
     file = OsDisk(str(tmp_path)).open("f", create=True)
     file.sync()
@@ -71,7 +71,7 @@ def test_a_full_sync_that_fails_is_told(full_syncs: list[int], tmp_path: Path, m
     def control(descriptor: int, command: int) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("oncelog.server.disk.os_disk.fcntl.fcntl", control)
+    monkeypatch.setattr("oncelog.broker.server.disk.os_disk.fcntl.fcntl", control)
     with pytest.raises(StorageError, match="cannot sync f: Input/output error"):
         OsDisk(str(tmp_path)).open("f", create=True).sync()
 

@@ -93,8 +93,8 @@ def _serve_until_interrupted() -> None:
     import threading
     from pathlib import Path
 
-    from oncelog.server.listener_settings import parse_listeners
-    from oncelog.server.serve import serve
+    from oncelog.broker.server.listener_settings import parse_listeners
+    from oncelog.broker.server.serve import serve
 
     def announce(listeners: object, metrics: object) -> None:
         print("listens", flush=True)

@@ -12,7 +12,7 @@ import pytest
 
 from oncelog.apps.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
 from oncelog.apps.redrive.redriving import group_of, opened
-from oncelog.broker.registry import SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
 from oncelog.client.aio.admin.admin import NewTopic
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig

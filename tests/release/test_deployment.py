@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from oncelog.cli.main import command
-from oncelog.kafka_properties import broker_properties
+from oncelog.settings.kafka_properties import broker_properties
 from oncelog.spark.maven import KAFKA_VERSION
 from oncelog.spark.pipeline.file import load_pipelines
 from tests.release.test_image import HADOLINT, ROOT

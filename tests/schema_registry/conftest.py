@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import RegistrySettings
-from oncelog.server.listener_settings import Address
 from tests.conftest import RunningBroker
 
 _numbers = itertools.count(1)

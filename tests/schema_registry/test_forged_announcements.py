@@ -12,13 +12,13 @@ import pytest
 from starlette.requests import Request
 
 from oncelog import Producer
+from oncelog.broker.server.listener_settings import Address
 from oncelog.errors import ConfigError
 from oncelog.schema_registry.forwarding import Forwarder
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.schema_records import announcement, encode_key, encode_value
 from oncelog.schema_registry.serving import check_listening
 from oncelog.schema_registry.settings import RegistrySettings
-from oncelog.server.listener_settings import Address
 from tests.conftest import RunningBroker
 from tests.schema_registry.conftest import Start
 from tests.schema_registry.http_calls import avro, call, register

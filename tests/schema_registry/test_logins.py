@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import oncelog
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
+from oncelog.broker.server.listener_settings import Address
 from oncelog.client.blocking import Admin
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
-from oncelog.server.listener_settings import Address
 from tests.security.certificates import Authority
 
 TOPIC = "_schemas"

@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 import oncelog
+from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.schema_registry import serving
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
 from oncelog.schemas import Schema, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaRegistryError
-from oncelog.server.listener_settings import Address
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
 from tests.schema_registry.test_console_decoding import text_of

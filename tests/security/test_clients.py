@@ -21,13 +21,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import oncelog
-from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.conformance.expect import eventually
 from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 from oncelog.client.errors import TopicAuthorizationFailedError
+from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.spark.maven import spark_connector_jars
 from tests.cli.conftest import call
 from tests.interop.clients.java_programs import start_program

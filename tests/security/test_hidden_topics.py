@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from oncelog.acls import AclResourceType as Kind
-from oncelog.acls import Operation, PatternType, Permission
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.protocol.acls import AclResourceType as Kind
+from oncelog.protocol.acls import Operation, PatternType, Permission
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side

@@ -15,7 +15,7 @@ import pytest
 
 from oncelog.client.aio.connection.tokens import _ask_endpoint
 from oncelog.client.core.config import ProducerConfig
-from oncelog.http.proxies import open_url
+from oncelog.runtime.http_proxies import open_url
 from oncelog.schemas import SchemaRegistry, SchemaRegistryError
 from oncelog.spark.reporting import ConsoleReporter
 from tests.schema_registry.stand_in import running

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.acls import AclResourceType as Kind
-from oncelog.acls import Operation, PatternType, Permission
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import TRANSACTIONAL, batch
 from oncelog.apps.conformance.raw.bodies import produce_body
 from oncelog.apps.conformance.raw.wire import PRODUCE, ConnectionClosed, RawConnection
+from oncelog.protocol.acls import AclResourceType as Kind
+from oncelog.protocol.acls import Operation, PatternType, Permission
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,

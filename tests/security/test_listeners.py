@@ -171,7 +171,7 @@ def test_a_new_certificate_is_used_without_a_restart(authority: Authority, tmp_p
 
 
 def test_our_admin_client_manages_users_and_acls_over_tls(broker: oncelog.Broker, authority: Authority) -> None:
-    from oncelog.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
+    from oncelog.protocol.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 
     acl = Acl(AclResourceType.TOPIC, "t", PatternType.LITERAL, "User:bob", "*", Operation.READ, Permission.ALLOW)
     everything = AclFilter(AclResourceType.ANY, None, PatternType.ANY, None, None, Operation.ANY, Permission.ANY)

@@ -14,7 +14,13 @@ import pytest
 import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.cluster.node import SimulatedNode
+from oncelog.broker.core.cluster.node import SimulatedNode
+from oncelog.broker.server import opening
+from oncelog.broker.server.disk.os_disk import ForeignFile
+from oncelog.broker.server.listener_settings import Address, parse_listeners
+from oncelog.broker.server.listeners.acceptors import Acceptor
+from oncelog.broker.server.nodes import Nodes
+from oncelog.broker.server.opening import bind
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
@@ -23,12 +29,6 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from oncelog.server import opening
-from oncelog.server.disk.os_disk import ForeignFile
-from oncelog.server.listener_settings import Address, parse_listeners
-from oncelog.server.listeners.acceptors import Acceptor
-from oncelog.server.nodes import Nodes
-from oncelog.server.opening import bind
 from tests.security.certificates import Authority
 from tests.security.sides import PASSWORD, PLAIN_MODULE, Side, free_ports, logged_in, oncelog_side
 

@@ -14,11 +14,11 @@ from cryptography import x509
 import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.config import BrokerConfig
-from oncelog.kafka_properties import UpdateMode, broker_properties
-from oncelog.metadata.property_effects import SECURITY
+from oncelog.broker.metadata.property_effects import SECURITY
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
-from oncelog.settings import properties
+from oncelog.settings.config import BrokerConfig
+from oncelog.settings.fields import properties
+from oncelog.settings.kafka_properties import UpdateMode, broker_properties
 from tests.security import test_live_listeners
 from tests.security.certificates import Authority, Identity
 from tests.security.test_live_listeners import INVALID_REQUEST, accepted, alter

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.registry import SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest

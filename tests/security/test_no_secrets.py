@@ -16,7 +16,7 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.login import sasl_gate
+from oncelog.broker.core.login import sasl_gate
 from oncelog.client.blocking import Admin
 from oncelog.errors import OncelogError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (

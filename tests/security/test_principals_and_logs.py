@@ -16,8 +16,8 @@ from confluent_kafka import Producer
 import oncelog
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.login import sasl_gate
-from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
+from oncelog.broker.core.login import sasl_gate
+from oncelog.broker.core.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
@@ -81,7 +81,7 @@ def _properties(broker: oncelog.Broker, authority: Authority, identity: Identity
 def test_the_mapped_name_of_a_certificate_is_whom_an_acl_allows(
     broker: oncelog.Broker, authority: Authority, subject: str, unique_name: str
 ) -> None:
-    from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
+    from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
 
     properties = _properties(broker, authority, authority.issue(unique_name, subject))
     errors: list[Any] = []

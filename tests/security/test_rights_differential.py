@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from oncelog.acls import AclResourceType as Kind
-from oncelog.acls import Operation, PatternType, Permission
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.protocol.acls import AclResourceType as Kind
+from oncelog.protocol.acls import Operation, PatternType, Permission
 from tests.security.requests import ASKS, GROUP, OTHER, TOPIC, TXN_ID, Ask
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side
 

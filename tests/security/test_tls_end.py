@@ -15,9 +15,9 @@ import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.broker.server import embedded
+from oncelog.broker.server.process import loops
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.server import embedded
-from oncelog.server.process import loops
 from tests.security.certificates import Authority
 from tests.support.frames import encode_request
 

@@ -22,12 +22,12 @@ from jwt.algorithms import RSAAlgorithm
 import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.broker.server.security import token_validation
 from oncelog.client.aio import Admin
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from oncelog.server.security import token_validation
 from tests.support.token_server import unsecured_token
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.example", "kafka", "first"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from oncelog.log.producers.producer_entry import ProducerStateEntry
-from oncelog.log.producers.producer_state import ProducerStateManager
+from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
+from oncelog.broker.log.producers.producer_state import ProducerStateManager
 from tests.simulation.history import History
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oncelog.broker.cluster.cluster import ClusterHost, Replicas
+from oncelog.broker.core.cluster.cluster import ClusterHost, Replicas
+from oncelog.broker.server.server import Server
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition
 from tests.simulation.history import History

@@ -8,7 +8,7 @@ from oncelog.apps.verify.expected import Expected
 from oncelog.apps.verify.findings import Report, Verdict
 from oncelog.apps.verify.outcomes import Outcomes
 from oncelog.apps.verify.partition_check import PartitionCheck, Writers
-from oncelog.broker.broker import Broker
+from oncelog.broker.core.broker import Broker
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 

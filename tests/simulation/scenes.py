@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
+from oncelog.broker.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.schema_registry.settings import TOPIC as SCHEMAS_TOPIC
 from oncelog.testing.simulation import NetworkModel, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.log.producers.producer_state import ProducerStateManager
+from oncelog.broker.log.producers.producer_state import ProducerStateManager
 from oncelog.records.batch import iter_headers
 from oncelog.types import TopicPartition
 from tests.simulation.checkers import clients
 from tests.simulation.forgotten import noted_expiry
 from tests.simulation.history import History, Sent, Transaction
-from tests.unit.log.batches import batch
+from tests.unit.broker.log.batches import batch
 
 WHERE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 STORED_AT, AGAIN_AT, PRODUCER_ID = 21, 26, 7

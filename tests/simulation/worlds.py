@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oncelog.broker.appending.large_writes import LARGE_WRITE_BYTES
+from oncelog.broker.core.appending.large_writes import LARGE_WRITE_BYTES
+from oncelog.broker.log import checkpoints
+from oncelog.broker.server.server import Server
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
-from oncelog.log import checkpoints
 from oncelog.records.batch import decode_records
-from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.timeline import Timeline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oncelog.ports import Buffer
 from oncelog.records.arrow import BatchBytes
 from oncelog.records.batch import iter_headers
+from oncelog.runtime.ports import Buffer
 
 
 def stored_batches(data: Buffer) -> Iterator[BatchBytes]:

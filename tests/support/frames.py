@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from oncelog.broker.broker import Broker
-from oncelog.broker.requests.session import Channel
-from oncelog.ports import Buffer
+from oncelog.broker.core.broker import Broker
+from oncelog.broker.core.requests.session import Channel
 from oncelog.protocol.framing import encode_request_header
+from oncelog.runtime.ports import Buffer
 
 
 def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:

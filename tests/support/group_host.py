@@ -12,16 +12,14 @@ from collections.abc import Generator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from oncelog.broker.requests.work import finished
-from oncelog.config import BrokerConfig, parse
-from oncelog.coordinator.group.environment import Caller
-from oncelog.coordinator.group.group_coordinator import GroupCoordinator
-from oncelog.coordinator.group.shard import GroupShard
-from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
-from oncelog.deferred import Deferred
+from oncelog.broker.coordinator.group.environment import Caller
+from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
+from oncelog.broker.coordinator.group.shard import GroupShard
+from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.broker.core.requests.work import finished
+from oncelog.broker.log.producers.producer_rules import refused_by_coordinator
+from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.errors import Error
-from oncelog.log.producers.producer_rules import refused_by_coordinator
-from oncelog.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
@@ -48,7 +46,9 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.timers import Timers
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timers
+from oncelog.settings.config import BrokerConfig, parse
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.ports import CountingRandom
 

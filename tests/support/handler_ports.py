@@ -1,6 +1,6 @@
 """What a handler of an API needs in a unit test: its ports without a broker, and a way to ask it.
 
-A test adds the ports of its kind of API (``broker/apis/ports.py``) as attributes or in a subclass.
+A test adds the ports of its kind of API (``broker/core/apis/ports.py``) as attributes or in a subclass.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from oncelog.broker.limits.answer_memory import AnswerMemory
-from oncelog.broker.limits.request_memory import RequestMemory
-from oncelog.broker.registry import handler_for
-from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.session import Session
-from oncelog.broker.requests.tasks import Tasks
-from oncelog.broker.security.security_log import SecurityLog
-from oncelog.deferred import Deferred
+from oncelog.broker.core.limits.answer_memory import AnswerMemory
+from oncelog.broker.core.limits.request_memory import RequestMemory
+from oncelog.broker.core.registry import handler_for
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.session import Session
+from oncelog.broker.core.requests.tasks import Tasks
+from oncelog.broker.core.security.security_log import SecurityLog
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
+from oncelog.runtime.deferred import Deferred
 
 
 class HandlerPorts:

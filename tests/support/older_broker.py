@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from oncelog import Broker
-from oncelog.broker.registry import SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.protocol.api_keys import ApiKey
 
 KAFKA_2_8: Mapping[int, int] = dict(enumerate(

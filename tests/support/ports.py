@@ -1,4 +1,4 @@
-"""Stand-ins for what the core is given: randomness, and work on other threads (:mod:`oncelog.ports`)."""
+"""Stand-ins for what the core is given: randomness, and work on other threads (:mod:`oncelog.runtime.ports`)."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 
-from oncelog.config import BrokerConfig
-from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
-from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
-from oncelog.deferred import Deferred
+from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
+from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.broker.log.producers.verification import VerificationGuard
 from oncelog.errors import Error
-from oncelog.log.producers.verification import VerificationGuard
-from oncelog.timers import Timers
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timers
+from oncelog.settings.config import BrokerConfig
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 

@@ -16,7 +16,7 @@ def report(tmp_path: Path, branches: int = 50, **lines: int) -> str:
     """Of each package two files: one with all lines and so many of its 50 branches, one with so many of its 100 lines,
     and without branches."""
     files = {
-        f"src/oncelog/{package}/{name}.py": {"summary": dict(zip(COUNTS, counts, strict=True))}
+        f"src/oncelog/broker/{package}/{name}.py": {"summary": dict(zip(COUNTS, counts, strict=True))}
         for package, covered in lines.items()
         for name, counts in {"a": (1000, 1000, branches, 50), "b/c": (covered, 100, 0, 0)}.items()
     }
@@ -47,4 +47,4 @@ def test_a_package_that_was_not_measured_fails(tmp_path: Path) -> None:
 
 
 def test_floors_are_of_packages_that_exist() -> None:
-    assert [name for name in FLOORS if not (ROOT / "src" / "oncelog" / name / "__init__.py").is_file()] == []
+    assert [name for name in FLOORS if not (ROOT / "src" / "oncelog" / "broker" / name / "__init__.py").is_file()] == []

@@ -16,10 +16,10 @@ import pytest
 
 import oncelog
 from oncelog.apps.console.search import RecordFilter
+from oncelog.broker.faults.rules import _error, api_of
 from oncelog.cli.doctor.pipeline_tables import _tables
 from oncelog.client.positions import parse_time
 from oncelog.errors import ConfigError
-from oncelog.faults.rules import _error, api_of
 from oncelog.schemas.arrow.value_writing import _avro_type
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.schema_errors import SchemaError
@@ -165,9 +165,9 @@ def test_no_example_is_left_out() -> None:
         "client/aio/aiokafka_keywords.py": 1,
         "client/positions.py": 1,
         "apps/console/search.py": 2,
-        "faults/rules.py": 2,
+        "broker/faults/rules.py": 2,
         "schemas/avro_json.py": 2,
-        "server/embedded.py": 2,
+        "broker/server/embedded.py": 2,
         "spark/options.py": 4,
         "testing/simulation/run.py": 1,
     }

@@ -11,18 +11,18 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "oncelog"
 
 IMPORT_THE_BROKER = {
-    "oncelog.faults.interceptor",
-    "oncelog.metrics.broker_series",
-    "oncelog.metrics.broker_source",
-    "oncelog.metrics.shell",
+    "oncelog.broker.faults.interceptor",
+    "oncelog.broker.metrics.broker_series",
+    "oncelog.broker.metrics.broker_source",
+    "oncelog.broker.metrics.shell",
     "oncelog.apps.promote.completion",
-    "oncelog.server.connections.connection_limits",
-    "oncelog.server.listeners.acceptors",
-    "oncelog.server.listeners.live_listeners",
-    "oncelog.server.opening",
-    "oncelog.server.connections.sending",
-    "oncelog.server.server",
-    "oncelog.server.disk.syncing",
+    "oncelog.broker.server.connections.connection_limits",
+    "oncelog.broker.server.listeners.acceptors",
+    "oncelog.broker.server.listeners.live_listeners",
+    "oncelog.broker.server.opening",
+    "oncelog.broker.server.connections.sending",
+    "oncelog.broker.server.server",
+    "oncelog.broker.server.disk.syncing",
 }
 
 
@@ -66,7 +66,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_only_what_makes_drives_or_watches_a_broker_imports_it() -> None:
     """Everything else names what it needs in a protocol."""
     graph = grimp.build_graph("oncelog", exclude_type_checking_imports=False, cache_dir=None)
-    assert graph.find_modules_that_directly_import("oncelog.broker.broker") == IMPORT_THE_BROKER
+    assert graph.find_modules_that_directly_import("oncelog.broker.core.broker") == IMPORT_THE_BROKER
 
 
 def test_the_contract_about_testing_names_every_module() -> None:

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.broker.metadata.property_effects import OTHERS, SECURITY
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
-from oncelog.metadata.property_effects import OTHERS, SECURITY
-from oncelog.settings import Settings, properties
+from oncelog.settings.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
+from oncelog.settings.fields import Settings, properties
 from tools.document_settings import without_effect
 
 SOURCE = Path(__file__).parents[2] / "src" / "oncelog"
 DECLARING = {"kafka_properties.py", "java_settings.py", "property_effects.py"}
-SERVER = ("broker", "coordinator", "log", "metadata", "server", "config.py")
+SERVER = ("broker", "settings")
 REFUSED = {"remote.storage.enable", "delegation.token.secret.key"}
 """Read to refuse what it asks for, or to warn."""
 NAME = re.compile(r"""["']([a-z0-9.]+)["']""")

@@ -36,35 +36,36 @@ LARGE_CLASSES = {
     "oncelog/client/core/transactions/transaction_manager.py:TransactionManager": (
         "one state machine, an entry for each event"
     ),
-    "oncelog/log/segments/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
-    "oncelog/metadata/store.py:MetadataStore": "every table with its few statements",
+    "oncelog/broker/log/segments/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
+    "oncelog/broker/metadata/store.py:MetadataStore": "every table with its few statements",
 }
 
 IN_KAFKAS_ORDER = "checks in Apache Kafka's order, which decides the error that is answered"
 HOT = "on the way of every request or record: a call for each branch would be measured"
 EACH_FIELD = "a branch for each field or kind, each of one or two lines"
 ONE_LOOP = "one loop whose branches share what it has gathered"
+START_ORDER = "the order in which a server starts, with what is undone if a step fails"
 ONE_SCRIPT = "threads or steps of one scenario, read from top to bottom"
 
 COMPLEX_FUNCTIONS = {
     "benchmarks/__main__.py:main": EACH_FIELD,
     "oncelog/aiokafka/consumer.py:_check_offsets": EACH_FIELD,
-    "oncelog/broker/apis/transactions/add_partitions_to_txn.py:_add": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/topics/delete_topics.py:_delete_all": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/configs/describe_configs.py:_entries": EACH_FIELD,
-    "oncelog/broker/apis/topics/describe_topic_partitions.py:_describe": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/data/fetch.py:_look": ONE_LOOP,
-    "oncelog/broker/apis/data/fetch.py:_positions": ONE_LOOP,
-    "oncelog/broker/apis/data/fetch.py:handle": HOT,
-    "oncelog/broker/apis/data/fetch_reading.py:read_partition": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/data/list_offsets.py:_look_up_each": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/groups/offset_fetch.py:_fetch": IN_KAFKAS_ORDER,
-    "oncelog/broker/appending/pipeline.py:_locate": IN_KAFKAS_ORDER,
-    "oncelog/broker/apis/transactions/txn_offset_commit.py:_commit": IN_KAFKAS_ORDER,
-    "oncelog/broker/broker.py:handle": HOT,
-    "oncelog/broker/request_life.py:_answer": HOT,
-    "oncelog/broker/storage/cleaner.py:_start": ONE_LOOP,
-    "oncelog/broker/appending/produce_runs.py:_begin_transaction": HOT,
+    "oncelog/broker/core/apis/transactions/add_partitions_to_txn.py:_add": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/topics/delete_topics.py:_delete_all": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/configs/describe_configs.py:_entries": EACH_FIELD,
+    "oncelog/broker/core/apis/topics/describe_topic_partitions.py:_describe": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/data/fetch.py:_look": ONE_LOOP,
+    "oncelog/broker/core/apis/data/fetch.py:_positions": ONE_LOOP,
+    "oncelog/broker/core/apis/data/fetch.py:handle": HOT,
+    "oncelog/broker/core/apis/data/fetch_reading.py:read_partition": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/data/list_offsets.py:_look_up_each": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/groups/offset_fetch.py:_fetch": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/appending/pipeline.py:_locate": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/transactions/txn_offset_commit.py:_commit": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/broker.py:handle": HOT,
+    "oncelog/broker/core/request_life.py:_answer": HOT,
+    "oncelog/broker/core/storage/cleaner.py:_start": ONE_LOOP,
+    "oncelog/broker/core/appending/produce_runs.py:_begin_transaction": HOT,
     "oncelog/cli/records/stored_records.py:_outcomes": ONE_LOOP,
     "oncelog/client/aio/producer/intake.py:_put_anywhere": HOT,
     "oncelog/client/aio/consumer/start_positions.py:_find": ONE_LOOP,
@@ -73,17 +74,17 @@ COMPLEX_FUNCTIONS = {
     "oncelog/client/core/consumer/fetcher.py:poll": ONE_LOOP,
     "oncelog/client/core/producer/sender.py:_settle": EACH_FIELD,
     "oncelog/apps/conformance/raw/bodies.py:fetch_body": EACH_FIELD,
-    "oncelog/coordinator/group/consumer/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
-    "oncelog/faults/proxy.py:_request": ONE_LOOP,
-    "oncelog/faults/rules.py:_can_match": EACH_FIELD,
+    "oncelog/broker/coordinator/group/consumer/consumer_rules.py:invalid_heartbeat": IN_KAFKAS_ORDER,
+    "oncelog/apps/proxy/proxy.py:_request": ONE_LOOP,
+    "oncelog/broker/faults/rules.py:_can_match": EACH_FIELD,
     "oncelog/apps/mirror/cut.py:choose_cut": ONE_LOOP,
     "oncelog/apps/promote/kraft.py:metadata_records": EACH_FIELD,
     "oncelog/apps/promote/listeners.py:_check": EACH_FIELD,
     "oncelog/records/validation.py:validate_append": IN_KAFKAS_ORDER,
-    "oncelog/server/opening.py:_start": "the order in which a server starts, with what is undone if a step fails",
-    "oncelog/server/opening.py:open_server": "the order in which a server starts, with what is undone if a step fails",
-    "oncelog/server/connections/sending.py:write": HOT,
-    "oncelog/server/server.py:iteration_ends": HOT,
+    "oncelog/broker/server/opening.py:_start": START_ORDER,
+    "oncelog/broker/server/opening.py:open_server": START_ORDER,
+    "oncelog/broker/server/connections/sending.py:write": HOT,
+    "oncelog/broker/server/server.py:iteration_ends": HOT,
     "oncelog/schemas/arrow/resolution.py:of": EACH_FIELD,
     "oncelog/schemas/arrow/resolution.py:_plain": EACH_FIELD,
     "oncelog/schemas/avro/values.py:_new": EACH_FIELD,
@@ -98,10 +99,10 @@ COMPLEX_FUNCTIONS = {
     ),
     "tests/support/random_avro.py:_plain": EACH_FIELD,
     "tests/support/random_avro.py:written": EACH_FIELD,
-    "tests/unit/coordinator/group/consumer/test_consumer_protocol.py:"
+    "tests/unit/broker/coordinator/group/consumer/test_consumer_protocol.py:"
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
-    "tests/unit/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
-    "tests/unit/server/disk/test_os_disk.py:"
+    "tests/unit/broker/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
+    "tests/unit/broker/server/disk/test_os_disk.py:"
     "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
     "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
 }

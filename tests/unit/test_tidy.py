@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from vulture import Vulture
 
-from oncelog.broker.registry import SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.internal_records import GROUP_RECORDS
 
@@ -51,10 +51,10 @@ PUBLIC = {
     "client/aio/producer/producer.py": "called by users; docs/reference/python.md",
     "client/blocking/*": "called by users; docs/reference/python.md",
     "spark/tables/sink.py": "called by users; docs/reference/python.md",
-    "faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
-    "faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",
-    "faults/interceptor.py": "faults that users set inside; docs/how-to/testing.md",
-    "server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
+    "broker/faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
+    "broker/faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",
+    "broker/faults/interceptor.py": "faults that users set inside; docs/how-to/testing.md",
+    "broker/server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
     "testing/*": "called by users; docs/how-to/testing.md",
     "testing/simulation/*": "a loop, its transports and a clock in the place of the standard library's",
     "schemas/*": "called by users; docs/how-to/schemas.md",
@@ -73,8 +73,8 @@ PUBLIC = {
 GENERATED_CALLS = {"protocol/wire.py": "the generated codecs call its functions"}
 
 USED_BY_TOOLS = {
-    "coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",
-    "coordinator/group/states.py:MEMBER_STATES": "drawn into docs/reference/group-states.md",
+    "broker/coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",
+    "broker/coordinator/group/states.py:MEMBER_STATES": "drawn into docs/reference/group-states.md",
 }
 
 COMPARED_IN_TESTS = {"request_header", "response_header"}
@@ -293,7 +293,7 @@ def test_references_in_docstrings_resolve() -> None:
 
 
 def test_modules_that_docstrings_name_exist() -> None:
-    packages = {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"spark", "demo", "log", "server"}
+    packages = {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"spark"}
     dotted = re.compile(r"``((?:oncelog\.)?([a-z_]+)(?:\.[a-z_]+)+)``")
     broken = []
     for path, text in docstrings():
@@ -325,7 +325,16 @@ def test_invariants_name_the_tests_that_hold_them(page: str) -> None:
 @pytest.mark.parametrize("page", [*MAP, "docs/contributing/adding.md", "docs/contributing/checks.md"])
 def test_files_that_pages_name_exist(page: str) -> None:
     named = re.findall(r"`([\w./-]+\.(?:py|pyx|toml|md))`", (ROOT / page).read_text())
-    places = (ROOT, SOURCE, PACKAGE, ROOT / "docs", PACKAGE / "coordinator", PACKAGE / "broker", PACKAGE / "spark")
+    places = (
+        ROOT,
+        SOURCE,
+        PACKAGE,
+        ROOT / "docs",
+        PACKAGE / "broker",
+        PACKAGE / "broker" / "core",
+        PACKAGE / "broker" / "coordinator",
+        PACKAGE / "spark",
+    )
     beside = {path.name for path in ROOT.glob("src/**/*.py*")}
     placeholder = re.compile(r"NAME")
     missing = [

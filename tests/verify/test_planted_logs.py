@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from oncelog import Broker
+from oncelog.broker.log.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, file_name
+from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
+from oncelog.broker.log.producers.producer_snapshot import encode_snapshot
+from oncelog.broker.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.log.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, file_name
-from oncelog.log.producers.producer_entry import ProducerStateEntry
-from oncelog.log.producers.producer_snapshot import encode_snapshot
-from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.records.batch import read_header
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker

@@ -31,7 +31,7 @@ from oncelog.client.core.structs import (
     TopicPartition,
 )
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT
+from oncelog.settings.kafka_properties import MAX_INT
 
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]

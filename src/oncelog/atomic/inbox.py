@@ -20,7 +20,7 @@ from oncelog.atomic.transaction import GroupConsumer, K, Transaction, Transactio
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.client.errors import IllegalStateError, KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 log = logging.getLogger(__name__)

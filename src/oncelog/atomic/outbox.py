@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.atomic.databases import Known, Value, async_database
 from oncelog.atomic.tables import OUTBOX, ensure
 from oncelog.atomic.transaction import Headers, Transaction
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from oncelog.atomic.databases import AnyConnection

@@ -21,7 +21,7 @@ from oncelog.atomic.tables import OUTBOX, RELAY, ensure
 from oncelog.atomic.transaction import OffsetsAdmin, TransactionalProducer, started
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.errors import FatalProducerError, IllegalStateError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

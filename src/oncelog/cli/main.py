@@ -103,7 +103,7 @@ class LazyGroup(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            from oncelog.settings import nearest
+            from oncelog.settings.fields import nearest
 
             inner = [f"{name} {args[0]}" for name, words in SUBCOMMANDS.items() if args[0] in words.split()]
             rest = f"; did you mean {' or '.join(inner)}?" if inner else nearest(args[0], COMMANDS)
@@ -221,7 +221,7 @@ def _say(sentence: str, args: Sequence[str]) -> None:
     if _logs_json(args):
         import logging
 
-        from oncelog.server.process.log_lines import json_line
+        from oncelog.broker.server.process.log_lines import json_line
 
         click.echo(json_line(logging.ERROR, sentence), err=True)
     else:

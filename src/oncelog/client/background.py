@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.client_errors import IllegalStateError
-from oncelog.process.loop_thread import LoopThread
+from oncelog.runtime.loop_thread import LoopThread
 
 T = TypeVar("T")
 

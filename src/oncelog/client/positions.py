@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 EARLIEST, LATEST = -2, -1

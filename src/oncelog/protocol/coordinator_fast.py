@@ -1,7 +1,7 @@
 """Encodes the coordinators' most frequent records like ``internal_records``, but without an object for each.
 
-Called by ``coordinator.transaction.records`` and ``coordinator.group.records`` for each transaction's steps and each
-committed offset. A test compares every function with the generated codec.
+Called by ``broker.coordinator.transaction.records`` and ``broker.coordinator.group.records`` for each transaction's
+steps and each committed offset. A test compares every function with the generated codec.
 """
 
 from __future__ import annotations

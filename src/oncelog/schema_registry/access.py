@@ -19,9 +19,9 @@ from oncelog.client.aio.connection.cluster_access import check
 from oncelog.client.core.client_errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.client.core.connection.wire import Api
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.runtime import real_time
 from oncelog.schema_registry import rest_errors
 from oncelog.schema_registry.rest_errors import Refused
 from oncelog.schema_registry.settings import Login, RegistrySettings

@@ -22,8 +22,8 @@ from oncelog.client.aio.transactions.batch_transaction import BatchTransactions,
 from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.client.core.consumer.read_committed import AbortedFilter, control_type_of
 from oncelog.errors import KafkaError, OncelogError
-from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder, BatchHeader, decode_records, iter_headers
+from oncelog.runtime import real_time
 from oncelog.schema_registry.schema_records import (
     DamagedRecord,
     Key,

@@ -11,12 +11,12 @@ import ssl
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
+from oncelog.broker.server.listener_settings import DEFAULT_HOST, Address
+from oncelog.broker.server.process.loops import new_event_loop
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.process import forks
-from oncelog.process.loop_thread import LoopThread
+from oncelog.runtime import forks
+from oncelog.runtime.loop_thread import LoopThread
 from oncelog.schema_registry.settings import Login, RegistrySettings
-from oncelog.server.listener_settings import DEFAULT_HOST, Address
-from oncelog.server.process.loops import new_event_loop
 
 if TYPE_CHECKING:
     import uvicorn

@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from oncelog.runtime.shown import json_bytes
 from oncelog.schemas.avro.types import NULL, NamedTypes, branch_name, logical_type
 from oncelog.schemas.avro.unions import BITS, TYPE_KEY, Fit, Unions, common_fit, is_whole
 from oncelog.schemas.avro.values import date_of, local_moment_of, moment_of, time_of
 from oncelog.schemas.schema_errors import SchemaError
-from oncelog.shown import json_bytes
 
 _NO_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _MAX_SCALE = 1000

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from oncelog.packages import need_packages
+from oncelog.runtime.packages import need_packages
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.framing import header_of, prefixed, schema_id_of
 from oncelog.schemas.json_codec import JsonCodec

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.schemas.schema_errors import SchemaRegistryError
 from oncelog.schemas.structs import AVRO, Reference, RegisteredSchema, Schema
 from oncelog.schemas.transport import RegistryAddress, Transport, basic, parse_urls, tls_context

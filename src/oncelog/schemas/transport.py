@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from oncelog.errors import ConfigError
-from oncelog.http.proxies import Proxy, UnusableProxy, proxy_for
-from oncelog.process import real_time
+from oncelog.runtime import real_time
+from oncelog.runtime.http_proxies import Proxy, UnusableProxy, proxy_for
 from oncelog.schemas.schema_errors import SchemaRegistryError
 
 CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from oncelog.client.core.config import ClientConfig, known_properties
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,

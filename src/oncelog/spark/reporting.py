@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from oncelog.errors import ConfigError
-from oncelog.http.proxies import open_url
+from oncelog.runtime.http_proxies import open_url
 from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 
 try:

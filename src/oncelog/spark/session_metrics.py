@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from oncelog.metrics.endpoint import Endpoint
-from oncelog.server.listener_settings import Address
-from oncelog.server.opening import bind
+from oncelog.broker.metrics.endpoint import Endpoint
+from oncelog.broker.server.listener_settings import Address
+from oncelog.broker.server.opening import bind
 from oncelog.spark.pipeline.series import PipelineSource
 from oncelog.spark.reporting import ReportingListener
 

@@ -5,8 +5,8 @@ The pytest plugin, :mod:`oncelog.pytest_plugin`, has fixtures for all of them.
 
 from __future__ import annotations
 
-from oncelog.faults.proxy import FaultProxy
-from oncelog.faults.rules import Fault, FaultError, Faults
+from oncelog.apps.proxy.proxy import FaultProxy
+from oncelog.broker.faults.rules import Fault, FaultError, Faults
 from oncelog.testing.brokers import KafkaBroker
 from oncelog.testing.simulation import Simulation, simulate
 

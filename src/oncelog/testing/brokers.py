@@ -21,8 +21,8 @@ from oncelog.errors import OncelogError
 from oncelog.types import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
-    from oncelog.faults.proxy import FaultProxy
-    from oncelog.server.nodes import Nodes
+    from oncelog.apps.proxy.proxy import FaultProxy
+    from oncelog.broker.server.nodes import Nodes
 
 NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """Default settings of a broker for tests."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.formats.parsing import need_registry_packages
 from oncelog.schema_registry.serving import RegistryThread
 from oncelog.schema_registry.settings import TOPIC, RegistrySettings
-from oncelog.server.listener_settings import Address
 
 if TYPE_CHECKING:
     from oncelog.testing.brokers import TestBroker

@@ -11,10 +11,11 @@ from random import Random
 from typing import Any
 
 from oncelog.apps.promote.kraft import Quorum, snapshot_of
-from oncelog.coordinator.runtime import LoggedMarker, LoggedRecord
+from oncelog.broker.coordinator.runtime import LoggedMarker, LoggedRecord
+from oncelog.broker.log.dump import Damage, dump_file
+from oncelog.broker.log.partition_log import PartitionLog
+from oncelog.broker.server.disk.memory_disk import MemoryDisk
 from oncelog.errors import OncelogError
-from oncelog.log.dump import Damage, dump_file
-from oncelog.log.partition_log import PartitionLog
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -42,7 +43,6 @@ from oncelog.protocol.internal_records import (
 )
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.disk.memory_disk import MemoryDisk
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
@@ -53,7 +53,7 @@ from oncelog.types import (
 )
 from tests.fuzz.target import Target, one_at_a_time, said
 from tests.fuzz.targets.wire import FAILURES, SETTINGS, LikelySource, likely
-from tests.unit.broker.conftest import NOW_MS, Admin
+from tests.unit.broker.core.conftest import NOW_MS, Admin
 from tests.unit.protocol.message_values import MESSAGES, make_message
 
 HOUR_MS = 3_600_000

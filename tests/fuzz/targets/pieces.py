@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.wire import NAMES, TOPICS, FuzzChannel, Harness, new_requests, requests
-from tests.unit.broker.conftest import RecordingChannel
+from tests.unit.broker.core.conftest import RecordingChannel
 
 FREQUENT = 12
 """About how many pieces lie between two disturbances."""
@@ -23,11 +23,11 @@ FREQUENT = 12
 def smallest_pieces() -> Iterator[None]:
     """Every request counts as long, and every element is a piece of its own."""
     with (
-        patch("oncelog.broker.broker.READ_AT_ONCE_BYTES", 0),
+        patch("oncelog.broker.core.broker.READ_AT_ONCE_BYTES", 0),
         patch("oncelog.protocol.wire.ELEMENTS_IN_A_CHUNK", 1),
         patch("oncelog.protocol.wire.LONG", 0),
-        patch("oncelog.broker.requests.tasks.AT_ONCE", 1),
-        patch("oncelog.broker.requests.tasks.AT_A_TIME", 3),
+        patch("oncelog.broker.core.requests.tasks.AT_ONCE", 1),
+        patch("oncelog.broker.core.requests.tasks.AT_A_TIME", 3),
     ):
         yield
 

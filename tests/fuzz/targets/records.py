@@ -29,7 +29,7 @@ from oncelog.records.record import Record
 from oncelog.records.record_errors import CorruptBatch
 from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
 from tests.fuzz.target import Target, one_at_a_time
-from tests.property.broker.test_produce_runs import Frames, Sent
+from tests.property.broker.core.test_produce_runs import Frames, Sent
 
 NOW_MS = 1_700_000_000_000
 LIMIT_BYTES = 256 * 1024

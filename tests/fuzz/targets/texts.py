@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oncelog.broker.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
-from oncelog.broker.login.jaas import parse_jaas
-from oncelog.config import parse_broker
-from oncelog.coordinator.regex import InvalidRegex, LinearRegex
+from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
+from oncelog.broker.core.login.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
+from oncelog.broker.core.login.jaas import parse_jaas
+from oncelog.broker.metadata.first_users import parse_first_user
 from oncelog.errors import ConfigError
-from oncelog.metadata.first_users import parse_first_user
-from oncelog.properties_file import load_properties
+from oncelog.settings.config import parse_broker
+from oncelog.settings.properties_file import load_properties
 from tests.fuzz.target import Target, one_at_a_time, said
 
 PASSWORD = "alice-secret"

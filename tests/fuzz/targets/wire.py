@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from oncelog.broker.login.sasl_gate import LoginResult, SaslGate
-from oncelog.broker.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, PlainLogin, Scram
-from oncelog.broker.registry import SERVED, served_apis
-from oncelog.broker.requests.work import finished
+from oncelog.broker.core.login.sasl_gate import LoginResult, SaslGate
+from oncelog.broker.core.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, PlainLogin, Scram
+from oncelog.broker.core.registry import SERVED, served_apis
+from oncelog.broker.core.requests.work import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.scram import credential
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.scram import credential
 from tests.fuzz.target import Target, one_at_a_time
-from tests.property.broker.test_produce_runs import Frames, Sent, Side
+from tests.property.broker.core.test_produce_runs import Frames, Sent, Side
 from tests.support.frames import encode_request
-from tests.unit.broker.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.core.conftest import NOW_MS, Admin, RecordingChannel
 from tests.unit.protocol.message_values import RandomSource, any_scalar, make_message
 from tools.codec.schema import Field
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.server.embedded import Broker
+from oncelog.broker.server.embedded import Broker
 from tests.support.apache_kafka import run_tool
 
 pytestmark = pytest.mark.kafka

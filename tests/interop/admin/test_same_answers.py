@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.server.embedded import Broker
 from oncelog.protocol.generated import (
     alter_client_quotas_request as quotas,
 )
@@ -108,7 +109,6 @@ from oncelog.protocol.generated import (
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.server.embedded import Broker
 from tests.interop.admin.admin_wire import Connection, comparable
 from tests.support.apache_kafka import ApacheKafka
 

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
+from oncelog.broker.server.embedded import Broker
 from oncelog.errors import ConfigError
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
-from oncelog.server.embedded import Broker
 from tests.interop.admin.admin_wire import Connection
 from tests.support.apache_kafka import ApacheKafka
 

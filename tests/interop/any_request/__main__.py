@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from oncelog import Broker
-from oncelog.broker.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type
 from tests.interop.any_request.sides import Side, until

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from oncelog import Broker
-from oncelog.faults.control import FaultControl
+from oncelog.broker.faults.control import FaultControl
 from tests.interop.external.test_external_clients import HERE, franz_go_module, kafkajs_module, needs, run
 from tests.support.kafka_cluster import KafkaCluster
 

@@ -10,16 +10,16 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from oncelog.config import TopicConfig
+from oncelog.broker.log.partition_log import PartitionLog
+from oncelog.broker.log.producers.producer_snapshot import decode_snapshot
+from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.errors import Error
-from oncelog.log.partition_log import PartitionLog
-from oncelog.log.producers.producer_snapshot import decode_snapshot
 from oncelog.records.batch import decode_records
-from oncelog.server.disk.os_disk import OsDisk
+from oncelog.settings.config import TopicConfig
 from oncelog.types import TopicPartition as Partition
 from tests.interop.reading import consumed_values
 from tests.support.apache_kafka import ApacheKafka, run_tool
-from tests.unit.log.batches import append, batch, commit_all, marker
+from tests.unit.broker.log.batches import append, batch, commit_all, marker
 
 pytestmark = pytest.mark.kafka
 

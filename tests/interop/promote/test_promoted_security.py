@@ -19,13 +19,13 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 import oncelog
-from oncelog.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.conformance.expect import eventually
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.errors import SaslAuthenticationFailed, TopicAuthorizationFailedError
 from oncelog.errors import KafkaError, OncelogError
-from oncelog.properties_file import dump_properties
+from oncelog.protocol.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
+from oncelog.settings.properties_file import dump_properties
 from tests.cli.conftest import call
 from tests.interop.promote.test_promote import AUTHORIZER, promote
 from tests.security.certificates import Authority, Identity

@@ -25,16 +25,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oncelog import Broker
-from oncelog.broker.limits.answer_memory import AnswerMemory
-from oncelog.broker.limits.request_memory import RequestMemory
-from oncelog.broker.registry import handler_for
-from oncelog.broker.requests.context import RequestContext
-from oncelog.broker.requests.session import Session
-from oncelog.broker.requests.tasks import Tasks
-from oncelog.config import BrokerConfig, parse
-from oncelog.coordinator.transaction import records
-from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
-from oncelog.deferred import Deferred
+from oncelog.broker.coordinator.transaction import records
+from oncelog.broker.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
+from oncelog.broker.core.limits.answer_memory import AnswerMemory
+from oncelog.broker.core.limits.request_memory import RequestMemory
+from oncelog.broker.core.registry import handler_for
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.session import Session
+from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
@@ -53,6 +51,8 @@ from oncelog.protocol.generated.list_transactions_request import ListTransaction
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
+from oncelog.runtime.deferred import Deferred
+from oncelog.settings.config import BrokerConfig, parse
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.frames import encode_request

@@ -9,7 +9,7 @@ import pytest
 
 from oncelog import Admin, NewTopic
 from oncelog.apps.conformance.raw.batches import batch
-from oncelog.broker.registry import SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ClientConfig
 from oncelog.protocol.api_keys import ApiKey

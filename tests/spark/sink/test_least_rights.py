@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.acls import AclResourceType, Operation, PatternType, Permission
 from oncelog.errors import KafkaError
+from oncelog.protocol.acls import AclResourceType, Operation, PatternType, Permission
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import OffsetRange, PartitionBatch

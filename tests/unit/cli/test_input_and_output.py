@@ -18,7 +18,7 @@ from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.client.positions import offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError
-from oncelog.shown import json_bytes, show_bytes, show_time
+from oncelog.runtime.shown import json_bytes, show_bytes, show_time
 from oncelog.types import TopicPartition
 
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)

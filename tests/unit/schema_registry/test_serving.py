@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.server.listener_settings import Address
 from oncelog.schema_registry.serving import _Stoppable, bind
-from oncelog.server.listener_settings import Address
 
 
 def test_answers_are_sent_without_delay() -> None:

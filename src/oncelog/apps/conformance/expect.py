@@ -8,7 +8,7 @@ from time import sleep
 from typing import TypeVar
 
 from oncelog.errors import Error, OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 T = TypeVar("T")
 TIMEOUT_S: ContextVar[float] = ContextVar("TIMEOUT_S", default=60.0)

@@ -25,7 +25,6 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.process import real_time
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -33,6 +32,7 @@ from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
+from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 _SHORTEST_ANSWER_S = 20.0

@@ -36,7 +36,7 @@ from oncelog.apps.console.schema_lookup import RegistryReader
 from oncelog.apps.console.sessions import Link, Sessions
 from oncelog.apps.console.web import Console, ConsoleRequest, acts, shows, templates
 from oncelog.errors import OncelogError
-from oncelog.process import forks
+from oncelog.runtime import forks
 
 GRACE_SECONDS = 2
 BACKLOG = 256

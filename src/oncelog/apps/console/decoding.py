@@ -9,11 +9,11 @@ from typing import Any
 
 from oncelog.apps.console.avro import NotAvro, PastedSchema
 from oncelog.apps.console.schema_lookup import RegistryReader
-from oncelog.coordinator.shown_records import decode_internal_record
+from oncelog.broker.coordinator.shown_records import decode_internal_record
 from oncelog.records.record import Record
+from oncelog.runtime.shown import show_bytes
 from oncelog.schemas.framing import header_of, names_a_schema
 from oncelog.schemas.schema_errors import SchemaError
-from oncelog.shown import show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 INTERNAL_TOPICS = (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)

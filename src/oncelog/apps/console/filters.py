@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from oncelog.client.aio.admin.log_reader import RecordOutcome
-from oncelog.shown import show_time
+from oncelog.runtime.shown import show_time
 
 _CLASSES = {
     RecordOutcome.COMMITTED: "committed",

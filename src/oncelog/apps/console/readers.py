@@ -11,7 +11,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.group_positions import group_offsets
 from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.errors import KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 MAX_GROUPS = 200

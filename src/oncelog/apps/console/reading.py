@@ -16,7 +16,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, RecordOutcome, StoredRecord
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 STEP_BYTES = 256 * 1024

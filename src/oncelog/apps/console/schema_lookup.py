@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from oncelog.process import real_time
 from oncelog.records.record import Record
+from oncelog.runtime import real_time
 from oncelog.schemas.codecs import Codec, Codecs
 from oncelog.schemas.framing import header_of, names_a_schema, prefixed, schema_named
 from oncelog.schemas.registry import SchemaRegistry

@@ -17,7 +17,7 @@ from oncelog.apps.console.readers import GroupReaders
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 IDLE_SECONDS = 8 * 3600
 MAX_SESSIONS = 1000

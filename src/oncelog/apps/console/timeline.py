@@ -1,6 +1,7 @@
 """Derives the history of a transactional id from the records of ``__transaction_state``. Pure.
 
-Sources: the states of ``coordinator.transaction``; KIP-890 for the epoch that each transaction of a newer client bumps.
+Sources: the states of ``broker.coordinator.transaction``; KIP-890 for the epoch that each transaction of a newer client
+bumps.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from oncelog.coordinator.transaction.states import TransactionState as S
-from oncelog.coordinator.transaction.states import Txn
+from oncelog.broker.coordinator.transaction.states import TransactionState as S
+from oncelog.broker.coordinator.transaction.states import Txn
 
 
 class TimelineStep(NamedTuple):

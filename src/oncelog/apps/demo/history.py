@@ -9,8 +9,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from oncelog.apps.demo.proof import read_topic
-from oncelog.coordinator.transaction.records import decode_key, decode_value
-from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.broker.coordinator.transaction.records import decode_key, decode_value
+from oncelog.broker.coordinator.transaction.states import TransactionState
 from oncelog.types import TRANSACTION_STATE_TOPIC
 
 COMMITTED = "committed"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.data_source import OncelogDataSource
 from oncelog.spark.sink.engine import BatchStep
 

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from oncelog.apps.demo.expected import ExpectedTopics
 from oncelog.errors import OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 SILENCE_S = 30.0
 SHOWN = 5

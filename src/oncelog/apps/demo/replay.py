@@ -26,7 +26,7 @@ from oncelog.client.aio.producer.producer import Producer
 from oncelog.client.core.client_errors import FatalProducerError
 from oncelog.client.core.config import ProducerConfig
 from oncelog.errors import KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 FLIGHTS_A_TRANSACTION = 1000

@@ -27,7 +27,7 @@ from oncelog.apps.demo.spark_sink_crashes import SparkSinkCrashes, SparkSinkProo
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import ConfigError, KafkaError, OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.pipeline.definition import TOPICS
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink.checkpoint import marker_group

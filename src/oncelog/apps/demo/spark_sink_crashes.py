@@ -18,7 +18,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10

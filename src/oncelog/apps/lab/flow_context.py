@@ -18,6 +18,8 @@ from oncelog.apps.conformance.raw.single_node import name_on_node, single_node
 from oncelog.apps.conformance.raw.wire import TRANSACTION, RawConnection, TestedCluster
 from oncelog.apps.lab.recorder import Recorder
 from oncelog.apps.lab.trace import BROKER, COORDINATOR, PARTITION, Promise, TraceBatch, TraceEvent, TraceKind
+from oncelog.apps.proxy.proxy import FaultProxy
+from oncelog.broker.coordinator.shown_records import transition
 from oncelog.client import aio
 from oncelog.client.aio.admin.log_reader import stored_batches
 from oncelog.client.background import background
@@ -25,14 +27,12 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.client_errors import UnknownTopicOrPartitionError
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
-from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.faults.proxy import FaultProxy
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
-    from oncelog.faults.embedded import BrokerFaults
+    from oncelog.broker.faults.embedded import BrokerFaults
 
 VERIFICATION = "transaction.partition.verification.enable"
 _TOPIC = "orders"

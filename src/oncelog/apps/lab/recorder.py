@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oncelog.apps.lab.trace import COORDINATOR, PARTITION, TraceDelivery, TraceEvent, TraceKind, span
+from oncelog.broker.faults.rules import Action, Fault
 from oncelog.errors import Error
-from oncelog.faults.rules import Action, Fault
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import RequestHeader, decode_request_header, decode_response_header
 from oncelog.protocol.messages import request_type, response_type

@@ -40,7 +40,7 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 _CONCURRENT_PARTITIONS = 16

@@ -18,8 +18,8 @@ from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
 from oncelog.client.aio.transactions.batch_transaction import BatchTransactions, ReadyBatch
 from oncelog.client.core.client_errors import TopicAlreadyExistsError
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder, decode_records
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 TIMEOUTS_MS = (900_000, 60_000)

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from oncelog.broker.broker import Broker
-from oncelog.broker.cluster.node import SimulatedNode
-from oncelog.config import BrokerConfig
+from oncelog.broker.core.broker import Broker
+from oncelog.broker.core.cluster.node import SimulatedNode
+from oncelog.broker.metadata.opening import open_metadata
+from oncelog.broker.server.opening import SystemRandom
 from oncelog.errors import StorageError
-from oncelog.metadata.opening import open_metadata
-from oncelog.ports import Disk
-from oncelog.server.opening import SystemRandom
+from oncelog.runtime.ports import Disk
+from oncelog.settings.config import BrokerConfig
 
 
 class _InlineBackground:

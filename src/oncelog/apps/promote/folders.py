@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from oncelog.apps.promote.promote_errors import PromotionError
-from oncelog.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES, OFFSET_CHECKPOINTS, read_meta_properties
-from oncelog.log.file_names import is_temporary
-from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
-from oncelog.server.disk.os_disk import OsDisk
+from oncelog.broker.log.checkpoints import CLEAN_SHUTDOWN, META_PROPERTIES, OFFSET_CHECKPOINTS, read_meta_properties
+from oncelog.broker.log.file_names import is_temporary
+from oncelog.broker.metadata.adoption import CLUSTER_METADATA_FOLDER
+from oncelog.broker.server.disk.os_disk import OsDisk
 
 SERVER_PROPERTIES: Final = "server.properties"
 _MADE: Final = (META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from oncelog.acls import Acl
-from oncelog.log.checkpoints import decode_uuid
-from oncelog.metadata.features import SUPPORTED
-from oncelog.metadata.metadata_errors import MetadataError
-from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.broker.log.checkpoints import decode_uuid
+from oncelog.broker.metadata.features import SUPPORTED
+from oncelog.broker.metadata.metadata_errors import MetadataError
+from oncelog.broker.metadata.store import MetadataStore, ResourceType
+from oncelog.protocol.acls import Acl
 from oncelog.protocol.generated.access_control_entry_record import AccessControlEntryRecord
 from oncelog.protocol.generated.client_quota_record import ClientQuotaRecord, EntityData
 from oncelog.protocol.generated.config_record import ConfigRecord

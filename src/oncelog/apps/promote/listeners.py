@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from oncelog.broker.login.sasl_mechanisms import OAUTHBEARER, SCRAM_MECHANISMS
-from oncelog.broker.requests.session import SecurityProtocol
+from oncelog.broker.core.login.sasl_mechanisms import OAUTHBEARER, SCRAM_MECHANISMS
+from oncelog.broker.core.requests.session import SecurityProtocol
+from oncelog.broker.server.listener_settings import Address, Listener, for_listener, parse_listeners
+from oncelog.broker.server.security.tls import TlsSettings, new_context
 from oncelog.errors import ConfigError
-from oncelog.server.listener_settings import Address, Listener, for_listener, parse_listeners
-from oncelog.server.security.tls import TlsSettings, new_context
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
 INTERNAL, CONTROLLER = "INTERNAL", "CONTROLLER"

@@ -27,10 +27,7 @@ from oncelog.apps.promote.kraft import OWN_PREFIX, Quorum, Snapshot, snapshot_of
 from oncelog.apps.promote.listeners import NodeListeners, node_listeners
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
-from oncelog.config import LISTENER_PREFIX, BrokerConfig, parse_broker
-from oncelog.errors import CorruptLogError
-from oncelog.kafka_properties import broker_properties
-from oncelog.log.checkpoints import (
+from oncelog.broker.log.checkpoints import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
     OFFSET_CHECKPOINTS,
@@ -41,13 +38,16 @@ from oncelog.log.checkpoints import (
     read_offset_checkpoint,
     read_partition_metadata,
 )
-from oncelog.log.file_names import parse_file_name, parse_partition_folder
-from oncelog.metadata.identity import new_topic_id
-from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
-from oncelog.server.disk.folder_lock import LOCK_FILE
-from oncelog.server.disk.os_disk import OsDisk
-from oncelog.server.listener_settings import Address
-from oncelog.server.opening import SystemRandom
+from oncelog.broker.log.file_names import parse_file_name, parse_partition_folder
+from oncelog.broker.metadata.identity import new_topic_id
+from oncelog.broker.metadata.store import FILE_NAME, MetadataStore, ResourceType
+from oncelog.broker.server.disk.folder_lock import LOCK_FILE
+from oncelog.broker.server.disk.os_disk import OsDisk
+from oncelog.broker.server.listener_settings import Address
+from oncelog.broker.server.opening import SystemRandom
+from oncelog.errors import CorruptLogError
+from oncelog.settings.config import LISTENER_PREFIX, BrokerConfig, parse_broker
+from oncelog.settings.kafka_properties import broker_properties
 from oncelog.types import TopicPartition, encode_uuid
 
 Mode = Literal["link", "copy", "move"]

@@ -23,11 +23,11 @@ from oncelog.apps.promote.kraft import read_snapshot
 from oncelog.apps.promote.plan import Mode, PromotionPlan
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.unfinished_transactions import unfinished_transactions
+from oncelog.broker.log.checkpoints import write_meta_properties
+from oncelog.broker.metadata.adoption import CLUSTER_METADATA_FOLDER
+from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.errors import OncelogError
-from oncelog.log.checkpoints import write_meta_properties
-from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
-from oncelog.properties_file import dump_properties
-from oncelog.server.disk.os_disk import OsDisk
+from oncelog.settings.properties_file import dump_properties
 
 Advance = Callable[[int, str], None]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState
-from oncelog.log.file_names import parse_file_name, parse_partition_folder
-from oncelog.log.segments.batch_reader import records_at_rest
-from oncelog.ports import Disk
+from oncelog.broker.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState
+from oncelog.broker.log.file_names import parse_file_name, parse_partition_folder
+from oncelog.broker.log.segments.batch_reader import records_at_rest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
 from oncelog.records.record_errors import CorruptBatch
+from oncelog.runtime.ports import Disk
 from oncelog.types import TRANSACTION_STATE_TOPIC
 
 UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})

@@ -21,7 +21,7 @@ from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata
 from oncelog.client.positions import EARLIEST
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)

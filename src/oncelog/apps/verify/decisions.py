@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.broker.coordinator.transaction.states import TransactionState
 from oncelog.protocol.internal_records import decode_transaction_value
 from oncelog.records.record import Record
 from oncelog.types import TopicPartition

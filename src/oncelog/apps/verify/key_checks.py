@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from oncelog.apps.verify.findings import Report
 from oncelog.records.batch import Record
-from oncelog.shown import show_bytes
+from oncelog.runtime.shown import show_bytes
 from oncelog.types import TopicPartition
 
 _BATCH = 10_000

@@ -19,20 +19,20 @@ from oncelog.apps.verify.open_transactions import judge_at_rest
 from oncelog.apps.verify.outcomes import Outcomes
 from oncelog.apps.verify.partition_check import PartitionCheck, Writers
 from oncelog.apps.verify.producer_checks import Open
-from oncelog.errors import ConfigError, CorruptLogError
-from oncelog.log import checkpoints
-from oncelog.log.file_names import (
+from oncelog.broker.log import checkpoints
+from oncelog.broker.log.file_names import (
     LOG_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     file_name,
     parse_file_name,
     parse_partition_folder,
 )
-from oncelog.log.segments.batch_reader import read_batches
-from oncelog.log.segments.transaction_index import TransactionIndex
-from oncelog.ports import Disk, File
+from oncelog.broker.log.segments.batch_reader import read_batches
+from oncelog.broker.log.segments.transaction_index import TransactionIndex
+from oncelog.errors import ConfigError, CorruptLogError
 from oncelog.records.batch import BatchHeader, CorruptBatch, crc_is_right, decode_records
 from oncelog.records.record_errors import OlderFormat
+from oncelog.runtime.ports import Disk, File
 from oncelog.types import INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC, TopicPartition
 
 OnProgress = Callable[[int, str], None]

@@ -34,9 +34,9 @@ from oncelog.client.core.admin.admin_types import (
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
 from oncelog.records.batch import CorruptBatch, decode_records, iter_headers
 from oncelog.records.record_errors import OlderFormat
+from oncelog.runtime import real_time
 from oncelog.types import (
     TRANSACTION_STATE_TOPIC,
     IsolationLevel,

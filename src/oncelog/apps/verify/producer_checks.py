@@ -2,8 +2,8 @@
 
 Called by :mod:`oncelog.apps.verify.partition_check` with every sound batch in the order of the log. Pure. Memory: one
 entry for each producer of the partition. The rules are those by which a leader accepts batches (KIP-98, KIP-360,
-KIP-890; :mod:`oncelog.log.producers.producer_rules`): what it would have refused is found, and what is unusual is
-reported.
+KIP-890; :mod:`oncelog.broker.log.producers.producer_rules`): what it would have refused is found, and what is unusual
+is reported.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 FORBIDDEN = frozenset(
     {

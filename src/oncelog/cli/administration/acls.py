@@ -7,7 +7,11 @@ from typing import Any
 
 import click
 
-from oncelog.acls import (
+from oncelog.cli.shared.completers import complete_groups, complete_topics, complete_transactional_ids
+from oncelog.cli.shared.options import ConnectionOptions, cluster_options
+from oncelog.cli.shared.output import show_rows
+from oncelog.errors import ConfigError
+from oncelog.protocol.acls import (
     CLUSTER_NAME,
     Acl,
     AclFilter,
@@ -16,10 +20,6 @@ from oncelog.acls import (
     PatternType,
     Permission,
 )
-from oncelog.cli.shared.completers import complete_groups, complete_topics, complete_transactional_ids
-from oncelog.cli.shared.options import ConnectionOptions, cluster_options
-from oncelog.cli.shared.output import show_rows
-from oncelog.errors import ConfigError
 
 _KINDS = {
     "topic": AclResourceType.TOPIC,

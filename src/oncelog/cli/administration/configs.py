@@ -90,7 +90,7 @@ def alter(
 def _unknown(admin: Admin, broker: str, names: Sequence[str]) -> list[str]:
     """Warnings about names that brokers accept without knowing them, because a plugin may."""
     from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
-    from oncelog.settings import nearest
+    from oncelog.settings.fields import nearest
 
     if broker == DEFAULT_BROKER:
         broker = str(min(node.node_id for node in admin.describe_cluster().nodes))

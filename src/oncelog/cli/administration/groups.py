@@ -13,7 +13,7 @@ from oncelog.cli.shared.options import ConnectionOptions, cluster_options, parti
 from oncelog.cli.shared.output import counted, show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
-from oncelog.shown import show_text
+from oncelog.runtime.shown import show_text
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from oncelog.cli.shared.held_back import UNFINISHED
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import show_json
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

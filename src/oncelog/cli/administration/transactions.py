@@ -13,8 +13,8 @@ from oncelog.cli.shared.held_back import long_open, open_since
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options, led, partition_numbers, text
 from oncelog.cli.shared.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
-from oncelog.process import real_time
-from oncelog.shown import show_text, show_time
+from oncelog.runtime import real_time
+from oncelog.runtime.shown import show_text, show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
 
 def _state(text: str) -> str:
     """A state under the name that brokers know, however it is capitalized."""
-    from oncelog.coordinator.transaction.states import TransactionState
+    from oncelog.broker.coordinator.transaction.states import TransactionState
 
     labels = {state.label.lower(): state.label for state in TransactionState}
     if text.lower() not in labels:
@@ -433,7 +433,7 @@ async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIt
 
 def _row(record: Record) -> Row | None:
     """A record of ``__transaction_state`` for display; None for an unknown kind. ``Dead`` is the tombstone."""
-    from oncelog.coordinator.shown_records import transition
+    from oncelog.broker.coordinator.shown_records import transition
 
     found = transition(record)
     if found is None:

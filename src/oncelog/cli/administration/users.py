@@ -9,7 +9,7 @@ import click
 
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.output import show_json, show_rows
-from oncelog.scram import MAX_ITERATIONS, MIN_ITERATIONS
+from oncelog.protocol.scram import MAX_ITERATIONS, MIN_ITERATIONS
 
 MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _MECHANISM = click.option(

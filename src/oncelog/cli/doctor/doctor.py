@@ -59,8 +59,8 @@ def command(
       oncelog doctor --data ./data --bootstrap-server 127.0.0.1:9092
       oncelog doctor --bootstrap-server kafka:9092 --checkpoint checkpoints/late
     """
+    from oncelog.broker.server.listener_settings import Address
     from oncelog.cli.doctor.doctor_here import findings
-    from oncelog.server.listener_settings import Address
 
     properties = given_properties(config, assignments)
     if bootstrap_server is not None:

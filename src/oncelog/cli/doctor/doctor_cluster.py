@@ -13,8 +13,8 @@ from oncelog.cli.shared.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.process import real_time
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 SHORTEST_OFFSETS_RETENTION_MIN = 7 * 24 * 60

@@ -19,13 +19,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
+from oncelog.broker.server.disk.os_disk import lacking, sync_call
+from oncelog.broker.server.listener_settings import Address
+from oncelog.broker.server.opening import ListenError, bind
 from oncelog.cli.doctor.findings import DoctorFinding, bad, warn
 from oncelog.errors import OncelogError
-from oncelog.process import real_time
 from oncelog.records import native
-from oncelog.server.disk.os_disk import lacking, sync_call
-from oncelog.server.listener_settings import Address
-from oncelog.server.opening import ListenError, bind
+from oncelog.runtime import real_time
 
 FEW_DESCRIPTORS = 4096
 SLOW_SYNC_MS = 20.0

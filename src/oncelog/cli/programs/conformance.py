@@ -10,7 +10,7 @@ import click
 from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_options
 from oncelog.cli.shared.output import cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 
 if TYPE_CHECKING:
     from oncelog.apps.conformance.registry import Check

@@ -16,7 +16,7 @@ import click
 
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
-from oncelog.packages import need_packages
+from oncelog.runtime.packages import need_packages
 
 if TYPE_CHECKING:
     from oncelog.apps.console.console_settings import ConsoleSettings
@@ -65,8 +65,8 @@ def command(
     """
     need_console_packages()
     from oncelog.apps.console.console_settings import ConsoleSettings
-    from oncelog.server.listener_settings import Address
-    from oncelog.server.process.log_lines import json_line, log_to_stderr
+    from oncelog.broker.server.listener_settings import Address
+    from oncelog.broker.server.process.log_lines import json_line, log_to_stderr
 
     in_json = log_format == "json"
     log_to_stderr(log_level, as_json=in_json)
@@ -109,7 +109,7 @@ async def _serve(
     settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], with_parent: bool
 ) -> None:
     from oncelog.apps.console.app import serve
-    from oncelog.server.process.loops import on_stop_signals
+    from oncelog.broker.server.process.loops import on_stop_signals
 
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()

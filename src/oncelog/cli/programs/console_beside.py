@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from oncelog.broker.requests.session import SecurityProtocol
+from oncelog.broker.core.requests.session import SecurityProtocol
+from oncelog.broker.server.listener_settings import Address, Listener
 from oncelog.errors import ConfigError
-from oncelog.server.listener_settings import Address, Listener
 
 END_SECONDS = 5
 _URL = re.compile(r"https?://[^\s\"]+")

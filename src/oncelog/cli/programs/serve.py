@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
+from oncelog.broker.server.opening import DEFAULT_LISTENER, data_folder
+from oncelog.broker.server.process.log_lines import json_line, log_to_stderr
+from oncelog.broker.server.serve import serve
 from oncelog.cli.shared.parameters import PathParameter
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.server.listener_settings import Address, Listener, parse_listeners
-from oncelog.server.opening import DEFAULT_LISTENER, data_folder
-from oncelog.server.process.log_lines import json_line, log_to_stderr
-from oncelog.server.serve import serve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +140,7 @@ def command(
     faulty = None
     with contextlib.ExitStack() as others:
         if faults is not None:
-            from oncelog.faults.http_faults import HttpFaults
+            from oncelog.apps.proxy.http_faults import HttpFaults
 
             faulty = HttpFaults(Address.parse(faults), data)
             others.callback(faulty.stop)

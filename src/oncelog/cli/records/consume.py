@@ -22,8 +22,8 @@ from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.waiting import still_waiting
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, LogPlace, PositionKind, parse_offset, parse_time
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
-from oncelog.shown import NULL
+from oncelog.runtime import real_time
+from oncelog.runtime.shown import NULL
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

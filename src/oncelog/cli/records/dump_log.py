@@ -9,10 +9,8 @@ from typing import Any
 
 import click
 
-from oncelog.cli.shared.output import show_json
-from oncelog.coordinator.shown_records import decode_offsets_record, decode_transaction_record
-from oncelog.errors import CorruptLogError, OncelogError
-from oncelog.log.dump import (
+from oncelog.broker.coordinator.shown_records import decode_offsets_record, decode_transaction_record
+from oncelog.broker.log.dump import (
     BatchEntry,
     CheckpointEntry,
     Damage,
@@ -22,14 +20,16 @@ from oncelog.log.dump import (
     TimeIndexEntry,
     dump_file,
 )
-from oncelog.log.file_names import parse_partition_folder
-from oncelog.log.leader_epoch_cache import EpochEntry
-from oncelog.log.producers.producer_entry import ProducerStateEntry
-from oncelog.log.segments.transaction_index import AbortedTxn
+from oncelog.broker.log.file_names import parse_partition_folder
+from oncelog.broker.log.leader_epoch_cache import EpochEntry
+from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
+from oncelog.broker.log.segments.transaction_index import AbortedTxn
+from oncelog.broker.server.disk.os_disk import OsDisk
+from oncelog.cli.shared.output import show_json
+from oncelog.errors import CorruptLogError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.records.batch import BatchHeader, Record, TimestampType
-from oncelog.server.disk.os_disk import OsDisk
-from oncelog.shown import json_bytes, show_bytes
+from oncelog.runtime.shown import json_bytes, show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 Fields = dict[str, Any]

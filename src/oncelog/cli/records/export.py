@@ -14,7 +14,7 @@ from oncelog.cli.shared.output import counted, progress, remark, show_json
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
 from oncelog.cli.shared.stop_signal import Stop
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.packages import need_packages
+from oncelog.runtime.packages import need_packages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

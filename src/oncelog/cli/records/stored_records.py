@@ -16,8 +16,8 @@ from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import OutcomeReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.process import real_time
-from oncelog.shown import json_bytes, show_text
+from oncelog.runtime import real_time
+from oncelog.runtime.shown import json_bytes, show_text
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from oncelog.cli.shared.options import ConnectionOptions, Seconds, cluster_optio
 from oncelog.cli.shared.output import counted, progress
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from oncelog.apps.verify.copy.copied_topics import Copy
@@ -128,8 +128,8 @@ def _check_folder(
 ) -> None:
     from oncelog.apps.verify.expected import Expected
     from oncelog.apps.verify.log_folder import PartitionFolder, partition_folders, verify_folder
-    from oncelog.log.file_names import parse_partition_folder
-    from oncelog.server.disk.os_disk import OsDisk
+    from oncelog.broker.log.file_names import parse_partition_folder
+    from oncelog.broker.server.disk.os_disk import OsDisk
 
     folder = folder.resolve()
     where = parse_partition_folder(folder.name)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.client.positions import LATEST
 from oncelog.errors import Error, KafkaError
-from oncelog.process import real_time
-from oncelog.shown import show_text, show_time
+from oncelog.runtime import real_time
+from oncelog.runtime.shown import show_text, show_time
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from oncelog.errors import ConfigError
-from oncelog.shown import show_text
+from oncelog.runtime.shown import show_text
 
 Advance = Callable[[int, str], None]
 

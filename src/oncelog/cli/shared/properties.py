@@ -21,7 +21,7 @@ def given_properties(config: Path | None, assignments: Iterable[str]) -> dict[st
     """
     settings: dict[str, str] = {}
     if config is not None:
-        from oncelog.properties_file import load_properties
+        from oncelog.settings.properties_file import load_properties
 
         try:
             settings.update(load_properties(config.read_text(encoding="utf-8")))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oncelog.errors import ConfigError
-from oncelog.shown import NULL, json_bytes, show_bytes, show_time
+from oncelog.runtime.shown import NULL, json_bytes, show_bytes, show_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
@@ -119,7 +119,7 @@ def headers_text(headers: Iterable[tuple[str, bytes | None]], null: str = NULL) 
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
     """Key and value for JSON; those of internal topics as fields, if they can be decoded."""
     if topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
-        from oncelog.coordinator.shown_records import decode_internal_record
+        from oncelog.broker.coordinator.shown_records import decode_internal_record
 
         fields = decode_internal_record(topic, record)
         if fields is not None:

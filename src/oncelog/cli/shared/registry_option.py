@@ -15,7 +15,7 @@ import click
 
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from oncelog.cli.shared.output import remark
 from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime.shown import json_bytes, show_bytes
 from oncelog.schemas.codecs import Codec, Codecs, Decoded
 from oncelog.schemas.framing import framed, header_of, names_a_schema
 from oncelog.schemas.protobuf_codec import ProtobufCodec
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 from oncelog.schemas.structs import AVRO, JSON, PROTOBUF, Schema
 from oncelog.schemas.subjects import topic_subject
-from oncelog.shown import json_bytes, show_bytes
 
 if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry

@@ -13,7 +13,7 @@ from oncelog.cli.shared.output import remark
 from oncelog.client.core import waiting
 from oncelog.client.core.waiting import ClusterWait, Retried
 from oncelog.errors import Error
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 REPORT_AFTER_S = 5.0
 """After this time without success, one line says why."""

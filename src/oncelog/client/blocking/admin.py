@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, NoReturn, Self, TypeVar
 
-from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin.admin import Admin as AsyncAdmin
 from oncelog.client.aio.admin.admin_security import UserCredential
 from oncelog.client.aio.offset_lookups import FoundOffset
@@ -30,7 +29,8 @@ from oncelog.client.core.arguments import Offsets, walked
 from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
-from oncelog.scram import MIN_ITERATIONS
+from oncelog.protocol.acls import Acl, AclFilter
+from oncelog.protocol.scram import MIN_ITERATIONS
 
 if TYPE_CHECKING:
     import ssl

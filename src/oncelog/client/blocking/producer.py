@@ -37,8 +37,8 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.delivery import Delivery
-from oncelog.kafka_properties import MAX_INT
-from oncelog.process import real_time
+from oncelog.runtime import real_time
+from oncelog.settings.kafka_properties import MAX_INT
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from oncelog.client.core.java_settings import JAVA_SETTINGS
 from oncelog.client.core.security import SecurityConfig
-from oncelog.config import parse
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_LONG, render
 from oncelog.records.compression import Compression
-from oncelog.settings import nearest, properties, setting
+from oncelog.settings.config import parse
+from oncelog.settings.fields import nearest, properties, setting
+from oncelog.settings.kafka_properties import MAX_INT, MAX_LONG, render
 
 TokenProvider = Callable[[], "str | Awaitable[str]"]
 """Returns a token for OAUTHBEARER or an awaitable of one; also aiokafka's object with a method ``token``."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_LONG
-from oncelog.settings import Settings, setting
+from oncelog.settings.fields import Settings, setting
+from oncelog.settings.kafka_properties import MAX_INT, MAX_LONG
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
 TOKEN_MECHANISMS = ("OAUTHBEARER", "AWS_MSK_IAM")

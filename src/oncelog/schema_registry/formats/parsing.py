@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from oncelog.packages import need_packages
+from oncelog.runtime.packages import need_packages
 from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schema_registry.state import AVRO, JSON, PROTOBUF
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from oncelog.errors import InvariantError, OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead

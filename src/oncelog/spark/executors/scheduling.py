@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.process import this_process
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructField, StructType
 
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.executors.barrier import batches_of
 from oncelog.spark.executors.carrier import ATTEMPTS, ExecutorsCarrier, timeouts_ms
 from oncelog.spark.executors.collected import Share, collect_rows, last_sizes

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 from oncelog.spark.options import OptionValue, option_texts
 from oncelog.spark.pipeline.definition import (
     JSON_TEXT,

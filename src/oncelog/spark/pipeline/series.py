@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from oncelog.metrics.catalog import FAMILIES as BROKER_FAMILIES
-from oncelog.metrics.catalog import PROCESS
-from oncelog.metrics.endpoint import HealthVerdict
-from oncelog.metrics.exposition import Exposition, ExpositionFormat, Family, MetricKind, labels
-from oncelog.metrics.process import add_process
-from oncelog.process import real_time
+from oncelog.broker.metrics.catalog import FAMILIES as BROKER_FAMILIES
+from oncelog.broker.metrics.catalog import PROCESS
+from oncelog.broker.metrics.endpoint import HealthVerdict
+from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat, Family, MetricKind, labels
+from oncelog.broker.metrics.process import add_process
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written

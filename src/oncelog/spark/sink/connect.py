@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.planning import checkpoint_at
 

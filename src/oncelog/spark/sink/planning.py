@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import ProducerTransaction
 from oncelog.spark.options import SinkOptions

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 from oncelog.spark.options import CREATION, SinkOptions, TopicCreation
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 

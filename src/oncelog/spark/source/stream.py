@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from oncelog.errors import KafkaError
-from oncelog.process import real_time
 from oncelog.records.batch import BatchHeader
+from oncelog.runtime import real_time
 from oncelog.spark.kafka.connections import cluster_for
 from oncelog.spark.kafka.interface import KafkaAccess, LogEnd, OffsetRange, describe_remade
 from oncelog.spark.kafka.place import BatchMark, Json, Offsets, Place

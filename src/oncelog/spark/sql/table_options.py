@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TypeVar
 
 from oncelog.errors import ConfigError
-from oncelog.settings import nearest
+from oncelog.settings.fields import nearest
 from oncelog.spark.options import OnMissingMarker
 
 T = TypeVar("T")

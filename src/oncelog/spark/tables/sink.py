@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.executors.write import Written
 from oncelog.spark.kafka.interface import ClusterFacts
 from oncelog.spark.micro_batches import query_sinks, running_query, said_first

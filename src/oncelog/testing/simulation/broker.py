@@ -11,15 +11,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oncelog.faults.embedded import BrokerFaults
-from oncelog.metadata.store import FILE_NAME
-from oncelog.ports import Disk
-from oncelog.server.listener_settings import Listener, parse_listeners
-from oncelog.server.nodes import Nodes
-from oncelog.server.opening import METADATA_WORKER, Machine, open_server
-from oncelog.server.process import descriptors
-from oncelog.server.process.workers import Worker
-from oncelog.server.server import Server
+from oncelog.broker.faults.embedded import BrokerFaults
+from oncelog.broker.metadata.store import FILE_NAME
+from oncelog.broker.server.listener_settings import Listener, parse_listeners
+from oncelog.broker.server.nodes import Nodes
+from oncelog.broker.server.opening import METADATA_WORKER, Machine, open_server
+from oncelog.broker.server.process import descriptors
+from oncelog.broker.server.process.workers import Worker
+from oncelog.broker.server.server import Server
+from oncelog.runtime.ports import Disk
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.testing.simulation.loop import ProcessLife, SimulatedLoop, run_in, task_in
 from oncelog.testing.simulation.simulation_errors import NotSimulated, SimulationError
@@ -166,7 +166,7 @@ class SimulatedMachine(Machine):
 
 
 class SimulatedBroker:
-    """The broker of a simulation, with one or more nodes; implements ``faults.embedded.Home``.
+    """The broker of a simulation, with one or more nodes; implements ``broker.faults.embedded.Home``.
 
     :param machine: outlives each life of the broker.
     """

@@ -1,7 +1,7 @@
 """Connections of a simulation, with two ordered directions each, and the transports and sockets at their ends.
 
 ``socket.socket`` returns a ``SimulatedSocket`` inside a simulation: enough for the broker's listeners and for sending
-on its connections (``server.connections.sending``). ``network`` decides what happens to a connection.
+on its connections (``broker.server.connections.sending``). ``network`` decides what happens to a connection.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from oncelog.broker.server.disk.memory_disk import MemoryDisk, MemoryFile
 from oncelog.errors import NoSpace, StorageError
-from oncelog.ports import Buffer
-from oncelog.server.disk.memory_disk import MemoryDisk, MemoryFile
+from oncelog.runtime.ports import Buffer
 
 
 class FaultyFile(MemoryFile):

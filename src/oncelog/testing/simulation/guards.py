@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
 from oncelog.testing.simulation.network import SimulatedNetwork
 from oncelog.testing.simulation.simulation_errors import NotSimulated

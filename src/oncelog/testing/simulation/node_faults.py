@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from oncelog.broker.faults.rules import FaultError
 from oncelog.errors import KafkaError
-from oncelog.faults.rules import FaultError
 from oncelog.testing.simulation.moments import Undo, in_the_middle, later
 from oncelog.testing.simulation.simulation_errors import SimulationError
 from oncelog.types import TopicPartition

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from oncelog.server.embedded import MAX_NODES
-from oncelog.settings import nearest
+from oncelog.broker.server.embedded import MAX_NODES
+from oncelog.settings.fields import nearest
 from oncelog.testing.simulation.culprits import watched
 from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.guards import guarded

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from oncelog.apps.console.offset_chart import MAX_SEGMENTS, WIDTH, ChartSegment, draw, segments
 from oncelog.apps.console.timeline import TimelineStep, events
+from oncelog.broker.coordinator.transaction.states import TransactionState as S
+from oncelog.broker.coordinator.transaction.states import Txn
 from oncelog.client.aio.admin.log_reader import DecidedBatch, RecordOutcome, StoredBatch
 from oncelog.client.aio.admin.sink_markers import SinkMarker
-from oncelog.coordinator.transaction.states import TransactionState as S
-from oncelog.coordinator.transaction.states import Txn
 from oncelog.records.batch import BatchHeader
 from oncelog.records.control import ControlType
 from oncelog.spark.sink.marker import Marker

@@ -24,14 +24,14 @@ from oncelog.apps.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.promotion import promote
 from oncelog.apps.promote.unfinished_transactions import unfinished_transactions
+from oncelog.broker.log import checkpoints
+from oncelog.broker.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
+from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.errors import StorageError
-from oncelog.log import checkpoints
-from oncelog.log.checkpoints import RECOVERY_POINT_CHECKPOINT, write_offset_checkpoint
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
-from oncelog.server.disk.os_disk import OsDisk
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 

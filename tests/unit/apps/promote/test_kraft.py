@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oncelog.apps.promote.kraft import Quorum, read_snapshot, snapshot_of
-from oncelog.metadata.metadata_errors import MetadataError
-from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.broker.metadata.metadata_errors import MetadataError
+from oncelog.broker.metadata.store import MetadataStore, ResourceType
 from oncelog.protocol.generated.config_record import ConfigRecord
 from oncelog.protocol.generated.partition_record import PartitionRecord
 from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord

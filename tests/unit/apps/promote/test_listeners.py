@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from oncelog.apps.promote.listeners import NodeListeners, node_listeners
+from oncelog.broker.server.listener_settings import Address
 from oncelog.errors import ConfigError
-from oncelog.server.listener_settings import Address
 
 CONTROLLER, INTERNAL = Address("10.0.0.5", 9093), Address("10.0.0.5", 9094)
 OAUTH = {

@@ -18,8 +18,8 @@ from oncelog.apps.promote.folders import check_partial, finish_move, partial_of,
 from oncelog.apps.promote.plan import Addresses, PromotionPlan, planned
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.promotion import promote
-from oncelog.log.checkpoints import MetaProperties, write_meta_properties
-from oncelog.server.disk.os_disk import OsDisk
+from oncelog.broker.log.checkpoints import MetaProperties, write_meta_properties
+from oncelog.broker.server.disk.os_disk import OsDisk
 
 
 def refusal(source: Path, target: Path) -> str:

@@ -10,11 +10,11 @@ import pytest
 from oncelog.apps.verify.expected import Expected
 from oncelog.apps.verify.findings import Report
 from oncelog.apps.verify.log_folder import partition_folders, verify_folder
+from oncelog.broker.log import checkpoints
+from oncelog.broker.log.file_names import TRANSACTION_INDEX_SUFFIX, file_name
+from oncelog.broker.log.segments.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.errors import ConfigError
-from oncelog.log import checkpoints
-from oncelog.log.file_names import TRANSACTION_INDEX_SUFFIX, file_name
-from oncelog.log.segments.transaction_index import AbortedTxn, TransactionIndex
-from oncelog.server.disk.os_disk import OsDisk
 from tests.support.made_logs import T0, Judged, P, data, judged, marker, write_folder
 
 TXN = [data(0, pid=1, seq=0, txn=True)]

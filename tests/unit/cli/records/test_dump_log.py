@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.broker.coordinator.shown_records import decode_offsets_record, decode_transaction_record
+from oncelog.broker.log.dump import Damage, OffsetIndexEntry
+from oncelog.broker.log.producers.producer_entry import BatchMetadata, ProducerStateEntry
+from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.cli.records.dump_log import entry_fields, record_fields
-from oncelog.coordinator.shown_records import decode_offsets_record, decode_transaction_record
 from oncelog.errors import StorageError
-from oncelog.log.dump import Damage, OffsetIndexEntry
-from oncelog.log.producers.producer_entry import BatchMetadata, ProducerStateEntry
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
@@ -21,7 +22,6 @@ from oncelog.protocol.internal_records import (
     encode_transaction_value,
 )
 from oncelog.records.batch import BatchHeader, Record
-from oncelog.server.disk.os_disk import OsDisk
 
 
 def test_states_of_transactions_are_shown_by_name() -> None:

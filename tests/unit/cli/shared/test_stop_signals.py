@@ -82,7 +82,7 @@ import asyncio, os, signal
 from oncelog.cli import loading
 with loading("serve"):
     os.kill(os.getpid(), signal.SIGHUP)
-from oncelog.server.process.loops import on_reload_signal
+from oncelog.broker.server.process.loops import on_reload_signal
 async def main():
     reloaded = asyncio.Event()
     on_reload_signal(asyncio.get_running_loop(), reloaded.set)

@@ -10,13 +10,13 @@ from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import CONSUMER_GROUP_HEARTBEAT, FIND_COORDINATOR, METADATA
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.group.consumer_group_member import ConsumerGroupMember
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 from tests.unit.client.core.producers import TOPIC, coordinator, picture
 from tests.unit.client.core.wires import FakeWire, Sent

@@ -11,7 +11,6 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 import pytest
 
-from oncelog.acls import AclFilter
 from oncelog.aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from oncelog.aiokafka.admin import NewTopic, RecordsToDelete
 from oncelog.aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
@@ -23,6 +22,7 @@ from oncelog.client.core.batches.record_sizes import largest_size, owned_headers
 from oncelog.client.core.client_errors import NumberOutOfRangeError, OncelogError
 from oncelog.client.core.consumer.subscription import ConsumerRebalanceListener, Reset, Subscription
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.protocol.acls import AclFilter
 
 HERE = TopicPartition("t", 0)
 
@@ -197,7 +197,7 @@ MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
     (
         admin_arguments.acl_filter,
         of_another_module(AclFilter),
-        "one filter of the class oncelog.acls.AclFilter is needed, not elsewhere.inside.AclFilter",
+        "one filter of the class oncelog.protocol.acls.AclFilter is needed, not elsewhere.inside.AclFilter",
     ),
     (
         arguments.partition,

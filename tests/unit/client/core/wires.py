@@ -8,7 +8,7 @@ from typing import Any
 from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build, OnAnswer, RequestFailure
 from oncelog.errors import Error
 from oncelog.protocol.wire import Message
-from oncelog.timers import Timers
+from oncelog.runtime.timers import Timers
 
 
 @dataclass

@@ -13,7 +13,7 @@ import cramjam
 from crc32c import crc32c
 
 from oncelog.apps.conformance.expect import there
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x08, 0x10, 0x20

@@ -12,10 +12,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection, TestedCluster
+from oncelog.apps.proxy.proxy import FaultProxy
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.releases import is_too_old, too_old
 from oncelog.errors import OncelogError
-from oncelog.faults.proxy import FaultProxy
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

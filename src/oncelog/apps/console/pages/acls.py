@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from oncelog.acls import CLUSTER_NAME, Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.protocol.acls import CLUSTER_NAME, Acl, AclFilter, AclResourceType, Operation, PatternType, Permission
 
 LISTED = 1000
 RESOURCES = ("TOPIC", "GROUP", "TRANSACTIONAL_ID", "CLUSTER")

@@ -13,7 +13,7 @@ from oncelog.apps.console.pipelines import PipelineRow
 from oncelog.apps.console.web import Console, ConsoleRequest
 from oncelog.client.aio.admin.sink_markers import SinkMarker
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 
 async def listing(visit: ConsoleRequest) -> Response:

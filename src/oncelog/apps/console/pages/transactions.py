@@ -10,14 +10,14 @@ from starlette.responses import Response
 from oncelog.apps.console.reading import Ends, ends_of, led
 from oncelog.apps.console.timeline import TimelineStep, events
 from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
+from oncelog.broker.coordinator.shown_records import transition
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.log_reader import Producers, stored_batches
 from oncelog.client.core.admin.admin_types import ProducerState, TransactionDescription
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.coordinator.shown_records import transition
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.process import real_time
 from oncelog.protocol.codec_errors import ProtocolError
+from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort")

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from hashlib import pbkdf2_hmac
 from typing import NamedTuple
 
-from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.core import arguments
 from oncelog.client.core.admin import admin_arguments
 from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.wire import Api
 from oncelog.errors import Error
+from oncelog.protocol.acls import Acl, AclFilter
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -30,7 +30,7 @@ from oncelog.protocol.generated.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from oncelog.scram import HASH_OF_MECHANISM, MAX_ITERATIONS, MIN_ITERATIONS
+from oncelog.protocol.scram import HASH_OF_MECHANISM, MAX_ITERATIONS, MIN_ITERATIONS
 
 DESCRIBE_ACLS = Api(ApiKey.DESCRIBE_ACLS, 1, 3)
 CREATE_ACLS = Api(ApiKey.CREATE_ACLS, 1, 3)

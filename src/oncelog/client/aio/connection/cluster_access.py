@@ -29,9 +29,9 @@ from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder,
 from oncelog.client.core.connection.metadata import NO_NODE, ClusterMetadata, TopicImage
 from oncelog.client.core.connection.wire import NO_LIMIT, Api, Build
 from oncelog.client.core.waiting import retried
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.wire import Message
+from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition, partitions_there
 
 T = TypeVar("T")

@@ -23,12 +23,12 @@ from oncelog.client.core.connection.wire import API_VERSIONS, NO_LIMIT, Answer, 
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.releases import first_with, is_too_old, too_old
 from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.process import forks
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Buffer, Message
+from oncelog.runtime import forks
 
 if TYPE_CHECKING:
     from oncelog.client.aio.connection.tokens import Tokens

@@ -24,10 +24,10 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.connection.wire import NO_LIMIT, Answer, Api, Build, OnAnswer, RequestFailure
 from oncelog.client.core.metrics import NetworkMetrics, SampleTime
 from oncelog.errors import Error, KafkaError
-from oncelog.process import forks, real_time
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message
-from oncelog.timers import Timer, Timers
+from oncelog.runtime import forks, real_time
+from oncelog.runtime.timers import Timer, Timers
 
 if TYPE_CHECKING:
     from oncelog.client.aio.connection.tokens import Tokens

@@ -22,8 +22,8 @@ from urllib.parse import quote_plus, unquote, urlencode, urlsplit
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import ConfigError, Error, KafkaError
-from oncelog.http.proxies import open_url
-from oncelog.process import real_time
+from oncelog.runtime import real_time
+from oncelog.runtime.http_proxies import open_url
 
 _MAX_ANSWER_BYTES = 1 << 20
 _SHORTEST_LIFE_S = 1.0

@@ -43,7 +43,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -25,9 +25,9 @@ from oncelog.client.core.group.consumer_group_member import ConsumerGroupMember
 from oncelog.client.core.group.group_member import GroupMember
 from oncelog.client.core.group.membership import Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
-from oncelog.deferred import Deferred
 from oncelog.errors import KafkaError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
+from oncelog.runtime.deferred import Deferred
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size
 from oncelog.client.core.structs import RecordMetadata
-from oncelog.process import real_time
 from oncelog.records.batch import BatchBuilder
+from oncelog.runtime import real_time
 
 RecordHeaders = Sequence[tuple[str, bytes | None]]
 

@@ -29,8 +29,8 @@ from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.connection.metadata import TopicImage
 from oncelog.client.core.producer.sender import Sender
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
-from oncelog.kafka_properties import MAX_INT
-from oncelog.process import real_time
+from oncelog.runtime import real_time
+from oncelog.settings.kafka_properties import MAX_INT
 from oncelog.types import partitions_there
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]

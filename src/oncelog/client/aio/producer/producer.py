@@ -53,7 +53,7 @@ from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
     from typing import Unpack

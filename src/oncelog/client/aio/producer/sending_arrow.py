@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.client.core.arguments import ARROW_MISSING
 from oncelog.errors import ConfigError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 
 try:
     import numpy as np

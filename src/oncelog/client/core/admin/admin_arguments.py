@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from oncelog.acls import Acl, AclFilter
 from oncelog.client.core import arguments
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.structs import TopicPartition
+from oncelog.protocol.acls import Acl, AclFilter
 
 _RIGHTS = ("resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission")
 _TEXTS = frozenset({"resource_name", "principal", "host"})

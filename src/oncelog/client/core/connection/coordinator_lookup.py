@@ -13,10 +13,10 @@ from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import FIND_COORDINATOR, Answer, RequestFailure, Wire
 from oncelog.client.core.waiting import retried
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.find_coordinator_response import FindCoordinatorResponse
+from oncelog.runtime.deferred import Deferred
 
 
 class CoordinatorType(IntEnum):

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import error_of
 from oncelog.client.core.connection.wire import METADATA, Answer, RequestFailure, Wire
-from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.timers import Timer
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timer
 from oncelog.types import TopicPartition
 
 NO_NODE = -1

@@ -14,7 +14,7 @@ from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import TITLES, response_type
 from oncelog.protocol.wire import Message
-from oncelog.timers import Timers
+from oncelog.runtime.timers import Timers
 
 NO_LIMIT = 32767
 

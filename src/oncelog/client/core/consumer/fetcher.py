@@ -29,7 +29,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.records.batch import BatchHeader, CorruptBatch, OlderFormat, iter_headers
-from oncelog.timers import Timer
+from oncelog.runtime.timers import Timer
 
 AHEAD = 2
 """Responses kept for a partition beyond the one being handed out."""

@@ -19,14 +19,14 @@ from oncelog.client.core.group.member_states import MAY_FOLLOW, ClientMemberStat
 from oncelog.client.core.group.membership import Host, Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
 from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
-from oncelog.timers import Timer
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timer
 from oncelog.types import by_topic
 
 JOIN_EPOCH = 0

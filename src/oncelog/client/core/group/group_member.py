@@ -30,7 +30,6 @@ from oncelog.client.core.group.group_phases import ClassicErrorReaction, Phase, 
 from oncelog.client.core.group.membership import Host, Membership
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.waiting import retried
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
@@ -39,7 +38,8 @@ from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
-from oncelog.timers import Timer
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timer
 
 PROTOCOL_TYPE = "consumer"
 JOIN_LAPSE_MS = 5000

@@ -14,8 +14,8 @@ from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import Answer, Wire
 from oncelog.client.core.consumer.subscription import Subscription
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
+from oncelog.runtime.deferred import Deferred
 
 MEMBER_REFUSED = frozenset(
     {

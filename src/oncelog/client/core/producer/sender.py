@@ -25,7 +25,7 @@ from oncelog.client.core.waiting import TICK_MS, asked_for, retried, still_waiti
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
-from oncelog.timers import Timer
+from oncelog.runtime.timers import Timer
 
 _NO_SUCH_TOPIC = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
 

@@ -17,8 +17,8 @@ from oncelog.client.core.connection.error_rules import ErrorAction, Step, action
 from oncelog.client.core.connection.wire import Answer, Api, Build, RequestFailure, Wire
 from oncelog.client.core.transactions.transaction_requests import Request, RequestOutcome
 from oncelog.client.core.waiting import retried
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
+from oncelog.runtime.deferred import Deferred
 
 Result = Deferred[KafkaError | None]
 

@@ -42,8 +42,8 @@ from oncelog.client.core.transactions.transaction_states import (
     CallRule,
     ClientTxnState,
 )
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
+from oncelog.runtime.deferred import Deferred
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
 
 

@@ -20,8 +20,8 @@ from oncelog.client.core.transactions.coordinator_requests import CoordinatorReq
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_requests import RequestOutcome
 from oncelog.client.core.transactions.transaction_states import Call, CallRule, ClientTxnState
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
+from oncelog.runtime.deferred import Deferred
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
 
 _TOKEN = re.compile(r"([0-9]{1,19}):([0-9]{1,5})")

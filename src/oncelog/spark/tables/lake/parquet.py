@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import OncelogError
-from oncelog.process import real_time
+from oncelog.runtime import real_time
 from oncelog.spark.tables.options import TableOptions
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, SYNC_GROUP
 from oncelog.client.core.consumer.subscription import Reset, Subscription
 from oncelog.client.core.group.group_member import GroupMember
-from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
+from oncelog.runtime.deferred import Deferred
 from tests.unit.client.core.producers import TOPIC, coordinator, picture
 from tests.unit.client.core.wires import FakeWire
 

@@ -1,0 +1,201 @@
+"""What the parts of the group coordinator share: the host, timers by name, and the shard's log.
+
+``shard.GroupShard`` creates one for each partition of ``__consumer_offsets`` and passes it to the classic protocol, the
+consumer protocol and the offsets. Nothing here knows a protocol's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup
+from oncelog.broker.coordinator.runtime import CoordinatorHost, CoordinatorRecord
+from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.errors import Error
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.ports import Random
+from oncelog.runtime.timers import Timer, Timers
+from oncelog.settings.config import BrokerConfig
+from oncelog.types import ProducerIdAndEpoch, TopicPartition, encode_uuid
+
+Group = ClassicGroup | ConsumerGroup
+Records = Sequence[CoordinatorRecord]
+
+
+class GroupHost(CoordinatorHost, Protocol):
+    """What the group coordinator needs from the broker besides a log: transactions and topics."""
+
+    def verify_transaction(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partition: TopicPartition,
+        operation: TransactionSupportedOperation,
+        now_ms: int,
+    ) -> Deferred[Verification]:
+        """Whether the producer's transaction contains ``partition``; with ADD_PARTITION it is added (KIP-890).
+
+        Records then written carry the guard.
+        """
+        ...
+
+    def topic_partitions(self, topic: str) -> int | None:
+        """The number of partitions, or None if the topic does not exist."""
+        ...
+
+    def topic_id(self, topic: str) -> bytes | None: ...
+
+    def topic_name(self, topic_id: bytes) -> str | None: ...
+
+    def topics(self) -> Set[str]:
+        """The names of all topics, internal ones included; costs nothing, however many there are."""
+        ...
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        """Settings of one group (the GROUP resource of IncrementalAlterConfigs); validated when they were set."""
+        ...
+
+
+def everything(topic: str) -> bool:
+    """Allows every topic, for callers without an authorizer."""
+    return True
+
+
+class Caller(NamedTuple):
+    """The sender of a request, and its version. ``client_host`` is the bare address.
+
+    ``may_describe`` says whether the caller may learn that a topic exists. ``node_id`` is the node that was asked.
+    """
+
+    api_version: int
+    node_id: int | None
+    client_id: str = ""
+    client_host: str = ""
+    may_describe: Callable[[str], bool] = everything
+
+    @property
+    def logged_host(self) -> str:
+        """The address as Java prints and Kafka stores it."""
+        return self.client_host if self.client_host.startswith("/") else f"/{self.client_host}"
+
+
+TimerName = tuple[str, str, str]
+"""Kind, group id, member id; the last two are empty if the timer has none."""
+
+
+class NamedTimers:
+    """Timers identified by name: scheduling one again replaces it."""
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._by_group: dict[str, dict[TimerName, Timer]] = {}
+
+    def schedule(self, name: TimerName, at_ms: int, callback: Callable[[int], None]) -> None:
+        self.cancel(name)
+
+        def fire(now_ms: int) -> None:
+            self._forget(name)
+            callback(now_ms)
+
+        self._by_group.setdefault(name[1], {})[name] = self._timers.schedule(at_ms, fire)
+
+    def since(self, now_ms: int) -> Callable[[], int]:
+        """See :meth:`Timers.since`."""
+        return self._timers.since(now_ms)
+
+    def cancel(self, name: TimerName) -> None:
+        timer = self._forget(name)
+        if timer is not None:
+            timer.cancel()
+
+    def fire(self, name: TimerName, now_ms: int) -> bool:
+        """Fire a timer now; False if none has that name."""
+        timer = self._forget(name)
+        if timer is None or timer.callback is None:
+            return False
+        callback = timer.callback
+        timer.cancel()
+        callback(now_ms)
+        return True
+
+    def due(self, kind: str, group_id: str, now_ms: int) -> Iterator[str]:
+        """The members of a group whose timer of this kind is due."""
+        for (found, _, member_id), timer in self._by_group.get(group_id, {}).items():
+            if found == kind and timer.at_ms <= now_ms:
+                yield member_id
+
+    def __contains__(self, name: TimerName) -> bool:
+        return name in self._by_group.get(name[1], {})
+
+    def cancel_group(self, group_id: str) -> None:
+        for timer in self._by_group.pop(group_id, {}).values():
+            timer.cancel()
+
+    def cancel_all(self) -> None:
+        for group_id in list(self._by_group):
+            self.cancel_group(group_id)
+
+    def _forget(self, name: TimerName) -> Timer | None:
+        timers = self._by_group.get(name[1])
+        timer = None if timers is None else timers.pop(name, None)
+        if timers is not None and not timers:
+            del self._by_group[name[1]]
+        return timer
+
+
+class GroupWrite(Protocol):
+    def __call__(self, records: Records, now_ms: int, *, apply: Callable[[int], None] | None = None) -> Deferred[Error]:
+        """Append and apply; resolves with NONE once committed, else with the log's error.
+
+        :param apply: called instead of replaying the records (:meth:`CoordinatorRuntime.write`).
+        """
+        ...
+
+
+@dataclass(slots=True)
+class Environment:
+    """The environment of one shard. ``groups`` are the shard's groups by id, of both protocols."""
+
+    host: GroupHost
+    settings: Callable[[], BrokerConfig]
+    random: Random
+    partition: TopicPartition
+    write: GroupWrite
+    timers: NamedTimers
+    groups: dict[str, Group] = field(default_factory=dict)
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The settings currently in force."""
+        return self.settings()
+
+    def consumer_setting(self, group_id: str, name: str) -> int:
+        """A number set for one consumer group, else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
+        own = self.host.group_settings(group_id).get(name)
+        return int(own if own is not None else self.config.text(f"group.{name}") or 0)
+
+    @property
+    def migration_policy(self) -> str:
+        """Whether groups may change protocol while they have members: disabled, upgrade, downgrade, bidirectional."""
+        return (self.config.text("group.consumer.migration.policy") or "").lower()
+
+    def random_id(self) -> str:
+        """A version 4 UUID in 22 characters, in the form of Kafka's ``Uuid``; it never starts with a dash."""
+        while True:
+            text = encode_uuid(self._random_uuid())
+            if not text.startswith("-"):
+                return text
+
+    def _random_uuid(self) -> bytes:
+        token = bytearray(self.random.token(16))
+        token[6] = token[6] & 0x0F | 0x40
+        token[8] = token[8] & 0x3F | 0x80
+        return bytes(token)
+
+    def random_uuid(self) -> str:
+        """A version 4 UUID in Java's form, which Kafka appends to the ids of classic members."""
+        text = self._random_uuid().hex()
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,0 +1,476 @@
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: authorizes, writes and answers.
+
+Called only by ``coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
+error of the group is returned for every partition, because these answers have no field for it (those of OffsetFetch and
+OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from typing import NamedTuple, TypeVar
+
+from oncelog.broker.coordinator.group import records
+from oncelog.broker.coordinator.group.classic import classic_rules
+from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.broker.coordinator.group.consumer import consumer_rules
+from oncelog.broker.coordinator.group.consumer.consumer_rules import CommitCheck
+from oncelog.broker.coordinator.group.environment import Caller, GroupHost
+from oncelog.broker.coordinator.group.offsets import CommittedOffset, Place
+from oncelog.broker.coordinator.group.shard import GroupShard
+from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
+from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.errors import NONE, Error
+from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
+from oncelog.protocol.generated.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
+from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest
+from oncelog.protocol.generated.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
+from oncelog.protocol.generated.offset_fetch_response import (
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from oncelog.protocol.generated.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+)
+from oncelog.protocol.generated.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from oncelog.protocol.wire import ZERO_UUID, Chunks
+from oncelog.runtime.deferred import Deferred
+from oncelog.settings.config import BrokerConfig
+from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
+
+GROUP_ID_NOT_FOUND_FROM = 9
+"""The first version of OffsetCommit that returns GROUP_ID_NOT_FOUND: earlier ones return ILLEGAL_GENERATION if the
+group does not exist."""
+GENERIC_ERROR_FROM = 4
+ADD_PARTITION_FROM = 5
+"""Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
+
+NO_OFFSET = -1
+LAST_TIMESTAMP_MS = 2**63 - 1
+PARTITIONS_IN_A_CHUNK = 200
+
+
+def _supported_operation(version: int) -> TransactionSupportedOperation:
+    if version >= ADD_PARTITION_FROM:
+        return TransactionSupportedOperation.ADD_PARTITION
+    if version >= GENERIC_ERROR_FROM:
+        return TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
+    return TransactionSupportedOperation.DEFAULT_ERROR
+
+
+class _Commits(NamedTuple):
+    """One topic of a commit."""
+
+    topic: str
+    topic_id: bytes
+    partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition]
+
+
+@dataclass(slots=True)
+class _DecidedCommits:
+    """What to write, each partition's outcome if it is written, in request order, and the resulting offsets."""
+
+    written: list[CoordinatorRecord] = field(default_factory=list)
+    outcomes: list[list[Error]] = field(default_factory=list)
+    committed: list[tuple[Place, CommittedOffset]] = field(default_factory=list)
+    paused: bool = False
+    """Other callbacks ran meanwhile."""
+
+
+class FetchedOffsets(NamedTuple):
+    """A group's part of an OffsetFetch, and whether its contents are committed in the log."""
+
+    answer: OffsetFetchResponseGroup
+    settled: Deferred[Error]
+
+    def known(self, error: Error) -> OffsetFetchResponseGroup:
+        """The answer once it is ``settled``, with ``error`` if there is one."""
+        if error is NONE:
+            return self.answer
+        return OffsetFetchResponseGroup(self.answer.group_id, [], Error.NOT_COORDINATOR)
+
+
+_SETTLED = Deferred.of(NONE)
+
+
+class OneCommit(NamedTuple):
+    """A commit of one partition outside a transaction that may be repeated with another offset."""
+
+    request: OffsetCommitRequest
+    caller: Caller
+    place: Place
+    topic_id: bytes
+    metadata: str
+    key: bytes
+
+
+class OffsetRequests:
+    """The requests about offsets of all groups."""
+
+    def __init__(
+        self, host: GroupHost, settings: Callable[[], BrokerConfig], runtime: CoordinatorRuntime[GroupShard]
+    ) -> None:
+        self._host = host
+        self._settings = settings
+        self._runtime = runtime
+
+    # --- commits
+
+    def commit(
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Chunks[Deferred[OffsetCommitResponse]]:
+        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
+        topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
+        checked = self._checked(request, caller, now_ms)
+        if isinstance(checked, Error):
+            return Deferred.of((yield from _commit_answer(topics, checked)))
+        retention_ms = request.retention_time_ms
+        expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS)
+        decided = yield from self._decide(request.group_id, topics, now_ms, expire_ms)
+        answer = yield from _commit_answer(topics, decided.outcomes)
+        # No pauses from here on.
+        checked = self._checked(request, caller, None) if decided.paused else checked
+        if isinstance(checked, Error):
+            return Deferred.of(_with_error(answer, checked))
+        shard, check = checked
+        refused = self._refused(decided, topics, check)
+        if refused is not NONE:
+            return Deferred.of(_with_error(answer, refused))
+        apply = None
+        if retention_ms == -1:  # otherwise the record has an older version, which cannot hold the whole value
+            apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
+        written = shard.write(decided.written, now_ms, apply=apply)
+        return written.map(lambda error: _with_error(answer, client_error(error)))
+
+    def _checked(
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
+    ) -> tuple[GroupShard, CommitCheck] | Error:
+        shard = self._runtime.shard_for(request.group_id, caller.node_id)
+        if isinstance(shard, Error):
+            return shard
+        check = self._may_commit(shard, request, caller, now_ms)
+        return check if isinstance(check, Error) else (shard, check)
+
+    def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck) -> Error:
+        """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone."""
+        if check is not consumer_rules.any_partition:
+            ids = {topic.topic: topic.topic_id for topic in topics}
+            for (_, topic, index), _ in decided.committed:
+                error = check(ids[topic], index)
+                if error is not NONE:
+                    return error
+        if any(self._host.topic_id(topic.topic) != topic.topic_id for topic in topics):
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        return NONE
+
+    @staticmethod
+    def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
+        """What :meth:`commit_again` needs of an accepted commit of one partition, and its answer."""
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        place = request.group_id, topic.name, partition.partition_index
+        metadata = partition.committed_metadata or ""
+        commit = OneCommit(request, caller, place, topic.topic_id, metadata, offset_commit_key(*place))
+        answer = OffsetCommitResponsePartition(partition.partition_index, NONE)
+        return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
+
+    def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
+        """Do what :meth:`commit` does, with another offset, if it would be answered NONE at once; else do nothing and
+        return False.
+
+        Neither the topic nor the settings may have changed since ``commit`` was made.
+        """
+        request, caller, place, topic_id, metadata, key = commit
+        shard = self._runtime.shard_for(place[0], caller.node_id)
+        if isinstance(shard, Error):
+            return False
+        check = self._may_commit(shard, request, caller, now_ms)
+        if isinstance(check, Error) or check(topic_id, place[2]) is not NONE:
+            return False
+        value = offset_commit_value(offset, leader_epoch, metadata, now_ms, topic_id)
+
+        def apply(record_offset: int) -> None:
+            fields = offset, leader_epoch, metadata, now_ms, -1, topic_id, record_offset
+            shard.offset_committed(place, new_tuple(CommittedOffset, fields))
+
+        written = shard.write((new_tuple(CoordinatorRecord, (key, value)),), now_ms, apply=apply)
+        return written.done and written.value is NONE
+
+    def commit_in_transaction(
+        self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Chunks[Deferred[TxnOffsetCommitResponse]]:
+        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
+        topics = [
+            _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
+            for topic in request.topics
+        ]
+        group_id = request.group_id
+        found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
+        if isinstance(found, Error):
+            return Deferred.of((yield from _txn_commit_answer(topics, found)))
+        producer, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
+        # Kafka's transactional offsets do not say which topic id they are for
+        decided = yield from self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
+        answer = yield from _txn_commit_answer(topics, decided.outcomes)
+
+        def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
+            """The transaction contains the partition; the shard may have moved during the verification."""
+            error, guard = verification
+            shard = self._runtime.shard(partition.partition)
+            if error is not NONE or shard is None:
+                refusal = Error.NOT_COORDINATOR if shard is None else client_error(error)
+                return Deferred.of(_with_error(answer, refusal))
+            check = self._may_commit_in_transaction(shard, request)
+            refused = check if isinstance(check, Error) else self._refused(decided, topics, check)
+            if refused is not NONE:
+                refusal = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
+                return Deferred.of(_with_error(answer, refusal))
+            apply = partial(shard.offsets_committed, decided.committed, producer.producer_id)
+            written = shard.write(decided.written, now_ms, producer, guard, apply=apply)
+            return written.map(lambda error: _with_error(answer, client_error(error)))
+
+        return self._host.verify_transaction(
+            request.transactional_id, producer, partition, _supported_operation(caller.api_version), now_ms
+        ).flat_map(verified)
+
+    def _may_commit(
+        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
+    ) -> CommitCheck | Error:
+        """The check for each partition, or why the whole commit is refused. A group that commits is alive.
+
+        :param now_ms: None after a pause, in which the clock may have been set; its session has been restarted before.
+        """
+        member_id, epoch = request.member_id, request.generation_id_or_member_epoch
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            if epoch < 0:
+                return consumer_rules.any_partition
+            newer = caller.api_version >= GROUP_ID_NOT_FOUND_FROM
+            return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
+        if isinstance(group, ClassicGroup):
+            verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, request.group_instance_id, epoch))
+            if verdict.step is classic_rules.JoinStep.REFUSE:
+                return verdict.error
+            if verdict.step is classic_rules.JoinStep.ALIVE and now_ms is not None:
+                shard.classic.alive(group, group.members[member_id], now_ms)
+            return consumer_rules.any_partition
+        return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
+
+    def _may_commit_in_transaction(self, shard: GroupShard, request: TxnOffsetCommitRequest) -> CommitCheck | Error:
+        """Older requests name no member and are accepted; newer ones prove membership (KIP-447)."""
+        member_id, instance_id, epoch = request.member_id, request.group_instance_id, request.generation_id
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            return Error.ILLEGAL_GENERATION if epoch >= 0 else consumer_rules.any_partition
+        if isinstance(group, ClassicGroup):
+            verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
+            refused = verdict.step is classic_rules.JoinStep.REFUSE
+            return verdict.error if refused else consumer_rules.any_partition
+        return consumer_rules.may_commit_in_transaction(group, member_id, instance_id, epoch)
+
+    def _decide(
+        self,
+        group_id: str,
+        topics: Iterable[_Commits],
+        now_ms: int,
+        expire_ms: int,
+        with_topic_id: bool = True,
+    ) -> Chunks[_DecidedCommits]:
+        """One record for each partition; metadata that is too long fails its partition."""
+        decided = _DecidedCommits()
+        looked_at = 0
+        for topic in topics:
+            errors: list[Error] = []
+            decided.outcomes.append(errors)
+            topic_id = topic.topic_id if with_topic_id else ZERO_UUID
+            for partition in topic.partitions:
+                looked_at += 1
+                if not looked_at % PARTITIONS_IN_A_CHUNK:
+                    decided.paused = True
+                    yield
+                metadata = partition.committed_metadata or ""
+                if _java_length(metadata) > self._settings().offset_metadata_max_bytes:
+                    errors.append(Error.OFFSET_METADATA_TOO_LARGE)
+                    continue
+                errors.append(NONE)
+                offset, leader_epoch = partition.committed_offset, partition.committed_leader_epoch
+                key = OffsetCommitKey(group_id, topic.topic, partition.partition_index)
+                value = OffsetCommitValue(offset, leader_epoch, metadata, now_ms, expire_ms, topic_id)
+                decided.written.append(records.offset_commit(key, value))
+                committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, expire_ms, topic_id, -1)
+                decided.committed.append(((group_id, topic.topic, partition.partition_index), committed))
+        return decided
+
+    # --- reads
+
+    def fetch(
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
+    ) -> Chunks[FetchedOffsets]:
+        """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
+
+        All as of one moment, although there are pauses if many are requested.
+        """
+
+        def refused(error: Error) -> FetchedOffsets:
+            return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, [], error), _SETTLED)
+
+        shard = self._runtime.shard_for(request.group_id, node_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        group = shard.groups.get(request.group_id)
+        if group is not None and not isinstance(group, ClassicGroup):
+            error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
+            if error is not NONE:
+                return refused(error)
+        settled, offsets = shard.write([], now_ms), shard.offsets.of(request.group_id)
+        asked: list[tuple[str, bytes, Sequence[int]]] = (
+            [(topic, ZERO_UUID, sorted(offsets.committed[topic])) for topic in sorted(offsets.committed)]
+            if request.topics is None
+            else [(topic.name, topic.topic_id, topic.partition_indexes) for topic in request.topics]
+        )
+        count = len(asked) + sum([len(indexes) for _, _, indexes in asked])
+        if count > PARTITIONS_IN_A_CHUNK:
+            offsets = shard.offsets.now(request.group_id)
+        pending = offsets.pending if require_stable else ()
+        topics: list[OffsetFetchResponseTopics] = []
+        looked_at = 0
+        for name, topic_id, indexes in asked:
+            topics.append(OffsetFetchResponseTopics(name, topic_id, []))
+            committed, answers = offsets.committed.get(name, {}), topics[-1].partitions
+            looked_at += 1
+            for index in indexes:
+                answers.append(_fetched(index, committed.get(index), (name, index) in pending))
+                looked_at += 1
+                if looked_at >= PARTITIONS_IN_A_CHUNK:
+                    looked_at = 0
+                    yield
+            if looked_at >= PARTITIONS_IN_A_CHUNK:
+                looked_at = 0
+                yield
+        return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, topics), settled)
+
+    # --- deletion
+
+    def delete(self, request: OffsetDeleteRequest, now_ms: int, node_id: int | None) -> Deferred[OffsetDeleteResponse]:
+        """Delete offsets of topics that no member reads (KIP-496)."""
+
+        def refused(error: Error) -> OffsetDeleteResponse:
+            return OffsetDeleteResponse(error_code=error)
+
+        if not request.group_id:
+            return Deferred.of(refused(Error.INVALID_GROUP_ID))
+        shard = self._runtime.shard_for(request.group_id, node_id)
+        if isinstance(shard, Error):
+            return Deferred.of(refused(shard))
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            return Deferred.of(refused(Error.GROUP_ID_NOT_FOUND))
+        if isinstance(group, ClassicGroup):
+            verdict = classic_rules.decide(group, classic_rules.DeleteOffsets())
+            if verdict.error is not NONE:
+                return Deferred.of(refused(verdict.error))
+        written: list[CoordinatorRecord] = []
+        topics: list[OffsetDeleteResponseTopic] = []
+        for topic in request.topics:
+            error = Error.GROUP_SUBSCRIBED_TO_TOPIC if group.reads(topic.name) else NONE
+            indexes = [partition.partition_index for partition in topic.partitions]
+            topics.append(
+                OffsetDeleteResponseTopic(topic.name, [OffsetDeleteResponsePartition(i, error) for i in indexes])
+            )
+            if error is NONE:
+                for index in indexes:
+                    written += shard.offsets.delete(request.group_id, topic.name, index)
+        answer = OffsetDeleteResponse(topics=topics)
+        return shard.write(written, now_ms).map(lambda error: answer if error is NONE else refused(client_error(error)))
+
+
+def _java_length(text: str) -> int:
+    """The length in Java: UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _fetched(index: int, committed: CommittedOffset | None, is_pending: bool) -> OffsetFetchResponsePartitions:
+    if is_pending:
+        return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
+    if committed is None:
+        return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "")
+    return OffsetFetchResponsePartitions(index, committed.offset, committed.leader_epoch, committed.metadata)
+
+
+Outcomes = list[list[Error]] | Error
+
+
+def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[OffsetCommitResponse]:
+    response = OffsetCommitResponse(topics=[])
+
+    def add(topic: _Commits) -> list[OffsetCommitResponsePartition]:
+        response.topics.append(OffsetCommitResponseTopic(topic.topic, topic.topic_id, []))
+        return response.topics[-1].partitions
+
+    yield from _add_outcomes(topics, outcomes, add, OffsetCommitResponsePartition)
+    return response
+
+
+def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[TxnOffsetCommitResponse]:
+    response = TxnOffsetCommitResponse(topics=[])
+
+    def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, []))
+        return response.topics[-1].partitions
+
+    yield from _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)
+    return response
+
+
+Outcome = TypeVar("Outcome", OffsetCommitResponsePartition, TxnOffsetCommitResponsePartition)
+
+
+def _add_outcomes(
+    topics: Sequence[_Commits],
+    outcomes: Outcomes,
+    add: Callable[[_Commits], list[Outcome]],
+    partition_outcome: Callable[[int, Error], Outcome],
+) -> Chunks[None]:
+    """Report each partition's outcome, in the list that ``add`` makes for its topic."""
+    looked_at = 0
+    for number, topic in enumerate(topics):
+        errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
+        listed = add(topic)
+        for partition, error in zip(topic.partitions, errors, strict=False):
+            listed.append(partition_outcome(partition.partition_index, error))
+            looked_at += 1
+            if not looked_at % PARTITIONS_IN_A_CHUNK:
+                yield
+
+
+Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
+
+
+def _with_error(answer: Answer, error: Error) -> Answer:
+    """``answer``, with ``error`` for every partition if nothing was written."""
+    if error is not NONE:
+        for topic in answer.topics:
+            for partition in topic.partitions:
+                partition.error_code = error
+    return answer

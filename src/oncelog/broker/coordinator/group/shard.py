@@ -1,0 +1,315 @@
+"""The groups of one partition of ``__consumer_offsets``: applies records to state, and runs the protocols on it.
+
+Created by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``,
+``replay_marker``, ``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes only by
+records": its members live in memory and are ahead of the log, so it writes a group's metadata without replaying it, as
+Kafka does (``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way
+live and at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from oncelog.broker.coordinator.group import records
+from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
+from oncelog.broker.coordinator.group.classic.classic_protocol import ClassicProtocol
+from oncelog.broker.coordinator.group.consumer.classic_members import ClassicMembers
+from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
+from oncelog.broker.coordinator.group.consumer.consumer_protocol import ConsumerProtocol
+from oncelog.broker.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
+from oncelog.broker.coordinator.group.offsets import CommittedOffset, OffsetStore, Place
+from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.errors import NONE, Error
+from oncelog.protocol.generated.consumer_group_metadata_key import ConsumerGroupMetadataKey
+from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.ports import Random
+from oncelog.runtime.timers import RepeatedTimer
+from oncelog.settings.config import BrokerConfig
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
+
+GROUPS_IN_A_CHUNK: Final = 50
+"""How many groups are looked at, or lose offsets, in one chunk."""
+TOMBSTONE_BATCH_BYTES: Final = 16_384
+"""Bytes of keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
+
+
+class GroupShard:
+    """State and protocols of one partition of ``__consumer_offsets``."""
+
+    def __init__(
+        self,
+        host: GroupHost,
+        settings: Callable[[], BrokerConfig],
+        random: Random,
+        partition: TopicPartition,
+        runtime: CoordinatorRuntime[GroupShard],
+    ) -> None:
+        self.partition = partition
+        self.offsets = OffsetStore()
+        self._runtime = runtime
+        self._last_write: Deferred[Error] = Deferred.of(NONE)
+        self._now_ms = 0
+        self._expiry: RepeatedTimer | None = None
+        self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
+        self.groups = self.env.groups
+        self.classic = ClassicProtocol(self.env, self._forget_unused)
+        self.consumer = ConsumerProtocol(self.env, self.classic)
+        self.classic_members = ClassicMembers(self.env, self.consumer)
+
+    # --- the log
+
+    def write(
+        self,
+        records: Records,
+        now_ms: int,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+        apply: Callable[[int], None] | None = None,
+    ) -> Deferred[Error]:
+        """Append and apply; resolves once committed. Without records: once everything written before is committed."""
+        self._now_ms = now_ms
+        if not records:
+            return self._last_write
+        written = self._runtime.write(self.partition, records, now_ms, producer, guard, apply)
+        if not written.done or written.value is NONE:
+            self._last_write = written
+        return written
+
+    def replay(self, record: LoggedRecord) -> None:
+        decoded = decode_group_record(record.key, record.value)
+        if not isinstance(decoded, GroupRecord):
+            return  # of share or streams groups, which belong to other coordinators
+        key, value = decoded
+        if isinstance(key, OffsetCommitKey):
+            self._apply_offset(key, value, record.offset, record.producer.producer_id)
+        elif isinstance(key, GroupMetadataKey):
+            self._apply_classic_group(key.group, value)
+        else:
+            self._apply_to_consumer_group(key, value)
+
+    def replay_marker(self, marker: LoggedMarker) -> None:
+        self.offsets.replay_marker(marker)
+
+    def loaded(self, now_ms: int) -> None:
+        for group_id in list(self.groups):
+            group = self.groups[group_id]
+            if isinstance(group, ClassicGroup):
+                self.classic.loaded(group, now_ms)
+            else:
+                self.consumer.loaded(group, now_ms)
+        self._schedule_expiry(now_ms)
+
+    def unloaded(self) -> None:
+        self.env.timers.cancel_all()
+        self._end_expiry()
+        self.classic.unload([g for g in self.groups.values() if isinstance(g, ClassicGroup)], self._now_ms)
+        self.groups.clear()
+
+    def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
+        """End the sessions of one member, or of all, as if no heartbeat had come; returns their ids."""
+        group = self.env.groups.get(group_id)
+        members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
+        return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
+
+    # --- offsets that expire, topics that are deleted
+
+    def _schedule_expiry(self, now_ms: int) -> None:
+        def interval_ms() -> int:
+            return self.env.config.offsets_retention_check_interval_ms
+
+        def expired(now_ms: int) -> None:
+            self.env.host.in_chunks(self.expire(now_ms))
+
+        self._end_expiry()
+        self._expiry = self.env.host.timers.repeat(now_ms + interval_ms(), interval_ms, expired, self._keeps_all)
+
+    def _end_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _keeps_all(self, now_ms: int) -> bool:
+        retention_ms = self.env.config.offsets_retention_minutes * 60_000
+        for group in self.groups.values():
+            tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
+            if tombstones or (nothing_left and group.empty):
+                return False
+        return True
+
+    def expire(self, now_ms: int) -> Generator[None, None, None]:
+        """Remove expired offsets, and groups that have neither offsets nor members. With pauses."""
+        retention_ms = self.env.config.offsets_retention_minutes * 60_000
+        for part in _in_parts(list(self.groups)):
+            written: list[CoordinatorRecord] = []
+            for group_id in part:
+                group = self.groups.get(group_id)
+                if group is None:  # gone meanwhile, as all are once this is unloaded
+                    continue
+                tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
+                written += tombstones
+                if nothing_left and group.empty:
+                    written += self.group_tombstones(group)
+            self._remove(written, now_ms)  # before the pause: meanwhile a group may be used again
+            yield
+
+    def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
+        """Write tombstones in batches, in order; they need not be atomic together."""
+        batch: list[CoordinatorRecord] = []
+        size_bytes = 0
+        for tombstone in tombstones:
+            batch.append(tombstone)
+            size_bytes += len(tombstone.key)
+            if size_bytes >= TOMBSTONE_BATCH_BYTES:
+                self.write(batch, now_ms)
+                batch, size_bytes = [], 0
+        self.write(batch, now_ms)
+
+    def group_tombstones(self, group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
+        if isinstance(group, ClassicGroup):
+            return [records.group_tombstone(group.group_id)]
+        return records.consumer_group_tombstones(group)
+
+    def _forget_unused(self, group: ClassicGroup, now_ms: int) -> None:
+        """Nobody joined with an id that was handed out: a group made for it goes now, not with those that expire."""
+        if (
+            group.empty
+            and not group.generation
+            and not group.pending_joins
+            and not self.offsets.has_any(group.group_id)
+        ):
+            self.write(self.group_tombstones(group), now_ms)
+
+    def topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
+        """Forget the offsets in a deleted topic, so that a new topic of its name starts without any. With pauses."""
+        for part in _in_parts(self.offsets.groups_of(topic)):
+            known = [group_id for group_id in part if group_id in self.groups]  # none once this is unloaded
+            self._remove([found for group_id in known for found in self.offsets.delete_topic(group_id, topic)], now_ms)
+            yield
+
+    # --- records applied
+
+    def offsets_committed(
+        self, committed: Iterable[tuple[Place, CommittedOffset]], producer_id: int, base_offset: int
+    ) -> None:
+        """Offsets of one group were appended, one record each: apply them as replaying would.
+
+        :param committed: the offsets, without the positions of their records.
+        """
+        offsets = self.offsets
+        for record_offset, (place, value) in enumerate(committed, base_offset):
+            self._simple_group(place[0])
+            logged = CommittedOffset(*value[:-1], record_offset)
+            if producer_id == NO_PRODUCER_ID:
+                offsets.commit(place, logged)
+            else:
+                offsets.hold(place, logged, producer_id)
+
+    def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
+        """As :meth:`offsets_committed`, for a single offset whose state is at hand."""
+        self._simple_group(place[0])
+        self.offsets.commit(place, committed)
+
+    def _simple_group(self, group_id: str) -> None:
+        """Offsets of an unknown group create a simple group, a classic one without members."""
+        if group_id not in self.groups:
+            self.groups[group_id] = ClassicGroup(group_id)
+
+    def _apply_offset(self, key: OffsetCommitKey, value: Any, offset: int, producer_id: int) -> None:
+        if value is not None:
+            self._simple_group(key.group)
+        self.offsets.replay(key, value, offset, producer_id)
+
+    def _apply_classic_group(self, group_id: str, value: Any) -> None:
+        if value is not None:
+            self.groups[group_id] = records.classic_group_from(group_id, value)
+        elif isinstance(self.groups.get(group_id), ClassicGroup):
+            self._remove_group(group_id)
+
+    def _apply_to_consumer_group(self, key: Any, value: Any) -> None:
+        """A record replaces a simple group, or creates the group; a tombstone of an unknown group changes nothing."""
+        group = self.groups.get(key.group_id)
+        if not isinstance(group, ConsumerGroup):
+            if value is None:
+                return
+            group = self.groups[key.group_id] = ConsumerGroup(key.group_id)
+        if value is None and isinstance(key, ConsumerGroupMetadataKey):
+            self._remove_group(key.group_id)
+        else:
+            _APPLY[key.API_KEY](group, key, value)
+
+    def _remove_group(self, group_id: str) -> None:
+        self.env.timers.cancel_group(group_id)
+        del self.groups[group_id]
+
+
+def _in_parts(group_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(group_ids), GROUPS_IN_A_CHUNK):
+        yield group_ids[start : start + GROUPS_IN_A_CHUNK]
+
+
+# --- records of consumer groups; a value of None is a tombstone
+
+
+def _apply_epoch(group: ConsumerGroup, key: Any, value: Any) -> None:
+    group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
+
+
+def _apply_partition_metadata(group: ConsumerGroup, key: Any, value: Any) -> None:
+    group.has_partition_metadata = value is not None
+
+
+def _apply_subscription(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.remove_member(key.member_id)
+    else:
+        member = group.members.get(key.member_id, ConsumerMember(key.member_id))
+        group.put_member(records.with_subscription(member, value))
+
+
+def _apply_target_epoch(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.assignment_epoch, group.assignment_timestamp_ms = -1, 0
+    else:
+        group.assignment_epoch, group.assignment_timestamp_ms = value.assignment_epoch, value.assignment_timestamp
+
+
+def _apply_target(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.targets.pop(key.member_id, None)
+    else:
+        group.targets[key.member_id] = records.target_from(value)
+
+
+def _apply_assignment(group: ConsumerGroup, key: Any, value: Any) -> None:
+    member = group.members.get(key.member_id)
+    if value is not None:
+        group.put_member(records.with_assignment(member or ConsumerMember(key.member_id), value))
+    elif member is not None:
+        group.put_member(replace(member, epoch=-1, previous_epoch=-1, assigned={}, revoking={}))
+
+
+def _apply_regex(group: ConsumerGroup, key: Any, value: Any) -> None:
+    if value is None:
+        group.regexes.pop(key.regular_expression, None)
+    else:
+        resolved = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+        group.regexes[key.regular_expression] = resolved
+
+
+_APPLY: dict[int, Callable[[ConsumerGroup, Any, Any], None]] = {
+    3: _apply_epoch,
+    4: _apply_partition_metadata,
+    5: _apply_subscription,
+    6: _apply_target_epoch,
+    7: _apply_target,
+    8: _apply_assignment,
+    16: _apply_regex,
+}
+"""By the record's type."""

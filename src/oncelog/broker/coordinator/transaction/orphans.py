@@ -1,0 +1,60 @@
+"""Transactions torn apart by a power failure: partitions hold more of them than their coordinator knows.
+
+Called by the coordinator at a start after an unclean stop. Without ``oncelog.flush.policy=commit`` a power failure
+loses the unsynced end of each file separately, so data may survive the record with which its transaction began.
+Such a transaction would block ``read_committed`` readers forever, or become part of the producer's next one and be
+committed with it. Apache Kafka leaves it to an operator (KIP-664); here all partitions and the only coordinator are at
+hand, so it can be detected with certainty. For producers before KIP-890 part 2, whose transactions share an epoch, one
+case cannot be detected: a marker repeated for a decided transaction may end a later one in the same partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from oncelog.broker.coordinator.transaction.events import EPOCH_BUMP_VERSION
+from oncelog.broker.coordinator.transaction.states import PREPARED, TransactionState, Txn
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
+
+
+class PartitionProducer(NamedTuple):
+    """What a partition knows of a producer: its last producer id and epoch, and whether it has an open transaction
+    there."""
+
+    partition: TopicPartition
+    producer: ProducerIdAndEpoch
+    coordinator_epoch: int
+    open: bool
+
+
+class Orphans(NamedTuple):
+    """Open transactions that no coordinator will end, and ids whose state is older than what their producer wrote."""
+
+    transactions: list[PartitionProducer]
+    transactional_ids: list[str]
+
+
+def find_orphans(held: Iterable[PartitionProducer], txns: Iterable[Txn]) -> Orphans:
+    known = {txn.producer_id: txn for txn in txns}
+    transactions: list[PartitionProducer] = []
+    outrun: dict[str, None] = {}
+    for item in held:
+        txn = known.get(item.producer.producer_id)
+        orphan = item.open and (txn is None or not _owns(txn, item))
+        if orphan:
+            transactions.append(item)
+        if txn is not None and (orphan or item.producer.producer_epoch > txn.producer_epoch):
+            outrun[txn.transactional_id] = None
+    return Orphans(transactions, list(outrun))
+
+
+def _owns(txn: Txn, item: PartitionProducer) -> bool:
+    """Whether the transaction that is open in the partition is this one."""
+    epoch = item.producer.producer_epoch
+    if item.partition not in txn.partitions:
+        return False
+    if txn.state not in PREPARED:
+        return txn.state is TransactionState.ONGOING and epoch == txn.producer_epoch
+    bumped = epoch == txn.producer_epoch - 1
+    return bumped or (epoch == txn.producer_epoch and txn.client_transaction_version < EPOCH_BUMP_VERSION)

@@ -1,0 +1,87 @@
+"""FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
+
+Version 1 adds the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
+with INVALID_REQUEST here). The internal topic is created when its coordinator is first looked up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.security.access import GROUP, TRANSACTIONAL_ID, allows
+from oncelog.broker.core.security.refusals import MESSAGES
+from oncelog.errors import Error
+from oncelog.protocol.acls import Operation
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from oncelog.runtime.deferred import Deferred
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.apis.ports import ClusterPorts
+
+FIRST_BATCHED = 4
+KEYS_IN_A_CHUNK = 50
+TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
+RIGHTS = {
+    0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
+    1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+}
+"""The resource type that the caller must be allowed to describe, by coordinator type, and the error if it may not."""
+
+
+def handle(
+    ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest
+) -> Deferred[FindCoordinatorResponse]:
+    if context.api_version >= FIRST_BATCHED:
+        found_all = ports.tasks.begin(_find_all(ports, context, request), context.channel, owner=context)
+        return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
+    return ports.tasks.begin(_find(ports, context, request.key_type, request.key), context.channel, owner=context).map(
+        _alone
+    )
+
+
+def _alone(found: Coordinator) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        # KafkaApis returns the text "NONE" with no error here, and no text in batches; old clients show it.
+        error_message=found.error_message or "NONE",
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find_all(ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
+    coordinators: list[Coordinator] = []
+    for keys in in_parts(request.coordinator_keys, KEYS_IN_A_CHUNK):
+        for key in keys:
+            coordinators.append((yield from _find(ports, context, request.key_type, key)))
+        if len(keys) == KEYS_IN_A_CHUNK:  # a few keys do not wait for memory
+            yield from ports.answer_memory.grow(context, len(keys))
+        yield
+    return coordinators
+
+
+def _find(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
+    topic = TOPIC_OF_TYPE.get(key_type)
+    if topic is None:
+        return _refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
+    kind, refused = RIGHTS[key_type]
+    if not allows(ports, context, Operation.DESCRIBE, kind, key):
+        return _refused(key, refused, MESSAGES[refused])
+    yield from ports.topics.ensuring_internal(topic, context.now_ms)
+    is_there = ports.metadata.topic(topic) is not None
+    node = ports.nodes.coordinator_of(context, topic, key) if is_there else None
+    if node is None:
+        refused = Error.COORDINATOR_NOT_AVAILABLE
+        return _refused(key, refused, "The coordinator is not available.")
+    return Coordinator(
+        key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
+    )
+
+
+def _refused(key: str, error: Error, message: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=message)

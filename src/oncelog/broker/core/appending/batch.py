@@ -1,0 +1,114 @@
+"""One batch to be appended, and its part of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from oncelog.broker.log.results import AppendResult
+from oncelog.errors import Error
+from oncelog.protocol.generated.produce_request import ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.requests.context import RequestContext
+    from oncelog.broker.core.storage.partition import Partition
+    from oncelog.broker.log.producers.verification import VerificationGuard
+    from oncelog.records.batch import BatchHeader
+    from oncelog.records.validation import Checked
+
+FIRST_WITH_TOPIC_IDS: Final = 13
+REFUSED_WITHOUT_LOG_START: Final = frozenset(
+    {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
+)
+"""Refusals that do not report the log start offset; those for producer state and for single records do."""
+
+
+class PendingBatch:
+    """A batch whose partition is known. The validation and verification steps set ``validated`` and ``guard``."""
+
+    __slots__ = ("context", "guard", "header", "partition", "records", "request", "validated", "version")
+
+    def __init__(
+        self,
+        context: RequestContext,
+        version: int,
+        request: ProduceRequest,
+        partition: Partition,
+        records: memoryview,
+        header: BatchHeader,
+    ) -> None:
+        self.context = context
+        self.version = version
+        self.request = request
+        self.partition = partition
+        self.records = records
+        self.header = header
+        self.validated: Checked | None = None
+        self.guard: VerificationGuard | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return self.header.size_bytes
+
+
+def refused(index: int, error: Error, message: str | None = None) -> PartitionProduceResponse:
+    """The answer to a batch for partition ``index`` that was refused before its partition was known."""
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1,
+        error_message=message,
+    )
+
+
+def result_response(index: int, result: AppendResult) -> PartitionProduceResponse:
+    """The result of an append to partition ``index``."""
+    answer = PartitionProduceResponse(
+        index=index,
+        error_code=result.error,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.log_append_time_ms,
+        log_start_offset=result.log_start_offset,
+    )
+    if result.error is not Error.NONE:
+        answer.error_message = result.message or None
+        if result.error in REFUSED_WITHOUT_LOG_START:
+            answer.log_start_offset = -1
+        answer.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            for index, message in result.record_errors
+        ]
+    return answer
+
+
+def respond(version: int, request: ProduceRequest, parts: Sequence[PartitionProduceResponse]) -> ProduceResponse:
+    """The answers grouped by topic, in the request's order."""
+    return ProduceResponse(responses=answers_by_topic(version, request.topic_data, parts), throttle_time_ms=0)
+
+
+def answers_by_topic(
+    version: int, topics: Sequence[TopicProduceData], parts: Sequence[PartitionProduceResponse]
+) -> list[TopicProduceResponse]:
+    """``parts`` has one answer for each partition of ``topics``, in their order."""
+    responses = []
+    position = 0
+    for topic in topics:
+        count = len(topic.partition_data)
+        if not count:
+            continue
+        answer = TopicProduceResponse(partition_responses=list(parts[position : position + count]))
+        if version >= FIRST_WITH_TOPIC_IDS:
+            answer.topic_id = topic.topic_id
+        else:
+            answer.name = topic.name
+        responses.append(answer)
+        position += count
+    return responses

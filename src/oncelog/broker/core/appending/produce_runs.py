@@ -1,0 +1,349 @@
+"""Runs of Produce requests: batches that a producer has pipelined are appended with one write, and answered together.
+
+Called by :class:`~oncelog.broker.core.broker.Broker` for complete requests in a connection's buffer. A *pattern* is
+what the broker remembers of a Produce request that took the general path (``pipeline``) and was accepted: the bytes
+that the next ones share with it, the topic and its limits, and a template of the answer. A run includes only requests
+that the general path would treat the same way; any other request (another form, a refusal, a duplicate, a first batch
+that must be verified, a new segment) is left to that path, from its first byte on. Patterns are dropped when anything
+that they were learned from changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from oncelog.broker.core.appending.batch import FIRST_WITH_TOPIC_IDS, PendingBatch, respond
+from oncelog.broker.core.appending.pipeline import settle_by_deadline
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.session import Channel
+from oncelog.broker.core.security.access import TRANSACTIONAL_ID, AccessPorts, allows
+from oncelog.broker.core.storage.partition import Partition
+from oncelog.broker.log.results import AppendResult
+from oncelog.errors import NONE, Error
+from oncelog.protocol.acls import Operation
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import encode_response_header
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import PartitionProduceResponse
+from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
+from oncelog.records.batch import TRANSACTIONAL_BIT
+from oncelog.records.validation import ValidatedBatch
+from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.appending.large_writes import LargeWrites
+    from oncelog.broker.core.appending.pipeline import AppendPipeline
+    from oncelog.broker.core.requests.request_metrics import RequestMetrics
+    from oncelog.broker.metadata.store import MetadataStore
+    from oncelog.runtime.timers import Timers
+
+logger = logging.getLogger(__name__)
+
+FIRST_WITH_LOG_START: Final = 5
+"""Older answers have another layout, and their clients are not performance-critical."""
+PATTERNS_KEPT: Final = 8
+"""Patterns per connection: a producer that alternates between more topics takes the general path."""
+SMALL_BATCH_BYTES: Final = 16 * 1024
+"""Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
+LIMITS_KEPT_MS: Final = 100
+"""How long a topic's timestamp limits are cached; a batch this close to them takes the general path."""
+_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
+_GAP: Final = Struct(">qqq")
+_MARK: Final = (-2, -1, -3)
+"""Base offset, append time and log start in the answer that becomes a template: no name contains these bytes."""
+
+
+class AnswerTemplate:
+    """The answers to accepted batches; only correlation id and offsets differ from one to the next."""
+
+    __slots__ = ("_head", "_pack", "_size", "_tail")
+
+    def __init__(self, version: int, request: ProduceRequest, index: int) -> None:
+        base_offset, append_time_ms, log_start_offset = _MARK
+        part = PartitionProduceResponse(
+            index=index,
+            error_code=NONE,
+            base_offset=base_offset,
+            log_append_time_ms=append_time_ms,
+            log_start_offset=log_start_offset,
+        )
+        answer = _encoded(version, request, 0, part)
+        gap = answer.rindex(_GAP.pack(*_MARK))
+        self._size, self._head, self._tail = answer[:4], answer[8:gap], answer[gap + _GAP.size :]
+        self._pack = Struct(f">4si{len(self._head)}sqqq{len(self._tail)}s").pack
+
+    def fill(self, correlation_ids: Iterable[int], offsets: Iterable[int], log_start_offset: int) -> bytes:
+        """The answers to as many batches as there are offsets, one after the other."""
+        pack, size, head, tail = self._pack, self._size, self._head, self._tail
+        return b"".join(
+            [
+                pack(size, correlation_id, head, base_offset, -1, log_start_offset, tail)
+                for correlation_id, base_offset in zip(correlation_ids, offsets, strict=False)
+            ]
+        )
+
+
+def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: PartitionProduceResponse) -> bytes:
+    body = respond(version, request, [part]).encode(version)
+    return encode_response_header(ApiKey.PRODUCE, version, correlation_id, len(body)) + body
+
+
+class RunPorts(AccessPorts, Protocol):
+    """What runs of Produce requests need from the broker."""
+
+    metadata: MetadataStore
+    timers: Timers
+    request_metrics: RequestMetrics | None
+    large_writes: LargeWrites
+
+    @property
+    def appends(self) -> AppendPipeline: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
+class ProducePattern:
+    """The topic and answers of plain Produce requests of one form. ``request`` is the one that it was learned from.
+
+    ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
+    """
+
+    __slots__ = ("_limits", "_now_ms", "_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
+
+    def __init__(
+        self,
+        shape: ProduceShape,
+        version: int,
+        request: ProduceRequest,
+        topic: str,
+        limits: Limits,
+        *,
+        in_transactions: bool,
+    ) -> None:
+        self.shape = shape
+        self.in_transactions = in_transactions
+        self.version = version
+        self.request = request
+        self.topic = topic
+        self.limits = limits
+        self._targets: dict[int, tuple[Partition, AnswerTemplate]] = {}
+        self._now_ms = _MIN_LONG
+        self._limits = limits
+
+    def limits_at(self, now_ms: int) -> Limits:
+        """The current timestamp limits, cached for a short time: never wider than the real ones."""
+        if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
+            max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
+            low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
+            self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high)
+        return self._limits
+
+    def target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
+        """The partition and its answers; None if the topic does not have the partition."""
+        target = self._targets.get(index)
+        if target is None:
+            partition = ports.partition(TopicPartition(self.topic, index))
+            if partition is not None:
+                target = self._targets[index] = (partition, AnswerTemplate(self.version, self.request, index))
+        return target
+
+
+class _Run(NamedTuple):
+    """Requests of one connection that are handled together."""
+
+    channel: Channel
+    slot: int
+    pattern: ProducePattern
+    template: AnswerTemplate
+    found: Sequence[PlainProduce]
+    begun_ns: int
+
+
+class ProduceRuns:
+    """The patterns of all connections of one broker."""
+
+    def __init__(self, ports: RunPorts) -> None:
+        self._ports = ports
+        self._large_writes = ports.large_writes
+        self._patterns: dict[Channel, list[ProducePattern]] = {}
+
+    def forget(self, channel: Channel | None = None) -> None:
+        """Drop the patterns of ``channel``, or all of them."""
+        if channel is None:
+            self._patterns.clear()
+        else:
+            self._patterns.pop(channel, None)
+
+    def learn(self, context: RequestContext, request: ProduceRequest, frame: memoryview, body: int) -> None:
+        """Learn the pattern of a request that the general path has just accepted, if the next one may match it."""
+        channel, version = context.channel, context.api_version
+        if version < FIRST_WITH_LOG_START:
+            return
+        shape = ProduceShape.of(frame, body, version)
+        if shape is None:
+            return
+        patterns = self._patterns.setdefault(channel, [])
+        if any(pattern.shape == shape for pattern in patterns):
+            return
+        topic = request.topic_data[0]
+        info = self._ports.metadata.topic_by_id(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
+        name = info.name if info else topic.name
+        partition = self._ports.partition(TopicPartition(name, topic.partition_data[0].index))
+        if partition is None or name in INTERNAL_TOPICS or not partition.log.takes_batches_unchanged:
+            return
+        # Without its records, which are a view of memory that is reused.
+        learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
+        request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
+        config = partition.log.config
+        limits = Limits(
+            config.max_message_bytes,
+            config.compacted,
+            config.message_timestamp_before_max_ms,
+            config.message_timestamp_after_max_ms,
+        )
+        # The request that it is learned from may have had a plain batch, for which this was not checked.
+        txn_id = request.transactional_id
+        may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
+        del patterns[PATTERNS_KEPT - 1 :]
+        patterns.insert(0, ProducePattern(shape, version, request, name, limits, in_transactions=may))
+
+    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
+
+        All answers of a run are sent as the one for ``slot``.
+        """
+        pattern = self._pattern(channel, buffer, start)
+        if pattern is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
+            return start
+        requests = self._ports.request_metrics
+        begun_ns = requests.clock() if requests is not None else 0
+        found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
+        target = pattern.target(self._ports, found[0].partition) if found else None
+        if target is None:
+            return start
+        if not pattern.in_transactions and not (found := _without_transactions(found)):
+            return start
+        partition, template = target
+        correlation_ids, _, starts, ends, headers = zip(*found, strict=True)
+        view, behind = memoryview(buffer), pattern.shape.bytes_behind_batch
+        batches = [view[at : after - behind] for at, after in zip(starts, ends, strict=True)]
+        offsets = partition.append_run(batches, headers, now_ms)
+        run = new_tuple(_Run, (channel, slot, pattern, template, found, begun_ns))
+        if not offsets:
+            return self._begin_transaction(partition, run, buffer, start, now_ms)
+        count = len(offsets)
+        if count < len(found):
+            run = run._replace(found=found[:count])
+        answers = template.fill(correlation_ids, offsets, partition.log.log_start_offset)
+        self._answer(partition, run, answers, now_ms)
+        return found[count - 1].end
+
+    def _is_large(self, buffer: bytearray, start: int) -> bool:
+        """Whether the first request's batch is so large that the general path may write it on a worker thread."""
+        return int.from_bytes(buffer[start : start + 4], "big") >= self._large_writes.least_bytes
+
+    def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
+        """Pass a transaction's first batch, if it is small, to the general path, which begins with verification."""
+        channel, slot, pattern, template, found, begun_ns = run
+        if not found[0].header.is_transactional or not pattern.request.acks:
+            return start
+        correlation_id, _, at, end, header = found[0]
+        if header.size_bytes > SMALL_BATCH_BYTES:
+            return start
+        ports, request = self._ports, pattern.request
+        context = RequestContext(channel, slot, ApiKey.PRODUCE, pattern.version, correlation_id, "", now_ms)
+        records = buffer[at : at + header.size_bytes]
+        batch = PendingBatch(context, pattern.version, request, partition, memoryview(records), header)
+        verified = ports.appends.verify(batch)
+        result: AppendResult | None = None
+        if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
+            result = partition.append_client(records, now_ms, verified.value.guard, ValidatedBatch(header, records))
+            if result.error is NONE and not result.duplicate and partition.replicas is None:
+                answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
+                self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
+                return end
+        requests = ports.request_metrics
+
+        def answer(part: PartitionProduceResponse) -> None:
+            if requests is not None:
+                requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
+            if part.error_code == NONE and part.log_append_time_ms < 0:  # the answer to a duplicate carries a timestamp
+                channel.reply(slot, [template.fill((correlation_id,), (part.base_offset,), part.log_start_offset)])
+            else:
+                channel.reply(slot, [_encoded(pattern.version, request, correlation_id, part)])
+
+        if result is not None:
+            answered = ports.appends.from_commit(batch, result)
+        else:
+            answered = ports.appends.from_verification(batch, verified)
+        if requests is not None:
+            context.local_ns = requests.clock() - begun_ns
+            requests.handled(ApiKey.PRODUCE, pattern.version, context.local_ns)
+        answered.then(answer, lambda error: _failed(run, partition, error))
+        return end
+
+    def _pattern(self, channel: Channel, buffer: bytearray, start: int) -> ProducePattern | None:
+        patterns = self._patterns.get(channel)
+        if patterns:
+            if len(patterns) == 1:
+                return patterns[0]  # the scan also checks whether the request fits it
+            for pattern in patterns:
+                if pattern.shape.fits(buffer, start):
+                    return pattern
+        return None
+
+    def _answer(self, partition: Partition, run: _Run, answers: bytes, now_ms: int) -> None:
+        """Answer now if the batches are committed; otherwise once they are, or on a failure, or at the producer's
+        timeout."""
+        channel, slot, pattern, _, taken, begun_ns = run
+        log = partition.log
+        log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
+        requests = self._ports.request_metrics
+        local_ns = requests.clock() - begun_ns if requests is not None else 0
+        if pattern.request.acks == 0 or log.high_watermark >= committed_from:
+            if requests is not None:
+                requests.run_answered(pattern.version, local_ns, len(taken))
+            if pattern.request.acks == 0:
+                channel.reply(slot, ())
+                return
+            channel.reply(slot, [answers])
+            return
+        if requests is not None:
+            requests.handled(ApiKey.PRODUCE, pattern.version, local_ns, len(taken))
+
+        def settle(error: Error) -> None:
+            if requests is not None:
+                requests.answered_run(local_ns, requests.clock() - begun_ns, len(taken), error)
+            if error is NONE:
+                channel.reply(slot, [answers])
+                return
+            part = PartitionProduceResponse(
+                index=taken[0].partition,
+                error_code=error,
+                base_offset=-1,
+                log_append_time_ms=-1,
+                log_start_offset=log_start_offset,
+            )
+            channel.reply(
+                slot, [_encoded(pattern.version, pattern.request, entry.correlation_id, part) for entry in taken]
+            )
+
+        deadline_ms = now_ms + pattern.request.timeout_ms
+        settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
+
+
+def _failed(run: _Run, partition: Partition, error: Exception) -> None:
+    """Report an unexpected error; it affects only the client of this run."""
+    logger.error("PRODUCE to %s failed", partition, exc_info=error)
+    run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+
+
+def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:
+    """The requests before the first transactional batch, which needs permission for a transactional id."""
+    for position, entry in enumerate(found):
+        if entry.header.attributes & TRANSACTIONAL_BIT:
+            return found[:position]
+    return found

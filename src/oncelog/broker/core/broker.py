@@ -1,0 +1,418 @@
+"""The broker's core: takes requests, returns answers, does I/O only through ports.
+
+Called by the server, on one thread. Owns topics, both coordinators, parked fetches and timers. Its state depends only
+on the order of calls; time is an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from oncelog.broker.core.administration.listeners import RunningListeners
+from oncelog.broker.core.administration.nodes import BrokerNodes
+from oncelog.broker.core.administration.topics import Topics
+from oncelog.broker.core.appending.large_writes import LargeWrites
+from oncelog.broker.core.appending.validation_thread import ValidationThread
+from oncelog.broker.core.cluster.node import SimulatedNode
+from oncelog.broker.core.coordination.commit_order import CommitOrder
+from oncelog.broker.core.coordination.coordinators import Coordinators
+from oncelog.broker.core.fetching.purgatory import FetchPurgatory
+from oncelog.broker.core.limits.answer_memory import AnswerMemory
+from oncelog.broker.core.limits.long_requests import READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.core.limits.request_memory import RequestMemory
+from oncelog.broker.core.registry import handler_for, import_handlers, served_apis
+from oncelog.broker.core.request_life import Answer, RequestLife
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.interception import Interceptor, MarkerGate
+from oncelog.broker.core.requests.session import Channel
+from oncelog.broker.core.requests.tasks import Tasks
+from oncelog.broker.core.security.authorizer import authorizer_of
+from oncelog.broker.core.security.request_rules import refused_request
+from oncelog.broker.core.security.security_log import SecurityLog
+from oncelog.broker.core.storage.flushing import Flushing
+from oncelog.broker.core.storage.log_manager import LogManager
+from oncelog.broker.core.storage.metadata_sync import MetadataSync
+from oncelog.broker.core.storage.partition import Partition
+from oncelog.broker.core.storage.recovery import RecoveryProgress
+from oncelog.broker.metadata.store import MetadataStore
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.codec_errors import MalformedMessage
+from oncelog.protocol.framing import decode_request_header
+from oncelog.protocol.messages import request_type
+from oncelog.protocol.produce_fast import parse_one_partition
+from oncelog.protocol.wire import Message
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.ports import Background, Disk, Random
+from oncelog.runtime.timers import Timers
+from oncelog.settings.config import BrokerConfig
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
+    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.broker.coordinator.transaction.host import TxnMarker
+    from oncelog.broker.core.appending.pipeline import AppendPipeline
+    from oncelog.broker.core.appending.produce_runs import ProduceRuns
+    from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
+    from oncelog.broker.core.limits.throttle import Throttle
+    from oncelog.broker.core.requests.repeated_requests import RepeatedRequests
+    from oncelog.broker.core.requests.request_metrics import RequestMetrics
+    from oncelog.protocol.acls import Acl
+
+logger = logging.getLogger(__name__)
+
+PRODUCE, FETCH, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT))
+"""Plain numbers, because every request uses them: looking up an enum member takes as long as several calls."""
+
+
+class Broker:
+    """One broker. ``start`` opens the data folder; then ``receive`` and ``advance`` drive it until ``stop``."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        node: SimulatedNode,
+        metadata: MetadataStore,
+        disk: Disk,
+        random: Random,
+        background: Background,
+        work_clock: Callable[[], int] = lambda: 0,
+        requests: RequestMetrics | None = None,
+        nodes: Sequence[int] = (),
+    ) -> None:
+        """:param work_clock: CPU time of this thread in nanoseconds, for quotas of request time.
+
+        :param requests: records each request, if metrics are enabled.
+        :param nodes: ids of several nodes, this broker's own first; empty: the broker is one node.
+        """
+        self.request_metrics = requests
+        self.recovery = RecoveryProgress()
+        self.config = config
+        self.node = node
+        self.metadata = metadata
+        self.random = random
+        self.timers = Timers()
+        self.tasks = Tasks(work_clock)
+        self.fetches = FetchPurgatory(self.timers, self.tasks)
+        self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
+        self.long_requests = LongRequests(self.tasks, self.request_memory)
+        self.validation_thread = ValidationThread(self.request_memory, work_clock)
+        self.large_writes = LargeWrites(self.request_memory)
+        self.answer_memory = AnswerMemory(self.request_memory)
+        self.commit_order = CommitOrder(self)
+        self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
+        self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
+        """The caches of request patterns that have learned a request, by API key."""
+        self._coordinators = Coordinators(self)
+        self.flushing = Flushing(self)
+        self.metadata_sync = MetadataSync(self)
+        self.interceptor: Interceptor | None = None
+        self.listeners: RunningListeners | None = None
+        """Set by the server if listeners may change while it runs."""
+        self.nodes = BrokerNodes(self, nodes, self._coordinators)
+        self.cluster = self.nodes.cluster
+        self.topics = Topics(self, self._coordinators)
+        self._partitions = self.topics.partitions
+        self._recovered = False
+        self.served = served_apis(config.transaction_two_phase_commit_enable)
+        """The supported APIs and versions."""
+        self.security_log = SecurityLog()
+        self.authorizer = authorizer_of(config, metadata)
+        self.throttle: Throttle | None = None
+        self.now_ms = 0
+        """The latest time passed to the broker; a request that has waited uses it, because the clock may have been
+        set."""
+        self._request_life = RequestLife(self, self._call_api)
+        self.quotas_changed()
+
+    def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
+        """Inject faults, for as long as the broker runs."""
+        self.interceptor = interceptor
+        self._coordinators.marker_gate = markers
+        self.forget_patterns()
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessionCache:
+        from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
+
+        return FetchSessionCache(self.config.max_incremental_fetch_session_cache_slots, self.random)
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        return self._coordinators.transactions
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        return self._coordinators.groups
+
+    def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
+        """Both coordinators, None for one that has not been needed yet; for callers that only inspect them."""
+        return self._coordinators.made()
+
+    # --- life
+
+    def recover(self, now_ms: int) -> None:
+        """Open every log, recover those that were not closed, and load both coordinators' state. This may take long."""
+        self._recovered = True
+        self.logs.start(self.metadata)
+        topics = self.metadata.topics()
+        self.recovery.partitions = sum(info.partitions for info in topics)
+        for info in topics:
+            self.topics.open(info, range(info.partitions), now_ms)
+        self.metadata.producer_ids.reserve(self.logs.producer_ids_end(self.metadata.producer_ids.end))
+        begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
+        self._coordinators.recover()
+        if self.request_metrics is not None:
+            self.recovery.coordinators_ns = self.request_metrics.clock() - begun_ns
+
+    def import_all(self) -> None:
+        """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
+        import_handlers(self.served)
+        for api_key in (PRODUCE, FETCH, OFFSET_COMMIT):
+            self._learner(api_key)
+        self.appends  # noqa: B018 - made, and so imported
+        import_module("oncelog.broker.log.compaction")
+        self.transactions.runtime  # noqa: B018
+        self.groups.runtime  # noqa: B018
+
+    def start(self, now_ms: int) -> None:
+        """Begin to serve: sessions and timeouts start now, however long :meth:`recover` took."""
+        if not self._recovered:
+            self.recover(now_ms)
+        self.logs.started(now_ms)
+        self._coordinators.start(now_ms)
+        self.recovery.done = True
+        self.flushing.start(now_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """Commit what was appended, answer all waiting requests, close everything, and write the clean-shutdown marker.
+        All batches get an answer, so that no producer sends one again: after a restart only the last batch of each
+        would be recognized as a duplicate.
+        """
+        self.now_ms = now_ms
+        try:
+            self.answer_memory.stop()
+            self.metadata_sync.end()
+            self.tasks.finish()
+            while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
+                self.flushing.done(job, job.sync(), now_ms)
+            self.fetches.expire_all()
+            self.tasks.finish()
+            self._coordinators.stop()
+            for partition in self._partitions.values():
+                partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
+            self.logs.stop()
+        finally:  # on a full disk, say: otherwise this process could not start on the folder again
+            self.metadata.close()
+
+    def abandon(self) -> None:
+        """End as in a crash: release the files as they are."""
+        for partition in self._partitions.values():
+            partition.log.close(clean=False)
+        self.metadata.close()
+
+    def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Fire timers that are due, until ``is_enough`` ends the iteration."""
+        self.now_ms = now_ms
+        self.timers.fire(now_ms, is_enough)
+
+    def skip_idle(self, now_ms: int, until_ms: int) -> None:
+        """Skip periodic work that would do nothing: see :meth:`Timers.skip_idle`."""
+        self.timers.skip_idle(now_ms, until_ms)
+
+    def clock_was_set(self, step_ms: int) -> None:
+        """The wall clock was set forward by ``step_ms`` (negative: back): shift deadlines, so that durations stay the
+        same."""
+        self.now_ms += step_ms
+        self.timers.shift(step_ms)
+        for part in (self.__dict__.get("fetch_sessions"), self._coordinators, self.security_log, self.throttle):
+            if part is not None:
+                part.clock_was_set(step_ms)
+
+    def next_wakeup_ms(self) -> int | None:
+        """When ``advance`` must be called next."""
+        return self.timers.next_ms()
+
+    # --- requests
+
+    def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
+
+        A request that cannot be decoded closes its own connection and no other; only ApiVersions answers unknown
+        versions. Bytes after a decoded request are ignored, as in Apache Kafka: librdkafka 2.16 sends three of them
+        when it asks for all topics.
+        """
+        self.now_ms = now_ms
+        if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
+            self.handle(channel, slot, frame, now_ms)
+
+    def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        """As :meth:`receive`, without the interceptor."""
+        gate = channel.session.gate
+        try:
+            if gate is not None and gate.takes(channel, slot, frame, now_ms):
+                return
+        except Exception as error:
+            logger.error("a login from %s failed", channel.client_host, exc_info=error)
+            channel.close(f"the login could not be answered: {error!r:.200}")
+            return
+        try:
+            header, body = decode_request_header(frame)
+            served = self.served.get(header.api_key)
+            if served is None or not served.low <= header.api_version <= served.high:
+                from oncelog.broker.core.apis.cluster.api_versions import refuse_version
+
+                refuse_version(channel, slot, header)
+                return
+            if len(frame) > served.most_bytes:
+                name, most = ApiKey(header.api_key).name, served.most_bytes
+                channel.close(
+                    f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
+                )
+                return
+            context = RequestContext(
+                channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
+            )
+            if self.request_metrics is not None:
+                context.begun_ns = self.request_metrics.clock()
+            request: Message | None = None
+            if header.api_key == PRODUCE:
+                request = parse_one_partition(frame, body, header.api_version)
+            if request is None and len(frame) > READ_AT_ONCE_BYTES:
+                self._request_life.begin_long(context, frame, body)
+                return
+            if request is None:
+                request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
+        except MalformedMessage as error:
+            channel.close(f"a request could not be read: {error}")
+            return
+        self._request_life.begin(context, request, len(frame))
+        if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
+            return  # with several nodes, or with an interceptor, no patterns are used: see receive_run
+        self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
+
+    @cached_property
+    def appends(self) -> AppendPipeline:
+        """The append pipeline, created for the first batch."""
+        from oncelog.broker.core.appending.pipeline import AppendPipeline
+
+        return AppendPipeline(self, self.validation_thread, self.large_writes)
+
+    def _learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+        learner = self._learners.get(api_key)
+        if learner is None:
+            learner = self._learners[api_key] = self._new_learner(api_key)
+        return learner
+
+    def _new_learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+        if api_key == PRODUCE:
+            from oncelog.broker.core.appending.produce_runs import ProduceRuns
+
+            return ProduceRuns(self)
+        if api_key == FETCH:
+            from oncelog.broker.core.fetching.repeated_fetches import RepeatedFetches
+
+            return RepeatedFetches(self)
+        from oncelog.broker.core.coordination.repeated_commits import RepeatedCommits
+
+        return RepeatedCommits(self)
+
+    def _call_api(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
+        """Check the caller's permissions, and call the API's handler."""
+        rights = self.served[context.api_key].rights if self.authorizer is not None else ()
+        refused = refused_request(self, context, request, rights) if rights else None
+        return handler_for(context.api_key)(self, context, request) if refused is None else refused
+
+    def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Handle as many as possible of the requests in ``buffer[start:end]``, each preceded by its size, in one run.
+
+        Returns the end of those handled, ``start`` for none: then the caller passes the first one to :meth:`receive`.
+        One answer for all of them goes to ``slot``. The buffer is free again on return.
+        """
+        self.now_ms, gate = now_ms, channel.session.gate
+        if (
+            self.throttle is not None
+            or self.cluster is not None
+            or self.interceptor is not None
+            or (gate is not None and not gate.lets_pass(now_ms))
+        ):
+            return start
+        api_key = buffer[start + 5] if end - start > 5 else -1
+        try:
+            learner = self._learners.get(api_key)
+            return start if learner is None else learner.receive(channel, slot, buffer, start, end, now_ms)
+        except Exception as error:
+            name = ApiKey(api_key).name
+            logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
+            channel.close(f"{name} could not be answered: {error!r:.200}")
+            return end
+
+    def forget_patterns(self, channel: Channel | None = None) -> None:
+        """Permissions or topics have changed: drop the request patterns of a connection (None: of all)."""
+        for learner in self._learners.values():
+            learner.forget(channel)
+
+    def disconnected(self, channel: Channel) -> None:
+        """The connection ended: drop the work that only it waits for. Group membership lasts until its session ends."""
+        self.fetches.drop(channel)
+        self.forget_patterns(channel)
+        self.long_requests.disconnected(channel)
+        self.tasks.drop(channel)
+        self.answer_memory.end(channel)
+
+    def quotas_changed(self) -> None:
+        """Apply the quotas in the metadata store to clients."""
+        quotas = self.metadata.client_quotas()
+        if self.throttle is None and not quotas:
+            return
+        from oncelog.broker.core.limits.throttle import Throttle
+
+        throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
+        throttle.update(quotas)
+        self.throttle = throttle if throttle.is_needed else None
+
+    # --- partitions, settings, transactions
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None:
+        return self._partitions.get(topic_partition)
+
+    def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
+        """The partition if the node asked leads it, else UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER."""
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
+            return Error.NOT_LEADER_OR_FOLLOWER
+        return partition
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]:
+        return self._partitions
+
+    def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
+        """Add and remove ACLs, durably and at once."""
+        self.metadata.change_acls(added, removed)
+        if self.authorizer is not None:
+            self.authorizer.change(added, removed)
+            self._coordinators.metadata_changed()
+        self.forget_patterns()
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Apply settings that were changed while the broker runs (AlterConfigs of the broker)."""
+        self.config = config
+        self.nodes.settings_changed()
+        self.logs.reconfigure(config, self.nodes.config_of_leader)
+        self.timers.intervals_changed()
+        if self.listeners is not None:
+            self.listeners.follow()
+        self.forget_patterns()
+
+    def write_markers(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        """Append the end of a transaction to each of its partitions here; each resolves once its marker is
+        committed."""
+        return self._coordinators.write_markers(marker, now_ms)

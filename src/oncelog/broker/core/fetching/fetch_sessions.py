@@ -1,0 +1,169 @@
+"""Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and what it was last sent of each.
+
+Used only by ``apis.fetch``. A session holds the partitions in the order in which they are served; a partition that had
+data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from oncelog.errors import Error
+from oncelog.runtime.ports import Random
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+MAX_EPOCH = 2**31 - 1
+
+MAX_PARTITIONS = 250_000
+"""Limit over all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that
+do not exist. A fetcher without a session names its partitions each time."""
+NAME_UNIT = 256
+"""A longer name counts once more for each this many characters; valid topic names are shorter."""
+
+PartitionKey = tuple[str, bytes, int]
+"""Topic name, topic id, partition: an unresolved name or id is empty."""
+
+
+@dataclass(slots=True)
+class FetchPosition:
+    """A fetcher's request for one partition, and what it was last sent."""
+
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    told_high_watermark: int = -1
+    told_last_stable_offset: int = -1
+    told_log_start_offset: int = -1
+    told_error: bool = True
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FetchSession:
+    """The partitions that one fetcher reads; its next request must carry ``epoch``."""
+
+    session_id: int
+    uses_topic_ids: bool
+    epoch: int
+    last_used_ms: int
+    partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
+    weight: int = 0
+    """Its share of ``MAX_PARTITIONS``."""
+
+    def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
+        """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""
+        nameless = any(topic_id and not name for name, topic_id, _ in chain(wanted, forgotten))
+        names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
+        for asked, position in wanted.items():
+            key = _named(asked, names)
+            known = self.partitions.get(key)
+            if known is not None:
+                position.told_high_watermark = known.told_high_watermark
+                position.told_last_stable_offset = known.told_last_stable_offset
+                position.told_log_start_offset = known.told_log_start_offset
+                position.told_error = known.told_error
+            else:
+                self.weight += _weight(key)
+            self.partitions[key] = position
+        for asked in forgotten:
+            key = _named(asked, names)
+            if self.partitions.pop(key, None) is not None:
+                self.weight -= _weight(key)
+
+    def serve_last(self, key: PartitionKey) -> None:
+        """This partition had data: move it behind the others."""
+        position = self.partitions.pop(key, None)
+        if position is not None:
+            self.partitions[key] = position
+
+    def next_epoch(self) -> None:
+        self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
+
+
+def _named(key: PartitionKey, names: Mapping[bytes, str]) -> PartitionKey:
+    name, topic_id, partition = key
+    return (names.get(topic_id, name), topic_id, partition) if names else key
+
+
+def _weight(key: PartitionKey) -> int:
+    return 1 + len(key[0]) // NAME_UNIT
+
+
+class FetchSessionCache:
+    """At most ``slots`` sessions, of ``MAX_PARTITIONS`` in all.
+
+    A new session replaces those that were idle longest, if idle for at least two minutes.
+    """
+
+    EVICTION_MS = 120_000
+
+    def __init__(self, slots: int, random: Random) -> None:
+        self._slots = slots
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}
+        self.evictions = 0
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(
+        self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
+    ) -> FetchSession | None:
+        """A new session, or None if the cache is full of sessions in use."""
+        weight = sum(map(_weight, partitions))
+        if weight > MAX_PARTITIONS or not self._evict(self._slots - 1, MAX_PARTITIONS - weight, now_ms):
+            return None
+        session_id = NO_SESSION
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = int.from_bytes(self._random.token(4), "big") & 0x7FFFFFFF
+        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions, weight)
+        self._sessions[session_id] = session
+        return session
+
+    def update(
+        self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
+    ) -> bool:
+        """Apply an incremental request's changes; False if that exceeds the limits, which ends the session."""
+        before = session.weight
+        session.update(wanted, forgotten)
+        if session.weight > before and not self._evict(self._slots, MAX_PARTITIONS, session.last_used_ms):
+            self.close(session.session_id)
+            return False
+        return True
+
+    def _evict(self, slots: int, weight: int, now_ms: int) -> bool:
+        """Close unused sessions until the others are within the limits; returns whether they are."""
+        used = sum(session.weight for session in self._sessions.values())
+        while len(self._sessions) > slots or used > weight:
+            oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
+            if oldest is None or now_ms - oldest.last_used_ms < self.EVICTION_MS:
+                return False
+            del self._sessions[oldest.session_id]
+            used -= oldest.weight
+            self.evictions += 1
+        return True
+
+    def clock_was_set(self, step_ms: int) -> None:
+        for session in self._sessions.values():
+            session.last_used_ms += step_ms
+
+    def close(self, session_id: int) -> None:
+        self._sessions.pop(session_id, None)
+
+    def resume(self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | Error:
+        """The session an incremental request continues, or why it cannot."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return Error.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return Error.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return Error.FETCH_SESSION_TOPIC_ID_ERROR
+        session.last_used_ms = now_ms
+        session.next_epoch()
+        return session

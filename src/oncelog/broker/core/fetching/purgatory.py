@@ -1,0 +1,167 @@
+"""Fetches that wait for more records (Kafka's ``DelayedFetch``): woken by a partition's advance or by time.
+
+A parked fetch tries again whenever the high watermark or the last stable offset of one of its partitions moves or a
+partition fails; when its ``max_wait_ms`` is over it is answered with what is available. A fetch of many partitions is
+registered and unregistered in chunks. Fetches that were woken before without being answered are also woken in chunks:
+thousands may wait at one partition for more records than will ever arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from oncelog.broker.core.requests.session import Channel
+from oncelog.broker.core.requests.tasks import Tasks
+from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.runtime.timers import Timer, Timers
+from oncelog.types import TopicPartition
+
+MAX_WATCHED = 250_000
+"""Limit on the partitions of all waiting fetches, half a kilobyte each. Beyond it, the fetch with the most partitions
+is answered."""
+LEFT_IN_A_CHUNK = 200
+LOOKED_AT_IN_A_CHUNK = 20
+
+
+class ParkedFetch:
+    """A fetch that waits.
+
+    ``attempt(woken)`` answers the request and returns True if there is enough now that the partition ``woken`` has
+    changed; with None, when the time is over, it answers in any case.
+    """
+
+    __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
+
+    def __init__(
+        self,
+        channel: Channel,
+        attempt: Callable[[TopicPartition | None], bool],
+    ) -> None:
+        self.channel = channel
+        self.partitions: list[TopicPartition] = []
+        self.attempt = attempt
+        self.timer: Timer | None = None
+        self.is_over = False
+
+
+class FetchPurgatory:
+    """Parked fetches by the partitions they watch, in the order of parking."""
+
+    def __init__(self, timers: Timers, tasks: Tasks) -> None:
+        self._timers = timers
+        self._tasks = tasks
+        self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        self._waiting: dict[TopicPartition, dict[ParkedFetch, None]] = {}
+        """The watchers that were woken before without being answered; a fetch is in one of the two."""
+        self._woken: dict[TopicPartition, bool] = {}
+        """Partitions whose waiting fetches are being woken, and whether to wake them again afterwards."""
+        self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
+        self._watched = 0
+
+    def __len__(self) -> int:
+        return sum(len(parked) for parked in self._by_channel.values())
+
+    def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
+        """Park a fetch until one of ``partitions`` advances, or one registered before; a finished one is not parked. It
+        may be finished after this call."""
+        if fetch.is_over:
+            return
+        self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
+        for partition in partitions:
+            self._watchers.setdefault(partition, {})[fetch] = None
+        fetch.partitions += partitions
+        self._watched += len(partitions)
+        while self._watched > MAX_WATCHED:
+            self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
+
+    def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
+        """Answer the fetch at the deadline, if it has not been before."""
+        if not fetch.is_over:
+            fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
+
+    def wake(self, partition: TopicPartition) -> None:
+        """``partition`` has more to read, failed, or is gone."""
+        if self._woken and partition in self._woken:  # most often no fetch waits: then no key is hashed
+            self._woken[partition] = True
+        elif self._waiting and partition in self._waiting:
+            self._tasks.begin(self._wake_waiting(partition))
+        watching = self._watchers.get(partition) if self._watchers else None
+        if watching is None:
+            return
+        for fetch in list(watching):
+            if fetch.is_over:
+                continue
+            if fetch.attempt(partition):
+                self.forget(fetch)
+                continue
+            if not fetch.is_over:
+                self._waiting.setdefault(partition, {})[fetch] = None
+                _remove(self._watchers, partition, fetch)
+
+    def _wake_waiting(self, partition: TopicPartition) -> Work[None]:
+        self._woken[partition] = True
+        try:
+            while self._woken[partition]:
+                self._woken[partition] = False
+                for part in in_parts(list(self._waiting.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
+                    for fetch in part:
+                        if not fetch.is_over and fetch.attempt(partition):
+                            self.forget(fetch)
+                    yield
+        finally:
+            del self._woken[partition]
+
+    def drop(self, channel: Channel) -> None:
+        """The connection ended: its answers are not needed."""
+        for fetch in list(self._by_channel.get(channel.connection_id, ())):
+            self.forget(fetch)
+
+    def expire_all(self) -> None:
+        """The broker stops: answer every fetch with what is available."""
+        for fetch in self._all():
+            self._expire(fetch)
+
+    def _all(self) -> Iterable[ParkedFetch]:
+        return [fetch for parked in self._by_channel.values() for fetch in parked]
+
+    def _expire(self, fetch: ParkedFetch) -> None:
+        self.forget(fetch)
+        fetch.attempt(None)
+
+    def forget(self, fetch: ParkedFetch) -> None:
+        """The fetch is answered, or its answer is no longer needed."""
+        if fetch.is_over:
+            return
+        fetch.is_over = True
+        if fetch.timer is not None:
+            fetch.timer.cancel()
+        parked = self._by_channel.get(fetch.channel.connection_id)
+        if parked is not None and fetch in parked:
+            del parked[fetch]
+            if not parked:
+                del self._by_channel[fetch.channel.connection_id]
+        self._watched -= len(fetch.partitions)
+        if len(fetch.partitions) <= LEFT_IN_A_CHUNK:
+            self._leave(fetch, fetch.partitions)
+        else:
+            self._tasks.begin(self._leaving(fetch))
+
+    def _leaving(self, fetch: ParkedFetch) -> Work[None]:
+        for part in in_parts(fetch.partitions, LEFT_IN_A_CHUNK):
+            self._leave(fetch, part)
+            yield
+
+    def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            _remove(self._watchers, partition, fetch)
+            _remove(self._waiting, partition, fetch)
+
+
+def _remove(
+    watchers: dict[TopicPartition, dict[ParkedFetch, None]], partition: TopicPartition, fetch: ParkedFetch
+) -> None:
+    there = watchers.get(partition)
+    if there is not None:
+        there.pop(fetch, None)
+        if not there:
+            del watchers[partition]

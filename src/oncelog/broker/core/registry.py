@@ -1,0 +1,169 @@
+"""The APIs that the broker supports, one row each: versions, required permissions, size limit, whether it is read-only.
+
+Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name in its kind's folder of
+``apis``, unless the row names another module; handlers are imported at first use, so that a start does not pay for
+unused APIs. A test compares the rows with a real Apache Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple, Protocol
+
+from oncelog.broker.core.security.request_rules import (
+    Right,
+    cluster,
+    cluster_action_or_alter,
+    group,
+    idempotent_write,
+    transactional_id,
+    transactional_id_or_broker,
+)
+from oncelog.protocol.acls import Operation
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.wire import MAX_ELEMENTS
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+BYTES: Final = 2**31
+"""Limits a request only by ``socket.request.max.bytes``: small fields are decoded in chunks and counted
+(``long_requests``), at most ``MAX_ELEMENTS`` of them, which fit into a few MB; batches, subscriptions and assignments
+are bytes on their way to a log."""
+
+
+FEW: Final = 10_000
+"""The maximum number of elements of a request that is carried out, or mostly, in one step. Apache Kafka's controller
+puts at most this many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
+
+
+class Served(NamedTuple):
+    """A row: lowest and highest version, and the permissions checked, in this order, before the handler runs.
+
+    Permissions for single topics, groups or ids of a request are checked by its handler.
+
+    :param kind: the folder of its handler in ``apis``.
+    :param only_looks: the request has no effect, so it is dropped when its connection has ended; all others are carried
+        out, as in Apache Kafka.
+    :param module: the module of the handler, if it is not named after the API.
+    """
+
+    kind: str
+    low: int
+    high: int
+    rights: tuple[Right, ...] = ()
+    most_bytes: int = MAX_BYTES
+    low_advertised: int | None = None
+    most_elements: int = MAX_ELEMENTS
+    only_looks: bool = False
+    module: str = ""
+
+    @property
+    def advertised_from(self) -> int:
+        return self.low if self.low_advertised is None else self.low_advertised
+
+
+class Handler(Protocol):
+    def __call__(self, broker: Any, context: Any, request: Any, /) -> Any: ...
+
+
+REFUSED_TOKENS: Final = "delegation_tokens"
+
+SERVED: dict[int, Served] = {
+    # Produce 0-2 are advertised for old librdkafka releases (KAFKA-18659) and refused.
+    ApiKey.PRODUCE: Served("data", 3, 13, most_bytes=BYTES, low_advertised=0),
+    ApiKey.FETCH: Served("data", 4, 18, only_looks=True),
+    ApiKey.LIST_OFFSETS: Served("data", 1, 11, only_looks=True),
+    ApiKey.METADATA: Served("topics", 0, 13, only_looks=True),
+    ApiKey.OFFSET_COMMIT: Served("groups", 2, 10, (group(Operation.READ),)),
+    ApiKey.OFFSET_FETCH: Served("groups", 1, 10, only_looks=True),
+    ApiKey.FIND_COORDINATOR: Served("cluster", 0, 6, only_looks=True),
+    ApiKey.JOIN_GROUP: Served("groups", 0, 9, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
+    ApiKey.HEARTBEAT: Served("groups", 0, 4, (group(Operation.READ),)),
+    ApiKey.LEAVE_GROUP: Served("groups", 0, 5, (group(Operation.READ),), most_elements=FEW),
+    ApiKey.SYNC_GROUP: Served("groups", 0, 5, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
+    ApiKey.DESCRIBE_GROUPS: Served("groups", 0, 6, only_looks=True),
+    ApiKey.LIST_GROUPS: Served("groups", 0, 5, only_looks=True),
+    ApiKey.SASL_HANDSHAKE: Served("security", 0, 1),
+    ApiKey.API_VERSIONS: Served("cluster", 0, 4, only_looks=True),
+    ApiKey.CREATE_TOPICS: Served("topics", 2, 7, most_elements=5 * FEW),
+    ApiKey.DELETE_TOPICS: Served("topics", 1, 6),
+    ApiKey.DELETE_RECORDS: Served("data", 0, 2),
+    ApiKey.INIT_PRODUCER_ID: Served("transactions", 0, 5, (idempotent_write,)),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Served("data", 2, 4, only_looks=True),
+    ApiKey.ADD_PARTITIONS_TO_TXN: Served("transactions", 0, 5, (transactional_id_or_broker,)),
+    ApiKey.ADD_OFFSETS_TO_TXN: Served("transactions", 0, 4, (transactional_id, group(Operation.READ))),
+    ApiKey.END_TXN: Served("transactions", 0, 5, (transactional_id,)),
+    ApiKey.WRITE_TXN_MARKERS: Served("transactions", 1, 2, (cluster_action_or_alter,), most_elements=FEW),
+    ApiKey.TXN_OFFSET_COMMIT: Served("transactions", 0, 5, (transactional_id, group(Operation.READ))),
+    ApiKey.DESCRIBE_ACLS: Served("security", 1, 3, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.CREATE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
+    ApiKey.DELETE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
+    ApiKey.DESCRIBE_CONFIGS: Served("configs", 1, 4, only_looks=True),
+    ApiKey.ALTER_CONFIGS: Served("configs", 0, 2),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: Served("data", 1, 2, (cluster(Operation.ALTER),)),
+    ApiKey.DESCRIBE_LOG_DIRS: Served("data", 1, 5, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.SASL_AUTHENTICATE: Served("security", 0, 2),
+    ApiKey.CREATE_PARTITIONS: Served("topics", 0, 3, most_elements=5 * FEW),
+    ApiKey.CREATE_DELEGATION_TOKEN: Served("security", 1, 3, most_elements=FEW, module=REFUSED_TOKENS),
+    ApiKey.RENEW_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served("security", 1, 3, only_looks=True, module=REFUSED_TOKENS),
+    ApiKey.DELETE_GROUPS: Served("groups", 0, 2),
+    ApiKey.ELECT_LEADERS: Served("cluster", 0, 2, (cluster(Operation.ALTER),)),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Served("configs", 0, 1),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: Served("cluster", 0, 1, (cluster(Operation.ALTER),), most_elements=5 * FEW),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: Served("cluster", 0, 0, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.OFFSET_DELETE: Served("groups", 0, 0, (group(Operation.DELETE),), most_elements=FEW),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
+    ApiKey.ALTER_CLIENT_QUOTAS: Served("configs", 0, 1, (cluster(Operation.ALTER_CONFIGS),), most_elements=5 * FEW),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(
+        "security", 0, 0, (cluster(Operation.DESCRIBE),), most_elements=FEW, only_looks=True
+    ),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served("security", 0, 0, (cluster(Operation.ALTER),), most_elements=FEW),
+    ApiKey.DESCRIBE_QUORUM: Served("cluster", 0, 2, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.UPDATE_FEATURES: Served("cluster", 0, 2, (cluster(Operation.ALTER),), most_elements=FEW),
+    ApiKey.DESCRIBE_CLUSTER: Served("cluster", 0, 2, only_looks=True),
+    ApiKey.DESCRIBE_PRODUCERS: Served("data", 0, 0, only_looks=True),
+    ApiKey.DESCRIBE_TRANSACTIONS: Served("transactions", 0, 0, only_looks=True),
+    ApiKey.LIST_TRANSACTIONS: Served("transactions", 0, 2, only_looks=True),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: Served("groups", 0, 1, (group(Operation.READ),), most_elements=5 * FEW),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Served("groups", 0, 1, only_looks=True),
+    ApiKey.LIST_CONFIG_RESOURCES: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served("topics", 0, 0, only_looks=True),
+}
+
+ONLY_LOOKS: Final = frozenset(api_key for api_key, row in SERVED.items() if row.only_looks)
+"""Requests without effect."""
+
+TWO_PHASE_COMMIT: Final = 6
+"""The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
+
+
+def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:
+    """The rows of a broker; ``transaction.two.phase.commit.enable`` adds one more version of InitProducerId."""
+    if not two_phase_commit:
+        return SERVED
+    key = ApiKey.INIT_PRODUCER_ID
+    return {**SERVED, key: SERVED[key]._replace(high=TWO_PHASE_COMMIT)}
+
+
+_handlers: dict[int, Handler] = {}
+
+
+def handler_for(api_key: int) -> Handler:
+    """The ``handle`` function of an API that is in ``SERVED``."""
+    handler = _handlers.get(api_key)
+    if handler is None:
+        row = SERVED[api_key]
+        module = import_module(f"oncelog.broker.core.apis.{row.kind}.{row.module or ApiKey(api_key).name.lower()}")
+        handler = _handlers[api_key] = module.handle
+    return handler
+
+
+def import_handlers(api_keys: Iterable[int]) -> None:
+    """Import handlers that would otherwise be imported at first use."""
+    for api_key in api_keys:
+        request_type(api_key)
+        response_type(api_key)
+        handler_for(api_key)

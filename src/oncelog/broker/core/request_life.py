@@ -1,0 +1,216 @@
+"""The life cycle of a request, from its frame to its answer, as straight-line code.
+
+``Broker`` starts it when a frame has arrived. ``RequestState`` has the states of a request. A request may be parked
+(``parking``), with the reason why it waits. Every exception is caught here, and affects only the request's own client.
+
+Invariants
+- No answer is sent before what it promises is written, and no answer about metadata before the metadata is on stable
+  storage.
+- A request that was received completely is carried out, even if its connection ends; a read-only one is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from oncelog.broker.core.limits.answer_memory import AnswerTooLong
+from oncelog.broker.core.limits.long_requests import MAY_WAIT_LONG
+from oncelog.broker.core.requests.answers import encoded, encoded_in_chunks, freeing, parts_of, size_of
+from oncelog.broker.core.requests.context import RequestContext, RequestState
+from oncelog.broker.core.requests.parking import Park, ParkReason, carry_out
+from oncelog.broker.core.requests.session import Part
+from oncelog.broker.core.requests.tasks import Tasks
+from oncelog.broker.core.requests.work import Work
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.codec_errors import MalformedMessage
+from oncelog.protocol.wire import Message
+from oncelog.runtime.deferred import Deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oncelog.broker.core.coordination.commit_order import CommitOrder
+    from oncelog.broker.core.limits.answer_memory import AnswerMemory
+    from oncelog.broker.core.limits.long_requests import LongRequests
+    from oncelog.broker.core.limits.throttle import Throttle
+    from oncelog.broker.core.requests.request_metrics import RequestMetrics
+    from oncelog.broker.core.storage.metadata_sync import MetadataSync
+
+logger = logging.getLogger(__name__)
+
+SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
+"""APIs whose handlers set ``has_many_partitions``: the size of their answers is not examined."""
+T = TypeVar("T")
+Answer = Message | None
+Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
+"""Returns the response to a request; None: it has no answer."""
+
+
+class RequestPorts(Protocol):
+    """What carrying out a request needs from the broker."""
+
+    request_metrics: RequestMetrics | None
+    tasks: Tasks
+    metadata_sync: MetadataSync
+    long_requests: LongRequests
+    commit_order: CommitOrder
+    answer_memory: AnswerMemory
+    throttle: Throttle | None
+    now_ms: int
+
+
+class RequestLife:
+    """Carries out the requests of one broker."""
+
+    def __init__(self, ports: RequestPorts, handler: Handler) -> None:
+        """:param handler: checks the caller's permissions and calls the API's handler."""
+        self._ports = ports
+        self._handler = handler
+
+    def begin(self, context: RequestContext, request: Message, size_bytes: int) -> None:
+        """A request has been decoded: handle and answer it, now or later."""
+        context.enter(RequestState.READ)
+        self._carry_out(context, self._handle_and_answer(context, request, size_bytes))
+
+    def begin_long(self, context: RequestContext, frame: memoryview, body: int) -> None:
+        """A long request has arrived: decode it when there is memory for it, with other requests in between."""
+        self._ports.commit_order.arrived(context, frame, body)
+        self._carry_out(context, self._read_and_handle(context, frame, body))
+
+    def _carry_out(self, context: RequestContext, steps: Work[None]) -> None:
+        ended = carry_out(steps)
+        if not ended.succeeded:
+            ended.then(lambda _: None, lambda error: self._drop(context, error))
+
+    def _read_and_handle(self, context: RequestContext, frame: memoryview, body: int) -> Work[None]:
+        ports, size_bytes = self._ports, len(frame)
+        reading = ports.long_requests.read(context, frame, body)
+        del frame  # it is freed once it has been read
+        request: Message = yield reading
+        context.enter(RequestState.READ)
+        context.now_ms = ports.now_ms
+        yield from self._handle_and_answer(context, request, size_bytes)
+
+    def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Work[None]:
+        ports = self._ports
+        if ports.metadata_sync.checkpointing is not None:
+            yield from ports.metadata_sync.until_changes_are_possible(context)
+        context.request_bytes = size_bytes
+        result = self._handle(context, request)
+        del request
+        if not isinstance(result, Deferred):
+            answer = result
+        elif result.succeeded:
+            answer = result.value
+        else:
+            if context.is_long and context.api_key in MAY_WAIT_LONG:
+                ports.long_requests.answered(context)
+            answer = yield _parked_if_many_partitions(context, result)
+        context.enter(RequestState.HANDLED)
+        if not ports.metadata_sync.is_settled:
+            yield from ports.metadata_sync.until_answer_is_durable(context)
+        if not self._is_wanted(context):
+            return
+        if ports.request_metrics is not None:
+            self._measure(ports.request_metrics, context, answer)
+        if answer is not None and (context.has_many_partitions or (context.api_key not in SHORT and answer.is_long())):
+            work = self._encode_in_chunks(context, answer)
+            encoded_later = ports.tasks.begin(work, context.channel, owner=context, continues=True)
+            parts: Sequence[Part] = yield _parked_if_many_partitions(context, encoded_later)
+        else:
+            parts = self._encode(context, answer)
+        context.enter(RequestState.ANSWERED)
+        context.channel.reply(context.slot, parts)
+        ports.answer_memory.end(context.channel)
+        if context.is_long:
+            ports.long_requests.answered(context)
+
+    def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
+        """Call the API's handler; its work counts for quotas and metrics."""
+        ports = self._ports
+        requests = ports.request_metrics
+        begun_ns = ports.tasks.begins_for(context) if ports.throttle is not None else None
+        try:
+            result = self._handler(context, request)
+            if requests is not None and isinstance(result, Deferred) and not result.succeeded:
+                context.local_ns = requests.clock() - context.begun_ns
+                requests.handled(context.api_key, context.api_version, context.local_ns)
+        finally:
+            ports.tasks.ends_for(context, begun_ns)
+        return result
+
+    def _is_wanted(self, context: RequestContext) -> bool:
+        """Whether a request that has been handled is still to be answered; the next ones of its connection may
+        start."""
+        if context.commit_place is not None:
+            context.commit_place.leave()
+        if context.is_long and not self._ports.long_requests.carried_out(context):
+            context.enter(RequestState.DROPPED)
+            self._ports.answer_memory.end(context.channel)
+            self._charge(context)  # otherwise a client that disconnects at once would write without being counted
+            return False
+        return True
+
+    def _encode(self, context: RequestContext, answer: Answer) -> Sequence[Part]:
+        if answer is None:
+            self._charge(context)
+            return ()
+        parts, throttle = encoded(context, answer), self._ports.throttle
+        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+            answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+            parts = encoded(context, answer)
+        return parts
+
+    def _encode_in_chunks(self, context: RequestContext, answer: Message) -> Work[Sequence[Part]]:
+        """Encode a long answer, with other requests in between."""
+        throttle, tasks = self._ports.throttle, self._ports.tasks
+        parts = yield from encoded_in_chunks(context, answer)
+        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+            answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+            parts = yield from encoded_in_chunks(context, answer)
+        structures = yield from parts_of(answer)
+        del answer
+        tasks.begin(freeing(structures))
+        return parts
+
+    def _charge(self, context: RequestContext) -> None:
+        """Count a request without an answer."""
+        if self._ports.throttle is not None:
+            self._ports.throttle.count(context, 0, self._ports.now_ms)
+
+    @staticmethod
+    def _measure(requests: RequestMetrics, context: RequestContext, answer: Answer) -> None:
+        total_ns = requests.clock() - context.begun_ns
+        if context.local_ns:
+            requests.answered(context.api_key, context.local_ns, total_ns, answer)
+        else:
+            requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
+
+    def _drop(self, context: RequestContext, error: Exception) -> None:
+        """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""
+        was_read = context.state is not RequestState.RECEIVED
+        if context.state is not RequestState.DROPPED:
+            context.enter(RequestState.DROPPED)
+        if context.commit_place is not None:
+            context.commit_place.leave()
+        self._ports.answer_memory.end(context.channel)
+        if context.is_long:
+            self._ports.long_requests.answered(context)
+        if isinstance(error, MalformedMessage) and not was_read:
+            context.channel.close(f"a request could not be read: {error}")
+            return
+        if isinstance(error, AnswerTooLong):
+            context.channel.close(str(error))
+            return
+        if self._ports.request_metrics is not None:
+            self._ports.request_metrics.failed(context.api_key)
+        name = ApiKey(context.api_key).name
+        logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
+        context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
+
+
+def _parked_if_many_partitions(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
+    """A request of many partitions is handled in chunks, and later requests of its connection wait."""
+    return Park(context, ParkReason.MANY_PARTITIONS, later) if context.has_many_partitions else later

@@ -1,0 +1,39 @@
+"""Where faults are injected: between a client and the broker, and between a coordinator and a marker's partition.
+
+Both are None unless faults are injected. Implemented by ``oncelog.broker.faults.interceptor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.broker.core.requests.session import Channel
+from oncelog.errors import Error
+from oncelog.runtime.deferred import Deferred
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.coordinator.transaction.host import TxnMarker
+
+
+class Interceptor(Protocol):
+    """Sees each request before the broker does."""
+
+    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+        """Whether the interceptor takes over the request, to pass it to ``Broker.handle`` later or never."""
+        ...
+
+
+class MarkerGate(Protocol):
+    """Sees each marker on its way from a transaction coordinator to a partition."""
+
+    def passes(
+        self,
+        marker: TxnMarker,
+        topic_partition: TopicPartition,
+        append: Callable[[], Deferred[Error]],
+        now_ms: int,
+    ) -> Deferred[Error]:
+        """The outcome reported to the coordinator; ``append`` writes the marker to the partition."""
+        ...

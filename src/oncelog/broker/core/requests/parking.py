@@ -1,0 +1,109 @@
+"""How a request waits without being overtaken by later ones: its work yields a :class:`Park`.
+
+Called by the broker, its handlers and the append pipeline. Until the park ends, the connection of the request starts no
+other one.
+
+Invariants
+- A park ends once its request has continued: the next request of the connection never sees a state in which the wait is
+  over and the following step is not done.
+- If a step leads to the next park, no other request of the connection starts in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from oncelog.broker.core.requests.work import Work
+from oncelog.runtime.deferred import Deferred
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.requests.context import RequestContext
+
+T = TypeVar("T")
+
+MAX_PARKS = 64
+"""The maximum number of batches of one request that are parked at once: each takes memory besides its bytes."""
+
+
+class ParkReason(Enum):
+    """What a parked request waits for."""
+
+    MEMORY = "memory to be decoded, in the order of arrival"
+    VALIDATION = "a worker thread validates a batch"
+    WRITE = "a worker thread writes a large batch"
+    LARGE_WRITES = "earlier large batches of the partition are written"
+    MANY_PARTITIONS = "it is handled, and its answer encoded, in chunks"
+
+
+class Park(Generic[T]):
+    """One wait of a request, during which its connection starts no other request."""
+
+    __slots__ = ("_request", "reason", "until")
+
+    def __init__(self, request: RequestContext, reason: ParkReason, until: Deferred[T]) -> None:
+        self._request = request
+        self.reason = reason
+        self.until = until
+        request.parks += 1
+        request.channel.pause_requests()
+
+    def end(self) -> None:
+        """The request has continued. When its last park ends, the connection may start further requests."""
+        request = self._request
+        request.parks -= 1
+        if not request.parks:
+            request.channel.resume_requests(request.slot)
+        capacity, request.park_capacity = request.park_capacity, None
+        if capacity is not None:
+            capacity.resolve(None)
+
+
+def capacity_to_park(request: RequestContext) -> Work[None]:
+    """Wait while the request has the maximum number of parks."""
+    while request.parks >= MAX_PARKS:
+        request.park_capacity = Deferred()
+        yield request.park_capacity
+
+
+def carry_out(work: Work[T]) -> Deferred[T]:
+    """Do the work without others in between; the result is known at once if it never has to wait."""
+    try:
+        waits_for = next(work)
+        while waits_for is None:
+            waits_for = next(work)
+    except StopIteration as end:
+        return Deferred.of(end.value)
+    except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+        return Deferred.of_failure(error)
+    result: Deferred[T] = Deferred()
+    _wait(work, result, waits_for)
+    return result
+
+
+def _wait(work: Work[T], result: Deferred[T], waits_for: Deferred[Any] | Park[Any]) -> None:
+    park = waits_for if isinstance(waits_for, Park) else None
+    until = waits_for.until if isinstance(waits_for, Park) else waits_for
+    until.then(
+        lambda value: _continue(partial(work.send, value), work, result, park),
+        lambda error: _continue(partial(work.throw, error), work, result, park),
+    )
+
+
+def _continue(step: Callable[[], Any], work: Work[T], result: Deferred[T], park: Park[Any] | None) -> None:
+    then: Callable[[], None]
+    try:
+        waits_for = step()
+        while waits_for is None:
+            waits_for = next(work)
+    except StopIteration as end:
+        then = partial(result.resolve, end.value)
+    except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+        then = partial(result.fail, error)
+    else:
+        then = partial(_wait, work, result, waits_for)
+    if park is not None:
+        park.end()
+    then()

@@ -1,0 +1,128 @@
+"""The caller at the other end of a connection, the listener it used, and the channel for its answers.
+
+The server creates a session for each connection; the broker's core reads it for each request. On a listener without
+SASL the principal is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL
+the gate sets it, and passes no other request before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.cluster.node import SimulatedNode
+    from oncelog.broker.log.results import FileSlice
+    from oncelog.runtime.ports import Buffer
+
+ANONYMOUS = "User:ANONYMOUS"
+
+Part: TypeAlias = "Buffer | FileSlice"
+"""A part of an answer: bytes in memory, or a range of a file that the server sends without copying."""
+
+
+class SecurityProtocol(Enum):
+    """Kafka's ``SecurityProtocol``: whether a listener encrypts, and whether it requires a login."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def encrypts(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+    @property
+    def asks_for_login(self) -> bool:
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+class LoginGate(Protocol):
+    """The login that every frame of a connection passes through (``sasl_gate``)."""
+
+    @property
+    def has_been_open(self) -> bool:
+        """Whether a login has succeeded; another one may be under way."""
+        ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+    @property
+    def largest_frame(self) -> int:
+        """The largest frame allowed before the login is done."""
+        ...
+
+    def lets_pass(self, now_ms: int) -> bool:
+        """Whether :meth:`takes` would return False for any frame except one that begins a login."""
+        ...
+
+    def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+        """Handle a frame that belongs to the login; False if it is for the APIs."""
+        ...
+
+    def clock_was_set(self, step_ms: int) -> None:
+        """Keep the session's remaining time."""
+        ...
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Session:
+    """One connection's caller.
+
+    ``node`` is this broker as advertised by the connection's listener; None if there is only one listener.
+    ``gate`` is the login that every frame passes through; None if the listener requires none. ``software`` is name and
+    version of the client's software, as it states them (KIP-511).
+    """
+
+    principal: str = ANONYMOUS
+    node: SimulatedNode | None = None
+    listener: str = "PLAINTEXT"
+    gate: LoginGate | None = None
+    software: tuple[str, str] = ("unknown", "unknown")
+
+    @property
+    def node_id(self) -> int | None:
+        """The node that was asked."""
+        return self.node.node_id if self.node is not None else None
+
+
+class Channel(Protocol):
+    """One connection, as the broker's core uses it; implemented by the server."""
+
+    session: Session
+
+    @property
+    def connection_id(self) -> int: ...
+
+    @property
+    def client_host(self) -> str: ...
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        """Answer the request that came with ``slot``; the server sends answers in the order of slots.
+
+        No parts: the request has no answer (acks=0). A closed connection ignores it.
+        """
+        ...
+
+    def throttle(self, wait_ms: int) -> None:
+        """Pause reading requests from this connection for ``wait_ms``: the client has exceeded its quota."""
+        ...
+
+    def pause_requests(self) -> None:
+        """Start no further request of this connection, not even a Produce, until the current one is answered."""
+        ...
+
+    def resume_requests(self, slot: int) -> None:
+        """End the pause for a Produce: later requests may start before its answer is sent.
+
+        No effect if a later request had started before the pause: that one may be parked, too.
+        """
+        ...
+
+    def close(self, reason: str) -> None:
+        """Close this connection and no other; ``reason`` goes to the broker's log."""
+        ...

@@ -1,0 +1,260 @@
+"""Cooperative tasks: long work on requests, done in chunks with all other callbacks in between.
+
+A handler whose work grows with the request, or with the broker's state, is a generator that yields between chunks of at
+most a quarter of a millisecond. Work of a few chunks is finished in the iteration that begins it; longer work becomes a
+cooperative task: it waits in a queue with others of its kind, and the server calls ``step`` for a short time whenever
+it has nothing else to do. All tasks that begin before that share one budget of immediate time, so that the requests of
+many connections cannot add up to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before
+that is resolved. The time of the chunks counts towards the quota of their request.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.parking import Park
+from oncelog.broker.core.requests.session import Channel
+from oncelog.broker.core.requests.work import Work
+from oncelog.runtime.deferred import Deferred
+
+T = TypeVar("T")
+
+AT_ONCE = 20
+AT_ONCE_NS = 250_000
+"""The time budget in the request's own iteration: once it is used up, no further chunk begins in it."""
+AT_A_TIME = 64
+"""How many tasks of a kind run concurrently, because their intermediate results take memory; later ones wait."""
+SHORT = 100
+"""After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
+GIVE_WAY = 1000
+"""Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later one."""
+AT_ONCE_IN_A_CROWD = 2
+"""Chunks done in the request's own iteration while many tasks are under way: most requests need no more."""
+
+
+class _Task:
+    __slots__ = ("channel", "clock", "done", "next", "owner", "park", "result", "waits_for", "work")
+
+    def __init__(
+        self, work: Work[Any], channel: Channel | None, owner: RequestContext | None, clock: Callable[[], int]
+    ) -> None:
+        self.work = work
+        self.channel = channel
+        self.owner = owner
+        self.clock = clock
+        self.result: Deferred[Any] = Deferred()
+        self.done = 0
+        self.next: Callable[[], Any] = partial(next, work)
+        self.waits_for: Deferred[Any] | None = None
+        self.park: Park[Any] | None = None
+
+    def advance(self) -> bool:
+        """Do one more chunk; returns True if it was the last one."""
+        self.done += 1
+        park, self.park = self.park, None
+        try:
+            value = self._next()
+        except StopIteration as end:
+            self._end(park)
+            self.result.resolve(end.value)
+        except Exception as error:  # noqa: BLE001 - passed to the caller that waits for the result
+            self._end(park)
+            self.result.fail(error)
+        else:
+            self._yielded(value)
+            self._end(park)
+            return False
+        return True
+
+    def _next(self) -> Any:
+        if self.owner is None:
+            return self.next()
+        begun_ns = self.clock()
+        try:
+            return self.next()
+        finally:
+            self.owner.work_ns += self.clock() - begun_ns
+
+    def _yielded(self, value: Any) -> None:
+        self.waits_for = None
+        if value is None:
+            self.next = partial(next, self.work)
+            return
+        if isinstance(value, Park):
+            self.park = value
+            value = value.until
+        if value.done:
+            value.then(self.known, self.failed)
+        else:
+            self.waits_for = value
+
+    @staticmethod
+    def _end(park: Park[Any] | None) -> None:
+        if park is not None:
+            park.end()
+
+    def known(self, value: Any) -> None:
+        """The deferred that the task waited for is resolved."""
+        self.next = partial(self.work.send, value)
+
+    def failed(self, error: Exception) -> None:
+        self.next = partial(self.work.throw, error)
+
+
+class _TaskKind:
+    """Tasks of one kind: those running concurrently, and the queue in front of them."""
+
+    def __init__(self) -> None:
+        self.queue: deque[_Task] = deque()
+        self.running: deque[_Task] = deque()
+
+    def __len__(self) -> int:
+        return len(self.queue) + len(self.running)
+
+    def admit(self) -> None:
+        """Start the next tasks in the queue, as far as the limit allows."""
+        while self.queue and len(self.running) < AT_A_TIME:
+            self.running.append(self.queue.popleft())
+
+    def drop(self, channel: Channel) -> None:
+        self.queue = deque(task for task in self.queue if task.channel is not channel)
+        self.running = deque(task for task in self.running if task.channel is not channel)
+        self.admit()
+
+
+class Tasks:
+    """The tasks under way, which alternate, and the queues of waiting tasks.
+
+    :param work_clock: CPU time of this thread in nanoseconds.
+    """
+
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
+        self._short, self._long = _TaskKind(), _TaskKind()
+        self._waiting: dict[_Task, None] = {}
+        self.wanted: Callable[[], None] = lambda: None
+        """Called when a waiting task can continue, in whatever iteration."""
+        self.worked_at_once: Callable[[], object] = lambda: None
+        """Called when the first task after :meth:`new_round` is begun."""
+        self._at_once_ns = 0
+        self._steps_now = False
+        self._steps = 0
+        self._work_clock = work_clock
+
+    def __len__(self) -> int:
+        """How many tasks can continue."""
+        return len(self._short) + len(self._long)
+
+    def begins_for(self, owner: RequestContext) -> int:
+        """Start counting work for a request, until :meth:`ends_for` is called with this result."""
+        return self._work_clock() - owner.work_ns
+
+    def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:
+        if begun_ns is not None:
+            owner.work_ns = self._work_clock() - begun_ns
+
+    def begin(
+        self,
+        work: Work[T],
+        channel: Channel | None = None,
+        *,
+        owner: RequestContext | None = None,
+        continues: bool = False,
+    ) -> Deferred[T]:
+        """:param channel: the work is cancelled if this connection ends; None: the work has an effect and is finished
+        in any case.
+
+        :param owner: the request that the work belongs to: it counts for its quota.
+        :param continues: this continues other work whose results take memory, so it does not wait in a queue.
+        """
+        task = _Task(work, channel, owner, self._work_clock)
+        begun_ns = self._work_clock()
+        try:
+            if self._at_once(task, begun_ns):
+                return task.result
+        finally:
+            if not self._at_once_ns:
+                self.worked_at_once()
+            self._at_once_ns += self._work_clock() - begun_ns
+        if continues:
+            self._short.running.append(task)
+        else:
+            self._short.queue.append(task)
+            self._short.admit()
+        return task.result
+
+    def _at_once(self, task: _Task, begun_ns: int) -> bool:
+        """Run a new task within its budget in the current iteration; True if it is finished or waits."""
+        most = AT_ONCE if len(self._short.running) < AT_A_TIME else AT_ONCE_IN_A_CROWD
+        if self._steps_now:  # called within another task's step, which must not take longer
+            most = 1
+        enough = begun_ns + AT_ONCE_NS - self._at_once_ns
+        while not task.done or (task.done < most and self._work_clock() <= enough):
+            if task.advance():
+                return True
+            if task.waits_for is not None:
+                self._wait(task, task.waits_for)
+                return True
+        return False
+
+    def new_round(self) -> None:
+        """The server has no other work left: the budget of immediate time starts again."""
+        self._at_once_ns = 0
+
+    def step(self) -> None:
+        """Do one chunk of the next task."""
+        self._steps_now = True
+        try:
+            self._step()
+        finally:
+            self._steps_now = False
+
+    def _step(self) -> None:
+        self._steps += 1
+        short, long = self._short, self._long
+        kind = short if short.running and (self._steps % 2 or not long.running) else long
+        task = kind.running.popleft()
+        if not task.advance():
+            if task.waits_for is not None:
+                self._wait(task, task.waits_for)
+            elif kind is short and task.done >= SHORT:
+                long.queue.append(task)
+            elif self._steps % GIVE_WAY > 1:
+                kind.running.append(task)
+            else:
+                kind.queue.append(task)
+        short.admit()
+        long.admit()
+
+    def _wait(self, task: _Task, until: Deferred[Any]) -> None:
+        """Give up its place while it waits: it may wait for a task behind it in the queue."""
+        self._waiting[task] = None
+        until.then(
+            lambda value: self._continue(task, partial(task.known, value)),
+            lambda error: self._continue(task, partial(task.failed, error)),
+        )
+
+    def _continue(self, task: _Task, resume: Callable[[], None]) -> None:
+        if task in self._waiting:
+            resume()
+            del self._waiting[task]
+            kind = self._long if task.done >= SHORT else self._short
+            kind.queue.append(task)
+            kind.admit()
+            self.wanted()
+
+    def drop(self, channel: Channel) -> None:
+        """The connection ended: its answers are not needed."""
+        for task in [task for task in self._waiting if task.channel is channel]:
+            del self._waiting[task]
+        if self:
+            self._short.drop(channel)
+            self._long.drop(channel)
+
+    def finish(self) -> None:
+        """Finish everything: the broker stops."""
+        while self:
+            self.step()

@@ -1,0 +1,54 @@
+"""Partitions to sync together, and their syncs, which may run on any thread."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from oncelog.errors import StorageError
+from oncelog.runtime.ports import Disk
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.storage.partition import Partition
+    from oncelog.broker.log.results import FlushTicket
+
+logger = logging.getLogger(__name__)
+
+SMALL_FLUSH_BYTES = 32 * 1024
+SMALL_FLUSH_PARTITIONS = 4
+
+
+class FlushJob(NamedTuple):
+    """Partitions with the files to sync for each; made by ``Flushing.take``, settled by ``Flushing.done``."""
+
+    disk: Disk
+    tickets: tuple[tuple[Partition, FlushTicket], ...]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether little was appended to few existing files, so that syncing takes less time than waking a thread."""
+        tickets = self.tickets
+        return (
+            len(tickets) <= SMALL_FLUSH_PARTITIONS
+            and not any(ticket.folders or len(ticket.files) > 1 for _, ticket in tickets)
+            and sum(ticket.size_bytes for _, ticket in tickets) <= SMALL_FLUSH_BYTES
+        )
+
+    def shared_out(self, count: int) -> list[FlushJob]:
+        """This job, divided into at most ``count`` jobs, at least one."""
+        return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
+
+    def sync(self) -> dict[TopicPartition, StorageError]:
+        """Sync every file (any thread); returns the partitions for which that failed, with the cause."""
+        failed: dict[TopicPartition, StorageError] = {}
+        for partition, ticket in self.tickets:
+            try:
+                ticket.sync(self.disk)
+            except StorageError as error:
+                failed[partition.topic_partition] = error
+            except Exception as error:
+                logger.exception("unexpected failure of the sync of %s", partition.topic_partition)
+                reason = f"unexpected {type(error).__name__} during its sync: {error}"
+                failed[partition.topic_partition] = StorageError(reason)
+        return failed

@@ -1,0 +1,221 @@
+"""Decides which partitions to sync, and when (property oncelog.flush.policy).
+
+Called by the broker, and by the server, which runs the syncs. Group commit: everything appended since the last sync is
+synced together, up to a limit of partitions.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.broker.core.storage.flush_job import FlushJob
+from oncelog.errors import RefusedForNow, StorageError
+from oncelog.runtime.timers import Timer
+from oncelog.settings.kafka_properties import MAX_LONG
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.storage.log_manager import LogManager
+    from oncelog.broker.core.storage.metadata_sync import MetadataSync
+    from oncelog.broker.core.storage.partition import Partition
+    from oncelog.broker.log.results import FlushTicket
+    from oncelog.runtime.timers import Timers
+    from oncelog.settings.config import BrokerConfig
+
+logger = logging.getLogger(__name__)
+
+MAX_AT_ONCE = 100
+"""Partitions of one sync: the first of each costs the loop 0.1 ms."""
+EARLY_BYTES = 16 * 1024 * 1024
+"""A partition with this much to sync does not wait for the policy's interval. A file system delays appends to a file
+while it allocates space for what is being synced of it, and the more that is, the longer."""
+AGAIN_MS = 100
+"""The delay after a sync that failed for lack of a file descriptor, or of space for a checkpoint."""
+CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
+"""Flush policy ``none`` syncs a log only once it has closed a segment; checked this often."""
+
+
+class FlushPorts(Protocol):
+    """What syncs of partitions need from the broker."""
+
+    config: BrokerConfig
+    timers: Timers
+    logs: LogManager
+    metadata_sync: MetadataSync
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
+class Flushing:
+    """The partitions that wait for a sync.
+
+    :ivar before_commit: nothing is committed before it is synced (policy ``commit``).
+    """
+
+    def __init__(self, ports: FlushPorts) -> None:
+        self._ports = ports
+        self.before_commit = ports.config.oncelog_flush_policy == "commit"
+        self._at_intervals = ports.config.oncelog_flush_policy == "interval"
+        self._dirty: dict[Partition, None] = {}
+        self._early: dict[Partition, None] = {}
+        """Those to be synced early: much is waiting, or the topic's settings require it."""
+        self._timed: dict[Partition, Timer] = {}
+        """Those checked again when ``flush.ms`` is over."""
+        self._held_up: dict[Partition, None] = {}
+        """Those whose last sync was refused for now."""
+        self._due = 0
+        """How many of the longest waiting partitions to sync although no caller waits for them."""
+
+    def start(self, now_ms: int) -> None:
+        """Without a sync before each commit, sync periodically, so that a restart has less to check."""
+        if self.before_commit:
+            return
+        ports = self._ports
+        interval = self._at_intervals
+
+        def pause_ms() -> int:
+            return ports.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
+
+        def waiting() -> int:
+            is_due = interval or any(partition.log.files.has_unflushed_segments for partition in self._dirty)
+            return len(self._dirty) if is_due else 0
+
+        def due(at_ms: int) -> None:
+            self._due = waiting()
+
+        def idle(at_ms: int) -> bool:
+            return self._due == waiting()
+
+        ports.timers.repeat(now_ms + pause_ms(), pause_ms, due, idle)
+
+    def appended(self, partition: Partition) -> None:
+        """Something was appended to a partition."""
+        metadata = self._ports.metadata_sync
+        if not metadata.is_settled and metadata.delays_sync_of(partition):
+            return
+        self._dirty[partition] = None
+        log = partition.log
+        if log.activity.bytes_in - log.files.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
+            self._early[partition] = None
+        if log.syncs_early and not self.before_commit:
+            self._by_its_topic(partition)
+
+    def settings_changed(self, partition: Partition) -> None:
+        """Apply the topic's current settings to a waiting partition."""
+        if partition in self._dirty and partition.log.syncs_early and not self.before_commit:
+            self._by_its_topic(partition)
+
+    def _by_its_topic(self, partition: Partition) -> None:
+        """``flush.messages``: sync now. ``flush.ms``: sync that long after the first waiting record."""
+        log, ports = partition.log, self._ports
+        if log.needs_sync:
+            self._early[partition] = None
+        wait_ms = log.config.flush_ms
+        most_ms = ports.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
+        if wait_ms >= most_ms:
+            return
+        at_ms, timer = log.written_ms + wait_ms, self._timed.get(partition)
+        if timer is not None:
+            if timer.at_ms <= at_ms:
+                return
+            timer.cancel()
+
+        def over(_: int) -> None:
+            del self._timed[partition]
+            if partition in self._dirty:
+                self._early[partition] = None
+
+        self._timed[partition] = ports.timers.schedule(at_ms, over)
+
+    def commits_at_once(self, topic: str) -> bool:
+        """Whether answers to appends to this topic never wait for a sync."""
+        partition = self._ports.partition(TopicPartition(topic, 0))
+        return not self.before_commit and (partition is None or not partition.log.syncs_early)
+
+    def forget(self, partition: Partition) -> None:
+        """A partition is deleted: it is not synced any more."""
+        self._ports.metadata_sync.forget(partition)
+        self._dirty.pop(partition, None)
+        self._early.pop(partition, None)
+        self._held_up.pop(partition, None)
+        timer = self._timed.pop(partition, None)
+        if timer is not None:
+            timer.cancel()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether answers wait for a sync, or one is due."""
+        return bool(self._early) or ((self.before_commit or self._due > 0) and bool(self._dirty))
+
+    def take(self, now_ms: int) -> FlushJob | None:
+        """Everything appended since the last call, to be synced together (group commit); None if there is nothing.
+
+        Of many partitions only the longest waiting ones; the others follow with the next call. Those to be synced early
+        come alone.
+        """
+        waiting = self._early if self._early and not self._due else self._dirty
+        tickets: list[tuple[Partition, FlushTicket]] = []
+        while waiting and not tickets:
+            tickets = self._tickets_of(list(islice(waiting, MAX_AT_ONCE)), now_ms)
+        return FlushJob(self._ports.logs.disk, tuple(tickets)) if tickets else None
+
+    def _tickets_of(self, dirty: Sequence[Partition], now_ms: int) -> list[tuple[Partition, FlushTicket]]:
+        self._due = max(self._due - len(dirty), 0)
+        tickets, later, reason = [], [], ""
+        for partition in dirty:
+            del self._dirty[partition]
+            self._early.pop(partition, None)
+            if partition.log.failed is not None:
+                partition.flush_failed(
+                    partition.log.failed
+                )  # by other work than a sync, which has not notified the waiters
+                continue
+            try:
+                ticket = partition.log.files.begin_flush()
+            except RefusedForNow as error:
+                later.append(partition)
+                reason = str(error)
+                continue
+            except StorageError as error:
+                partition.flush_failed(str(error))
+                continue
+            if ticket is not None:
+                tickets.append((partition, ticket))
+        self._again_later(later, reason, now_ms)
+        return tickets
+
+    def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
+        """A job was synced: commit what it covers; a partition whose disk failed goes offline with an error."""
+        later, reason = [], ""
+        for partition, ticket in job.tickets:
+            failure = failures.get(partition.topic_partition)
+            if failure is None:
+                self._held_up.pop(partition, None)
+                partition.flushed(ticket)
+            elif isinstance(failure, RefusedForNow):
+                partition.log.files.not_flushed(ticket)
+                later.append(partition)
+                reason = str(failure)
+            else:
+                partition.flush_failed(str(failure))
+        self._again_later(later, reason, now_ms)
+
+    def _again_later(self, partitions: Sequence[Partition], reason: str, now_ms: int) -> None:
+        """The partitions could not be synced for lack of a file descriptor or of space: nothing is lost, and their
+        waiters keep waiting."""
+        if not partitions:
+            return
+        if any(partition not in self._held_up for partition in partitions):  # otherwise it was already logged
+            logger.warning("%d partitions wait for their sync: %s", len(partitions), reason)
+        self._held_up.update(dict.fromkeys(partitions))
+
+        def again(_: int) -> None:
+            for partition in partitions:
+                if self._ports.partition(partition.topic_partition) is partition:
+                    self._dirty[partition] = None
+            self._due = len(self._dirty)
+
+        self._ports.timers.schedule(now_ms + AGAIN_MS, again)

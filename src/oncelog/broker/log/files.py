@@ -1,0 +1,179 @@
+"""The files of one partition's log: a new segment begun, old ones removed, and what must be synced to be safe.
+
+Called by the log's writer and trimmer, by the flush job and the log manager. Everything below ``flushed_offset`` is on
+stable storage. Source: Kafka's ``LocalLog.roll``, ``LogManager.flushDirtyLogs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oncelog.broker.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
+from oncelog.broker.log.results import FlushTicket
+from oncelog.broker.log.segments.segment import Segment
+from oncelog.broker.log.state import LogState
+from oncelog.errors import StorageError
+from oncelog.runtime.ports import File
+
+
+class LogFiles:
+    """Which of a log's files still have to be synced, and which have to be removed."""
+
+    def __init__(self, log: LogState, unsynced: Sequence[File]) -> None:
+        self._log = log
+        self._closed_since_flush: list[int] = []
+        """Base offsets of closed segments whose index files have not been synced yet."""
+        self._unsynced_files: dict[str, File] = {file.path: file for file in unsynced}
+        self._folder_unsynced = True
+        self._name_unsynced = True
+        self.flush_begun_bytes = 0
+        """How much of ``activity.bytes_in`` the last flush included."""
+        self._removals: list[tuple[int, list[str]]] = []
+        self._closed = False
+
+    def roll(self, base_offset: int, now_ms: int) -> Segment:
+        """Begin a new segment. All steps before it can be repeated: a failure in between leaves the old one active."""
+        log = self._log
+        active = log.segment_list.active
+        if active.base_offset == base_offset:
+            return active
+        self._write_indexes_of(active, final=True)
+        self._closed_since_flush.append(active.base_offset)
+        log.producers.skip_to(base_offset)
+        self.take_snapshot()
+        self.write_leader_epochs()
+        segment = Segment.create(log.disk, log.folder, base_offset, now_ms)
+        log.segment_list.append(segment)
+        self._folder_unsynced = True
+        return segment
+
+    def take_snapshot(self) -> None:
+        path = self._log.snapshots.take(self._log.producers)
+        if path is not None:
+            self.sync_later(path)
+
+    def write_leader_epochs(self) -> None:
+        log = self._log
+        cache = log.leader_epoch_cache
+        if cache.dirty:
+            path = f"{log.folder}/{LEADER_EPOCH_CHECKPOINT}"
+            log.disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
+            cache.dirty = False
+            self.sync_later(path)
+
+    def begin_flush(self) -> FlushTicket | None:
+        """What to sync to make everything appended so far safe; None if it already is.
+
+        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; or, if the disk failed, ``fail`` of
+        the log; or :meth:`not_flushed` if it was not tried.
+        """
+        log = self._log
+        end = log.log_end_offset
+        if log.flushed_offset >= end and not self._unsynced_files:
+            return None
+        self.write_leader_epochs()
+        files = list(self._unsynced_files.values())
+        self._unsynced_files.clear()
+        files += [segment.file for segment in log.segment_list.from_offset(log.flushed_offset) if segment.size_bytes]
+        folders: tuple[str, ...] = (log.folder,) if self._folder_unsynced else ()
+        if self._name_unsynced:
+            folders += (log.folder.rpartition("/")[0],)
+        self._folder_unsynced = self._name_unsynced = False
+        size_bytes, self.flush_begun_bytes = log.activity.bytes_in - self.flush_begun_bytes, log.activity.bytes_in
+        return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
+
+    def flushed(self, ticket: FlushTicket) -> None:
+        """Everything in ``ticket`` is on stable storage."""
+        log = self._log
+        log.flushed_offset = max(log.flushed_offset, min(ticket.end_offset, log.log_end_offset))
+        self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
+
+    def not_flushed(self, ticket: FlushTicket) -> None:
+        """The files in ``ticket`` could not be synced for lack of a descriptor: the next flush syncs them."""
+        self._unsynced_files = {file.path: file for file in ticket.files} | self._unsynced_files
+        self._folder_unsynced = self._name_unsynced = True
+        self.flush_begun_bytes -= ticket.size_bytes
+
+    def sync_later(self, path: str) -> None:
+        """Have the next flush sync a file of the folder that was written."""
+        self._unsynced_files[path] = self._log.disk.open(path)
+        self._folder_unsynced = True
+
+    def write_indexes(self) -> None:
+        """Update the index files, for tools that read them while the log is open."""
+        for segment in self._log.segment_list:
+            self._write_indexes_of(segment)
+
+    def _write_indexes_of(self, segment: Segment, *, final: bool = False) -> None:
+        for file in segment.write_indexes(final=final):
+            self._unsynced_files[file.path] = file
+
+    @property
+    def has_unflushed_segments(self) -> bool:
+        """Whether a closed segment is not yet on stable storage."""
+        return self.recovery_point < self._log.segment_list.active.base_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """The offset for the checkpoint of this name: segments that end below it are not examined after a crash.
+
+        It does not pass the last segment, whose indexes are in memory and will not be synced when it is closed.
+        """
+        log = self._log
+        if self._closed:
+            return log.flushed_offset
+        return min([log.flushed_offset, log.segment_list.active.base_offset, *self._closed_since_flush])
+
+    def remove_deleted_files(self, now_ms: int) -> StorageError | None:
+        """Remove files that are due; returns why one is still there, which the next call tries again."""
+        refused: StorageError | None = None
+        due = [entry for entry in self._removals if entry[0] <= now_ms]
+        self._removals = [entry for entry in self._removals if entry[0] > now_ms]
+        for at_ms, paths in due:
+            left = []
+            for path in paths:
+                try:
+                    self._log.disk.remove(path)
+                except StorageError as error:
+                    refused = refused or error
+                    left.append(path)
+            if left:
+                self._removals.append((at_ms, left))
+        return refused
+
+    def has_deleted_files(self, now_ms: int) -> bool:
+        """Whether :meth:`remove_deleted_files` would remove any."""
+        return any(at_ms <= now_ms for at_ms, _ in self._removals)
+
+    def drop(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
+        """Replace ``segments`` with ``instead``; the old files and snapshots are removed later."""
+        log = self._log
+        paths = []
+        for segment in segments:
+            paths += segment.mark_deleted()
+            paths += log.snapshots.mark_deleted(segment.base_offset, segment.base_offset)
+        for segment in instead:
+            segment.rename("")
+        log.segment_list.replace(segments, instead)
+        self._folder_unsynced = True
+        self._removals.append((now_ms + log.config.file_delete_delay_ms, paths))
+
+    def begin_close(self) -> FlushTicket | None:
+        """Write everything that a close has to sync, so that the syncs of many logs can be combined before it."""
+        for segment in self._log.segment_list:
+            self._write_indexes_of(segment, final=True)
+        self.take_snapshot()
+        self.write_leader_epochs()
+        return self.begin_flush()
+
+    def closed(self) -> None:
+        """The log was closed cleanly: the next opening need not examine it."""
+        self._closed = True
+
+    def folder_changed(self) -> None:
+        """Files were made, renamed or removed: the next flush syncs the folder."""
+        self._folder_unsynced = True
+
+    def remove_at(self, at_ms: int, paths: list[str]) -> None:
+        """Have :meth:`remove_deleted_files` remove ``paths`` from ``at_ms`` on."""
+        self._removals.append((at_ms, paths))

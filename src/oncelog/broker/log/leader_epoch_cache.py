@@ -1,0 +1,96 @@
+"""Which leader epoch began at which offset of a partition.
+
+Called by ``broker.log.partition_log``, the broker (``OffsetForLeaderEpoch``, fetches with a last epoch) and recovery.
+Epochs and start offsets both rise. Nothing here touches a file: the owner writes ``encode()`` when ``dirty`` is set.
+Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_OFFSET = -1
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset that was appended in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochCache:
+    """Epochs of one partition, oldest first."""
+
+    __slots__ = ("_entries", "dirty", "latest_epoch")
+
+    def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
+        self._entries: list[EpochEntry] = list(entries)
+        self.dirty = False
+        self._set_latest()
+
+    def _set_latest(self) -> None:
+        self.latest_epoch = self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
+        """-1 without entries; kept up to date because every append reads it."""
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        return tuple(self._entries)
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Epoch ``epoch`` begins at ``start_offset``; entries that contradict it are dropped."""
+        entries = self._entries
+        if entries and entries[-1].epoch == epoch and start_offset >= entries[-1].start_offset:
+            return
+        while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
+            entries.pop()
+        entries.append(EpochEntry(epoch, start_offset))
+        self.latest_epoch = epoch
+        self.dirty = True
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """The greatest known epoch at or below ``epoch`` and the offset where it ended.
+
+        An epoch above all known ones gives (-1, -1); one below all gives itself and the first known start.
+        """
+        if epoch == UNDEFINED_EPOCH:
+            return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+        if epoch == self.latest_epoch:
+            return epoch, log_end_offset
+        found = epoch
+        for entry in self._entries:
+            if entry.epoch > epoch:
+                return found, entry.start_offset
+            found = entry.epoch
+        return UNDEFINED_EPOCH, UNDEFINED_OFFSET
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """The epoch in which ``offset`` was (or will be) appended, -1 if unknown."""
+        found = UNDEFINED_EPOCH
+        for entry in self._entries:
+            if entry.start_offset > offset:
+                break
+            found = entry.epoch
+        return found
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget epochs that began at or after ``end_offset``."""
+        while self._entries and self._entries[-1].start_offset >= end_offset:
+            self._entries.pop()
+            self.dirty = True
+        self._set_latest()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended before ``start_offset``; the one it lies in begins there."""
+        entries = self._entries
+        covered = sum(1 for entry in entries if entry.start_offset <= start_offset)
+        if (covered and entries[covered - 1].start_offset < start_offset) or covered > 1:
+            entries[:covered] = [EpochEntry(entries[covered - 1].epoch, start_offset)]
+            self.dirty = True
+
+    def clear(self) -> None:
+        self.dirty = self.dirty or bool(self._entries)
+        self._entries.clear()
+        self._set_latest()

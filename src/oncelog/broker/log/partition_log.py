@@ -1,0 +1,250 @@
+"""One partition's log: reads, searches and opens it, and hands out what changes it.
+
+Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder. Changes are
+made by other objects: :meth:`PartitionLog.writer` appends, :meth:`PartitionLog.trimmer` removes, ``files`` says what to
+sync. The first two are returned only when no append is under way in a worker thread. Source: Kafka's ``UnifiedLog`` and
+``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from oncelog.broker.log import recovery
+from oncelog.broker.log.file_names import deleted_folder
+from oncelog.broker.log.files import LogFiles
+from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
+from oncelog.broker.log.producers.producer_state import ProducerStateManager
+from oncelog.broker.log.results import FlushTicket, LogRead, SegmentInfo, TimestampOffset
+from oncelog.broker.log.segments.segment import Segment
+from oncelog.broker.log.segments.transaction_index import AbortedTxn
+from oncelog.broker.log.state import LogState
+from oncelog.broker.log.trimmer import LogTrimmer
+from oncelog.broker.log.writer import LogWriter
+from oncelog.errors import Error
+from oncelog.records.batch import BatchHeader
+from oncelog.runtime.ports import Disk
+from oncelog.settings.config import TopicConfig
+from oncelog.types import TopicPartition
+
+
+class PartitionLog(LogState):
+    """The log of one partition; make it with :meth:`open`. Timestamps and clocks are in ms."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        config: TopicConfig,
+        producers: ProducerStateManager,
+        loaded: recovery.LoadedLog,
+        now_ms: int,
+    ) -> None:
+        super().__init__(disk, folder, topic_partition, config, producers, loaded, now_ms)
+        self.files = LogFiles(self, loaded.unsynced)
+        self._writer = LogWriter(self, self.files)
+        self._trimmer = LogTrimmer(self, self.files)
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        config: TopicConfig,
+        *,
+        now_ms: int,
+        clean_shutdown: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        producer_id_expiration_ms: int = 86_400_000,
+        verify_transactions: bool = True,
+    ) -> PartitionLog:
+        """Create the partition's folder or load an existing one; after a crash, recover it.
+
+        :param folder: path below the disk's root.
+        :param clean_shutdown: the data folder was closed cleanly: nothing is scanned.
+        :param recovery_point: checkpoint: everything below it was on stable storage.
+        :param log_start_offset: checkpoint: the first offset, because the log may begin inside a segment.
+        :param verify_transactions: ``transaction.partition.verification.enable``.
+
+        The high watermark is set to the start of the log; the owner advances it.
+        """
+        producers = ProducerStateManager(
+            topic_partition, producer_id_expiration_ms, verify_transactions=verify_transactions
+        )
+        loaded = recovery.load(
+            disk,
+            folder,
+            config,
+            producers,
+            now_ms=now_ms,
+            clean_shutdown=clean_shutdown,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        return cls(disk, folder, topic_partition, config, producers, loaded, now_ms)
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionLog({self.topic_partition}, start={self.log_start_offset}, "
+            f"high_watermark={self.high_watermark}, end={self.log_end_offset})"
+        )
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """First offset of the earliest transaction without a marker."""
+        return self.producers.first_undecided_offset
+
+    @property
+    def size_bytes(self) -> int:
+        return self.segment_list.size_bytes
+
+    @property
+    def segments(self) -> Sequence[SegmentInfo]:
+        """Oldest first; the last one is active."""
+        return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self.segment_list]
+
+    def maybe_advance_high_watermark(self, offset: int) -> bool:
+        """Advance the high watermark to ``offset``, never back, never past the end; returns whether it moved."""
+        if offset > self.log_end_offset:
+            offset = self.log_end_offset
+        if offset <= self.high_watermark:
+            return False
+        self.high_watermark = offset
+        if self.producers.unreplicated:
+            self.producers.replicated_to(offset)
+        return True
+
+    @property
+    def producer_count(self) -> int:
+        """The number of known producers."""
+        return len(self.producers.entries)
+
+    @property
+    def segment_count(self) -> int:
+        return len(self.segment_list)
+
+    def active_producers(self) -> list[ProducerStateEntry]:
+        """Every known producer, by id; the entries are live and must not be changed."""
+        return [self.producers.entries[producer_id] for producer_id in sorted(self.producers.entries)]
+
+    def read(
+        self, offset: int, max_bytes: int, upper_bound_offset: int, *, at_least_one_batch: bool
+    ) -> LogRead | Error:
+        """Read whole batches of one segment from ``offset`` on, at most ``max_bytes``, below ``upper_bound_offset``.
+
+        :param upper_bound_offset: high watermark, last stable offset or log end: the start of a batch.
+        :param at_least_one_batch: return the first batch even if it is larger than ``max_bytes``.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            return Error.OFFSET_OUT_OF_RANGE
+        upper = min(upper_bound_offset, self.log_end_offset)
+        if offset >= upper:
+            return LogRead((), 0, offset, offset)
+        return self.segment_list.read(
+            offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch
+        )
+
+    def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
+        """The disk failed to read some of these bytes of the segment: until the next
+        :meth:`LogTrimmer.apply_retention`, reads end before the batch that contains them, and reads that begin with
+        that batch are refused."""
+        self.segment_list.find_unreadable(base_offset, position, size_bytes)
+
+    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
+        """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
+
+        In the order of their markers, as in Kafka's responses; too many are harmless, too few are not.
+        """
+        return [(entry.producer_id, entry.first_offset) for entry in self.aborted_entries(offset, upper_bound_offset)]
+
+    def aborted_entries(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
+        """The aborted transactions that touch the range, as entries of the transaction indexes."""
+        return self.segment_list.aborted_transactions(offset, upper_bound_offset)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record at or after ``timestamp``; None if there is none.
+
+        The caller discards results at or past the high watermark or the last stable offset.
+        """
+        return self.segment_list.offset_for_timestamp(timestamp, self.log_start_offset)
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the log's largest timestamp (ListOffsets -3); None if no record has a timestamp."""
+        return self.segment_list.offset_of_max_timestamp(self.log_start_offset)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) if nothing is known."""
+        return self.leader_epoch_cache.end_offset_for(epoch, self.log_end_offset)
+
+    def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Header and bytes of every batch that ends at or after ``start``, to the end of the log.
+
+        :raises CorruptLogError: bytes that are not a batch.
+        """
+        return self.segment_list.batches(start)
+
+    @property
+    def closed_segments(self) -> Sequence[Segment]:
+        """All segments except the active one."""
+        return self.segment_list.closed
+
+    @property
+    def active_base_offset(self) -> int:
+        """Base offset of the active segment."""
+        return self.segment_list.active.base_offset
+
+    def writer(self) -> LogWriter:
+        """The object that appends, once any append under way has ended. Call this for each change."""
+        if self._writer.under_way is not None:
+            self._writer.settle()
+        return self._writer
+
+    def has_expired_producers(self, now_ms: int) -> bool:
+        """Whether :meth:`LogWriter.expire_producers` would forget any."""
+        return self.producers.has_expired(now_ms)
+
+    def trimmer(self) -> LogTrimmer:
+        """The object that removes records, once any append under way has ended."""
+        self.settle()
+        return self._trimmer
+
+    def settle(self) -> None:
+        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
+        self._writer.settle()
+
+    def begin_close(self) -> FlushTicket | None:
+        """Write everything that :meth:`close` has to sync, so that the syncs of many logs can be combined before it."""
+        self.settle()
+        return self.files.begin_close()
+
+    def close(self, clean: bool = True) -> None:
+        """Close the files. ``clean``: write and sync everything first, so that the next opening reads little.
+
+        :raises StorageError: the disk failed; the log must then be opened as after a crash.
+        """
+        self.settle()
+        if clean and self.failed is None:
+            ticket = self.begin_close()
+            if ticket is not None:
+                ticket.sync(self.disk)
+                self.files.flushed(ticket)
+            self.files.closed()
+        for segment in self.segment_list:
+            segment.close()
+
+    def delete(self, token: str) -> str:
+        """Close the log and rename its folder; returns the new path, which the caller removes later.
+
+        :param token: distinguishes this folder from earlier ones of the same partition.
+        """
+        self.close(clean=False)
+        parent, _, _ = self.folder.rpartition("/")
+        name = deleted_folder(self.topic_partition, token)
+        new = f"{parent}/{name}" if parent else name
+        self.disk.rename(self.folder, new)
+        self.folder = new
+        self.failed = f"{self.topic_partition} was deleted"
+        return new

@@ -1,0 +1,85 @@
+"""Results of a partition's log, made by its parts; read by the broker and the server. Times are in ms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from oncelog.errors import Error
+from oncelog.runtime.ports import Disk, File
+
+
+class AppendResult(NamedTuple):
+    """Outcome of an append. If the error is not NONE, nothing was written, and ``message`` says why.
+
+    ``log_append_time_ms`` is -1 unless the topic uses LogAppendTime. ``duplicate``: the batch was
+    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: pairs
+    of index in the batch and message.
+    """
+
+    error: Error
+    base_offset: int = -1
+    last_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    duplicate: bool = False
+    message: str = ""
+    record_errors: tuple[tuple[int, str], ...] = ()
+
+
+class FileSlice(NamedTuple):
+    """A range of a file, to be sent with ``sendfile`` or read."""
+
+    file: File
+    position: int
+    size_bytes: int
+
+    def read_bytes(self) -> bytes:
+        return self.file.read_at(self.position, self.size_bytes)
+
+
+class LogRead(NamedTuple):
+    """Whole batches, the first of which ends at or after ``first_offset``; empty if there is nothing to read.
+
+    ``upper_bound_offset`` is not below the end of what was read; it limits the search for aborted transactions.
+    """
+
+    slices: tuple[FileSlice, ...]
+    size_bytes: int
+    first_offset: int
+    upper_bound_offset: int
+
+
+class FlushTicket(NamedTuple):
+    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``.
+
+    ``size_bytes`` was appended since the previous ticket; ``closed`` are the base offsets of segments closed since.
+    """
+
+    files: tuple[File, ...]
+    folders: tuple[str, ...]
+    end_offset: int
+    size_bytes: int
+    closed: tuple[int, ...] = ()
+
+    def sync(self, disk: Disk) -> None:
+        """Return when everything is on stable storage (any thread). :raises StorageError: the disk failed."""
+        for file in self.files:
+            file.sync()
+        for folder in self.folders:
+            disk.sync_folder(folder)
+
+
+class TimestampOffset(NamedTuple):
+    """A record found by its timestamp."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class SegmentInfo(NamedTuple):
+    """A segment as shown by tools."""
+
+    base_offset: int
+    size_bytes: int
+    max_timestamp: int

@@ -1,0 +1,420 @@
+"""Appends to one partition's log. :meth:`PartitionLog.writer` returns it; nothing else appends.
+
+Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are written; no other
+append is under way when one begins, for ``PartitionLog.writer`` ends it first. After a failed write every append is
+refused with KAFKA_STORAGE_ERROR until the folder is opened again.
+Source: Kafka's ``UnifiedLog.append`` (KIP-98, KIP-360, KIP-890).
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Sequence
+from struct import Struct
+
+from oncelog.broker.log.files import LogFiles
+from oncelog.broker.log.long_append import LongAppend
+from oncelog.broker.log.producers.producer_entry import BatchMetadata
+from oncelog.broker.log.producers.producer_rules import Refusal
+from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.broker.log.results import AppendResult
+from oncelog.broker.log.segments.segment import Segment
+from oncelog.broker.log.segments.transaction_index import AbortedTxn
+from oncelog.broker.log.state import LogState
+from oncelog.errors import NONE, Error, NoSpace, RefusedForNow, StorageError
+from oncelog.records.batch import (
+    LOG_OVERHEAD_BYTES,
+    TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    encode_pairs,
+    read_header,
+)
+from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.native import assign_offsets
+from oncelog.records.validation import Checked, InvalidBatch, ValidatedBatch
+from oncelog.runtime.ports import Buffer
+from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_PRODUCER, ProducerIdAndEpoch, new_tuple
+
+logger = logging.getLogger(__name__)
+
+_HEAD = Struct(">qii")
+_HEAD_SIZE_BYTES = _HEAD.size
+MIN_PAIR_BYTES = 12
+"""Minimum size of a coordinator's record in its batch."""
+
+
+class LogWriter:
+    """Appends batches and markers, and changes what is known of producers."""
+
+    def __init__(self, log: LogState, files: LogFiles) -> None:
+        self._log = log
+        self._files = files
+        self.under_way: LongAppend | None = None
+        """The append that a worker thread is writing; until it is in the log, only :meth:`settle` may be called."""
+        self._found_full_at = -1
+        """The log end offset when a full disk was last logged."""
+
+    def append_client(
+        self,
+        batch: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        checked: Checked | None = None,
+    ) -> AppendResult:
+        """Append one batch from a producer, after Kafka's checks in Kafka's order.
+
+        :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
+        :param checked: the result of :meth:`LogState.validation`, or of a check that takes its place.
+        """
+        admitted = self._admit(batch, now_ms, guard, checked)
+        if isinstance(admitted, AppendResult):
+            return admitted
+        return self._append_data(admitted.records, admitted.header, leader_epoch, now_ms, _append_time_ms(admitted))
+
+    def begin_append(
+        self,
+        batch: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        checked: Checked | None = None,
+    ) -> LongAppend | AppendResult:
+        """Like :meth:`append_client`, but a worker thread may write the batch: it is in the log after the next
+        :meth:`settle`.
+
+        Returns the result at once if nothing is to be written. The caller must not change ``batch`` until then.
+        """
+        admitted = self._admit(batch, now_ms, guard, checked)
+        if isinstance(admitted, AppendResult):
+            return admitted
+        header = admitted.header
+        size_bytes, last_offset = header.size_bytes, self._log.log_end_offset + header.last_offset_delta
+        try:
+            segment = self._segment_for(size_bytes, header.max_timestamp, last_offset, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        buffers = self._with_base_offset_and_epoch(admitted.records, header, leader_epoch)
+        self.under_way = LongAppend(segment, buffers, header, leader_epoch, now_ms, _append_time_ms(admitted))
+        return self.under_way
+
+    def settle(self) -> None:
+        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
+        log = self._log
+        append = self.under_way
+        if append is None:
+            return
+        append.write()
+        self.under_way = None
+        if append.refused is not None:
+            append.result = self._append_failed(append.refused)
+            return
+        if log.failed is not None:  # meanwhile: nothing is accepted any more
+            append.result = self._storage_error(log.failed)
+            return
+        header, base_offset, now_ms = append.header, log.log_end_offset, append.now_ms
+        size_bytes, last_offset = header.size_bytes, base_offset + header.last_offset_delta
+        interval_bytes = log.config.index_interval_bytes
+        append.segment.take_in(size_bytes, last_offset, header.max_timestamp, now_ms, interval_bytes)
+        self._wrote(1, size_bytes, base_offset, last_offset + 1, append.leader_epoch, now_ms)
+        log.producers.apply_data(header, base_offset)
+        append.result = _appended(base_offset, last_offset, append.append_time_ms, log.log_start_offset)
+
+    def _admit(
+        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
+    ) -> ValidatedBatch | AppendResult:
+        """The valid batch, or why it is not appended."""
+        log = self._log
+        if log.failed is not None:
+            return self._storage_error(log.failed)
+        if checked is None:
+            checked = log.validation(batch, now_ms)()
+        if isinstance(checked, InvalidBatch):
+            errors = tuple(checked.record_errors)
+            return self._refused(checked.error_code, checked.message, errors)
+        header = checked.header
+        if header.size_bytes > log.config.segment_bytes:
+            return self._larger_than_a_segment(header.size_bytes)
+        if header.producer_id >= 0:
+            outcome = log.producers.check_client(header, guard, log.log_end_offset)
+            if outcome is not None:
+                if isinstance(outcome, Refusal):
+                    return self._refused(outcome.error, outcome.message)
+                return self._duplicate(outcome)
+        return checked
+
+    def append_run(
+        self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
+    ) -> list[int]:
+        """Append batches from one producer's connection with one write; returns the base offsets of those appended.
+
+        Each must be writable, and ``validate_append`` must leave it unchanged under this topic's settings. The run ends
+        before the first batch that needs a check of its producer or a new segment; pass that one to
+        :meth:`append_client`.
+        """
+        log = self._log
+        if log.failed is not None:
+            return []
+        count = self._admitted_at_once(headers)
+        if not count:
+            return []
+        run, headers = run[:count], headers[:count]
+        base_offset, config, active = log.log_end_offset, log.config, log.segment_list.active
+        next_offsets, size_bytes, latest = assign_offsets(run, base_offset, leader_epoch)
+        end = next_offsets[-1]
+        written = False
+        try:
+            if active.takes_run(size_bytes, latest, end - 1, count, now_ms, config, self._jitter_ms):
+                active.append_run(run, headers, next_offsets, now_ms, config.index_interval_bytes)
+                written = True
+        except StorageError as error:
+            self._append_failed(error)
+        if not written:
+            for batch, header in zip(run, headers, strict=True):
+                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer sent it
+            return []
+        self._wrote(count, size_bytes, base_offset, end, leader_epoch, now_ms)
+        offsets = [base_offset, *next_offsets[:-1]]
+        producers = log.producers
+        for header, offset in zip(headers, offsets, strict=True):
+            if header.producer_id >= 0:
+                producers.apply_data(header, offset)
+        producers.skip_to(end)
+        return offsets
+
+    def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
+        """How many batches, from the first on, can be admitted without further checks of their producers."""
+        last: dict[int, BatchHeader] = {}
+        for count, header in enumerate(headers):
+            producer_id = header.producer_id
+            if producer_id >= 0:
+                if not self._log.producers.admits_at_once(header, last.get(producer_id)):
+                    return count
+                last[producer_id] = header
+        return len(headers)
+
+    def append_coordinator(
+        self,
+        pairs: Sequence[tuple[bytes, bytes | None]],
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+    ) -> AppendResult:
+        """Append keys and values of a coordinator of this broker as one batch, as part of a transaction if a producer
+        is given, whose epoch and verification alone are checked."""
+        log = self._log
+        if log.failed is not None:
+            return self._storage_error(log.failed)
+        if len(pairs) * MIN_PAIR_BYTES > log.config.max_message_bytes:
+            return self._refused(
+                Error.MESSAGE_TOO_LARGE,
+                f"{len(pairs)} records are more than max.message.bytes of {log.topic_partition} allows",
+            )
+        transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
+        offset = log.log_end_offset
+        producer_id, producer_epoch = producer
+        attributes = TRANSACTIONAL_BIT if transactional else 0
+        batch = encode_pairs(pairs, now_ms, attributes, producer_id, producer_epoch, offset, leader_epoch)
+        size_bytes, config = len(batch), log.config
+        if size_bytes > config.max_message_bytes:
+            return self._refused(
+                Error.MESSAGE_TOO_LARGE,
+                f"the batch has {size_bytes} bytes, max.message.bytes of {log.topic_partition} allows "
+                f"{config.max_message_bytes}",
+            )
+        if size_bytes > config.segment_bytes:
+            return self._larger_than_a_segment(size_bytes)
+        if transactional:
+            header = read_header(batch)
+            refusal = log.producers.check_coordinator(header, guard, offset)
+            if refusal is not None:
+                return self._refused(refusal.error, refusal.message)
+            return self._append_data(batch, header, leader_epoch, now_ms, -1)
+        last_offset = offset + len(pairs) - 1
+        try:
+            self._write([batch], size_bytes, offset, last_offset, now_ms, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        log.producers.skip_to(last_offset + 1)
+        return _appended(offset, last_offset, -1, log.log_start_offset)
+
+    def _append_data(
+        self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
+    ) -> AppendResult:
+        log = self._log
+        size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
+        base_offset = log.log_end_offset
+        buffers = self._with_base_offset_and_epoch(batch, header, leader_epoch)
+        last_offset = base_offset + header.last_offset_delta
+        try:
+            self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        log.producers.apply_data(header, base_offset)
+        return _appended(base_offset, last_offset, append_time_ms, log.log_start_offset)
+
+    def _with_base_offset_and_epoch(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
+        """A batch as it is written at the log's end."""
+        if isinstance(batch, bytearray):  # owned by nothing else
+            _HEAD.pack_into(batch, 0, self._log.log_end_offset, header.batch_length, leader_epoch)
+            return [batch]
+        head = _HEAD.pack(self._log.log_end_offset, header.batch_length, leader_epoch)
+        return [head, memoryview(batch)[_HEAD_SIZE_BYTES : header.batch_length + LOG_OVERHEAD_BYTES]]
+
+    def append_marker(
+        self,
+        producer: ProducerIdAndEpoch,
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> AppendResult:
+        """Append the marker that ends a producer's transaction; written even if none is open here, as in Kafka."""
+        log = self._log
+        if log.failed is not None:
+            return self._storage_error(log.failed)
+        producer_id, producer_epoch = producer
+        refusal = log.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
+        if refusal is not None:
+            return self._refused(refusal.error, refusal.message)
+        offset = log.log_end_offset
+        batch = encode_end_txn_marker(
+            producer_id, producer_epoch, coordinator_epoch, commit, now_ms, offset, leader_epoch
+        )
+        try:
+            self._write([batch], len(batch), offset, offset, now_ms, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        if commit:
+            log.activity.commits += 1
+        else:
+            log.activity.aborts += 1
+        done = log.producers.apply_marker(producer_id, producer_epoch, coordinator_epoch, commit, offset, now_ms)
+        if done is not None and done.aborted:
+            entry = AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset)
+            log.segment_list.active.add_aborted(entry)
+        return _appended(offset, offset, -1, log.log_start_offset)
+
+    def _write(
+        self,
+        buffers: list[Buffer],
+        size_bytes: int,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> None:
+        """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
+        segment = self._segment_for(size_bytes, max_timestamp, last_offset, now_ms)
+        segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, self._log.config.index_interval_bytes)
+        self._wrote(1, size_bytes, base_offset, last_offset + 1, leader_epoch, now_ms)
+
+    def _segment_for(self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int) -> Segment:
+        """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
+        log = self._log
+        config, active = log.config, log.segment_list.active
+        if active.fits_without_roll(size_bytes, max_timestamp, last_offset, config) or not active.should_roll(
+            size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
+        ):
+            return active
+        return self._files.roll(log.log_end_offset, now_ms)
+
+    def _wrote(
+        self, batches: int, size_bytes: int, base_offset: int, end_offset: int, leader_epoch: int, now_ms: int
+    ) -> None:
+        """Count batches as part of the log that are now in its segment."""
+        log = self._log
+        activity = log.activity
+        log.written_ms = now_ms
+        activity.appends += batches
+        activity.bytes_in += size_bytes
+        log.log_end_offset = end_offset
+        if leader_epoch > log.leader_epoch_cache.latest_epoch:
+            log.leader_epoch_cache.assign(leader_epoch, base_offset)
+
+    def _jitter_ms(self) -> int:
+        """A part of ``segment.jitter.ms`` that differs between segments but not between runs."""
+        log = self._log
+        limit = min(log.config.segment_jitter_ms, log.config.segment_ms)
+        if not limit:
+            return 0
+        return zlib.crc32(f"{log.topic_partition} {log.segment_list.active.base_offset}".encode()) % limit
+
+    def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
+        log = self._log
+        log.activity.refusals[error] = log.activity.refusals.get(error, 0) + 1
+        return AppendResult(error, log_start_offset=log.log_start_offset, message=message, record_errors=record_errors)
+
+    def _larger_than_a_segment(self, size_bytes: int) -> AppendResult:
+        return self._refused(
+            Error.RECORD_LIST_TOO_LARGE,
+            f"the batch has {size_bytes} bytes, segment.bytes of {self._log.topic_partition} allows "
+            f"{self._log.config.segment_bytes}",
+        )
+
+    def _duplicate(self, batch: BatchMetadata) -> AppendResult:
+        self._log.activity.duplicates += 1
+        # Kafka returns the timestamp cached for the batch, whatever the topic's timestamp type.
+        return AppendResult(
+            NONE, batch.first_offset, batch.last_offset, batch.timestamp, self._log.log_start_offset, duplicate=True
+        )
+
+    def _storage_error(self, reason: str) -> AppendResult:
+        return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
+
+    def _append_failed(self, error: StorageError) -> AppendResult:
+        """The disk failed: as in Apache Kafka, the partition is offline until a restart recovers it.
+
+        Unlike there, it stays online if only disk space or a descriptor is lacking: nothing was written, and the next
+        append is tried.
+        """
+        log = self._log
+        if not isinstance(error, RefusedForNow):
+            log.fail(str(error))
+        elif isinstance(error, NoSpace) and self._found_full_at != log.log_end_offset:
+            self._found_full_at = log.log_end_offset  # logged once per end: the line needs disk space too
+            logger.error("%s refuses records until the disk has free space: %s", log.topic_partition, error)
+        return self._storage_error(str(error))
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | Error | None:
+        """The guard that the first append of a transaction must carry once its coordinator has verified it (KIP-890).
+
+        None if there is nothing to verify, an error if the append is refused without asking the coordinator.
+        """
+        return self._log.producers.begin_verification(
+            producer_id, epoch, first_sequence, supports_epoch_bump, self._log.written_ms
+        )
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget producers idle for ``producer.id.expiration.ms``."""
+        log = self._log
+        log.written_ms = max(log.written_ms, now_ms)
+        log.producers.expire(now_ms)
+
+    def forget_producers(self, producer_id: int | None = None) -> list[int]:
+        """Forget one producer, or all without an open transaction, as if they had expired; returns their ids."""
+        return self._log.producers.forget(producer_id)
+
+    def forget_verifications(self) -> None:
+        """Another leader has taken over: appends being verified with the old one must be verified again."""
+        self._log.producers.forget_verifications()
+
+
+def _append_time_ms(batch: ValidatedBatch) -> int:
+    return batch.header.max_timestamp if batch.header.attributes & TIMESTAMP_TYPE_BIT else -1  # as validated
+
+
+def _appended(base_offset: int, last_offset: int, log_append_time_ms: int, log_start_offset: int) -> AppendResult:
+    fields = NONE, base_offset, last_offset, log_append_time_ms, log_start_offset, False, "", ()
+    return new_tuple(AppendResult, fields)

@@ -1,0 +1,192 @@
+"""``/metrics``, ``/health/live`` and ``/health/ready`` on a separate socket, from a separate thread.
+
+The thread responds even while its source is busy starting, or hangs. Anyone who can connect may read: there is no
+login, so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request per connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
+from oncelog.runtime import forks
+from oncelog.runtime.listening import close_servers
+from oncelog.runtime.loop_thread import LoopThread
+
+logger = logging.getLogger(__name__)
+
+MAX_REQUEST_BYTES = 8 * 1024
+REQUEST_S = 10.0
+"""How long a request may take to arrive."""
+ANSWER_S = 60.0
+"""How long an answer may take to be made and sent."""
+MAX_CONNECTIONS = 64
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+
+
+class HealthVerdict(NamedTuple):
+    """A result of a health check: ``status`` in a word, and further details."""
+
+    well: bool
+    status: str
+    details: Mapping[str, object] = {}
+
+
+class Unanswerable(Exception):
+    """No answer is possible now; the text says why."""
+
+
+class SeriesSource(Protocol):
+    """What an endpoint reports on; called on the endpoint's thread."""
+
+    async def metrics(self, form: ExpositionFormat) -> Exposition:
+        """:raises Unanswerable: the source does not answer."""
+        ...
+
+    async def live(self) -> HealthVerdict:
+        """A failure means: restart the process."""
+        ...
+
+    async def ready(self) -> HealthVerdict:
+        """A failure means: send it no clients."""
+        ...
+
+
+class Endpoint:
+    """Serves one source on a bound socket, from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, sock: socket.socket, source: SeriesSource) -> None:
+        self._sock = sock
+        self._source = source
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._thread: LoopThread | None = None
+        self._server: asyncio.Server | None = None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self._sock.getsockname()[:2]
+        return host, port
+
+    def start(self) -> None:
+        self._thread = LoopThread(
+            asyncio.SelectorEventLoop(),
+            "oncelog-metrics",
+            "the metrics endpoint",
+            "the metrics endpoint is not running",
+        )
+        self._thread.at_death.append(self._end)
+        self._thread.run(self._begin())
+        forks.let_go_in_children(self)
+
+    def stop(self) -> None:
+        """Close the socket and end the thread; answers under way are cut off."""
+        if self._thread is not None:
+            self._thread.end(self._end)
+
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        return [self._sock.fileno(), *(forks.descriptor_of(writer.transport) for writer in self._connections.values())]
+
+    async def _begin(self) -> None:
+        self._server = await asyncio.start_server(self._accept, sock=self._sock, limit=MAX_REQUEST_BYTES)
+
+    async def _end(self) -> None:
+        if self._server is not None:
+            await close_servers([self._server])
+        left = list(self._connections)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # not a coroutine: one that is cancelled before it begins would leave the stream open
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        writer = self._connections.pop(task)
+        if task.cancelled():
+            writer.transport.abort()
+        else:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if len(self._connections) <= MAX_CONNECTIONS:
+                await self._answer(reader, writer)
+        except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            # a peer that does not ask, does not read, or is gone: data left for it would be kept forever
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.set_write_buffer_limits(0)  # everything is sent before the time is up, or nothing is kept
+        async with asyncio.timeout(REQUEST_S):
+            head = await reader.readuntil(b"\r\n\r\n")
+        async with asyncio.timeout(ANSWER_S):
+            line, *lines = head.decode("latin-1").split("\r\n")
+            words = line.split(" ")
+            headers = {
+                name.strip().lower(): value.strip() for name, _, value in (entry.partition(":") for entry in lines)
+            }
+            if len(words) != 3 or not words[2].startswith("HTTP/1."):
+                await _send(writer, 400, "text/plain", ["not an HTTP request\n"], body=True)
+                return
+            method, path = words[0], words[1].partition("?")[0]
+            if method not in ("GET", "HEAD"):
+                await _send(writer, 405, "text/plain", [f"{method[:20]} is not served: GET or HEAD\n"], body=True)
+                return
+            try:
+                status, media, body = await self._page(path, headers.get("accept", ""))
+            except Exception:
+                logger.exception("%s could not be answered", path[:100])
+                status, media, body = 500, "text/plain", ["internal error: see the log\n"]
+            await _send(writer, status, media, body, body=method == "GET")
+
+    async def _page(self, path: str, accept: str) -> tuple[int, str, Iterable[str]]:
+        match path:
+            case "/metrics":
+                form = ExpositionFormat.accepted(accept)
+                try:
+                    page = await self._source.metrics(form)
+                except Unanswerable as error:
+                    return 503, "text/plain", [f"{error}\n"]
+                return 200, form.value, page.render()
+            case "/health/live":
+                return _verdict(await self._source.live())
+            case "/health/ready":
+                return _verdict(await self._source.ready())
+            case _:
+                return 404, "text/plain", ["not found: there are /metrics, /health/live and /health/ready\n"]
+
+
+def _verdict(verdict: HealthVerdict) -> tuple[int, str, Iterable[str]]:
+    text = json.dumps({"status": verdict.status, **verdict.details})
+    return (200 if verdict.well else 503), "application/json", [text, "\n"]
+
+
+async def _send(writer: asyncio.StreamWriter, status: int, media: str, chunks: Iterable[str], *, body: bool) -> None:
+    """Send in chunks, so that this thread releases the interpreter between them."""
+    writer.write(
+        f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}\r\nTransfer-Encoding: chunked\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode()
+    )
+    for chunk in chunks if body else ():
+        data = chunk.encode()
+        writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+        await writer.drain()
+    if body:
+        writer.write(b"0\r\n\r\n")
+    await writer.drain()

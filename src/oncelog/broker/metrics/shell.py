@@ -1,0 +1,127 @@
+"""The server's counters for metrics, and what a collector reads of the server.
+
+The counts are plain numbers that the server raises; :class:`LoopWatch` runs only if metrics are wanted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Protocol
+
+from oncelog.broker.core.broker import Broker
+from oncelog.broker.core.requests.durations import Durations
+from oncelog.broker.core.requests.session import Session
+from oncelog.runtime import real_time
+
+TICK_S = 0.1
+TICKS_A_SECOND = 10
+WINDOW_S = 60
+"""Rates cover the last minute."""
+
+
+class ShellCounts:
+    """Counts of one server; they only rise."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, int] = {}
+        """Connections accepted, by listener; every open listener has an entry."""
+        self.closed: Counter[str] = Counter()
+        self.flushes = Durations()
+        self.flush_failures = 0
+
+
+class ConnectedClient(Protocol):
+    """A connection."""
+
+    session: Session
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its next request has arrived and has not been started."""
+        ...
+
+
+class Shell(Protocol):
+    """The server around a broker."""
+
+    broker: Broker
+    counts: ShellCounts
+
+    def connected(self) -> Iterable[ConnectedClient]: ...
+
+
+class Rates:
+    """How fast counts rise, over the last minute or since the first sample."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, Mapping[Hashable, float]]] = deque(maxlen=WINDOW_S + 1)
+
+    def look(self, now_s: float, counts: Mapping[Hashable, float]) -> None:
+        """Called once a second."""
+        self._looks.append((now_s, counts))
+
+    def per_second(self, key: Hashable) -> float:
+        """0 if it was sampled only once, or never rose."""
+        if len(self._looks) < 2:
+            return 0.0
+        (begin, before), (end, after) = self._looks[0], self._looks[-1]
+        return (after.get(key, 0.0) - before.get(key, 0.0)) / (end - begin) if end > begin else 0.0
+
+
+class LoopWatch:
+    """Samples the loop ten times a second: how late it is, how long it sleeps, how fast counts rise."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, broker: Broker, counts: Callable[[], Mapping[Hashable, float]]):
+        self.delays = Durations()
+        self.collections = Durations()
+        """Python's garbage collections."""
+        self.rates = Rates()
+        self._loop = loop
+        self._broker = broker
+        self._counts = counts
+        self._ticks = 0
+        self._due = 0.0
+        self._collecting_ns = 0
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        gc.callbacks.append(self._collects)
+        self._arrange()
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            gc.callbacks.remove(self._collects)
+            self._handle = None
+
+    @property
+    def idle(self) -> float:
+        """The fraction of the last minute in which the loop's thread was idle, 0 to 1."""
+        return min(1.0, max(0.0, 1.0 - self.rates.per_second("cpu")))
+
+    def _arrange(self) -> None:
+        self._due = self._loop.time() + TICK_S
+        self._handle = self._loop.call_at(self._due, self._tick)
+
+    def _tick(self) -> None:
+        now = self._loop.time()
+        self.delays.record(int(max(0.0, now - self._due) * 1e9))
+        if self._ticks % TICKS_A_SECOND == 0:
+            self.rates.look(now, {"cpu": time.thread_time(), **self._counts()})
+        self._ticks += 1
+        if self._ticks % (TICKS_A_SECOND * WINDOW_S) == 0:
+            self.delays.rotate()
+            self.collections.rotate()
+            if self._broker.request_metrics is not None:
+                self._broker.request_metrics.rotate()
+        self._arrange()
+
+    def _collects(self, phase: str, _: Mapping[str, int]) -> None:
+        if phase == "start":
+            self._collecting_ns = real_time.perf_counter_ns()
+        else:
+            self.collections.record(real_time.perf_counter_ns() - self._collecting_ns)

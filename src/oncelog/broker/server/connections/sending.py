@@ -1,0 +1,296 @@
+"""Sends the answers of one connection to its socket, in the order of their requests.
+
+The base of ``Connection``. Writing bypasses the loop's transport and uses its socket: ``send`` for bytes and
+``sendfile`` for ranges of segment files, with the loop's ``add_writer`` on a duplicate of the socket while it is full.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from oncelog.broker.log.results import FileSlice
+from oncelog.errors import StorageError
+from oncelog.runtime.ports import Buffer
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.broker import Broker
+    from oncelog.broker.core.limits.request_memory import RequestMemory
+    from oncelog.broker.core.requests.session import Part
+
+logger = logging.getLogger(__name__)
+
+SEND_AT_ONCE = 64
+"""Buffers passed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+OUT_AT_ONCE_BYTES = 64 * 1024
+"""If this much waits to be sent, the next request waits too."""
+COPIED_BYTES = 16 * 1024
+"""Up to this size, data is copied instead of sent from several places: a range of a file is read and sent with the
+bytes around it, because three system calls cost more than a copy."""
+LARGE_ANSWER_BYTES = 4096
+ANSWER_PRICE = 4
+"""Cost per byte of a large answer: long lists consist of small fields, and a short request is enough to ask for
+them."""
+MSG_MORE = getattr(socket, "MSG_MORE", 0)
+CAN_GATHER = hasattr(socket.socket, "sendmsg")
+"""Linux supports both, macOS the second, Windows neither."""
+
+
+class UnreadableFile(StorageError):
+    """The disk cannot read ``part`` of an answer."""
+
+    def __init__(self, part: FileSlice, reason: str) -> None:
+        super().__init__(reason)
+        self.part = part
+
+
+class SendingHost(Protocol):
+    """What sending a connection's answers needs from its server."""
+
+    broker: Broker
+    loop: asyncio.AbstractEventLoop
+    memory: RequestMemory
+
+    def wants_write(self, connection: Sending) -> None: ...
+
+    def iteration_ends(self) -> None: ...
+
+    def end_iteration_soon(self) -> None: ...
+
+
+class Sending:
+    """The answers that a connection has to send; ``iteration_used`` is the used part of its budget."""
+
+    __slots__ = (
+        "_closing",
+        "_iteration_used",
+        "_next_reply",
+        "_out",
+        "_out_bytes",
+        "_out_counted",
+        "_replies",
+        "_server",
+        "_socket",
+        "_transport",
+        "_waiting",
+        "_writer",
+        "client_host",
+        "kept_since",
+        "last_active",
+        "progressed",
+        "silent",
+    )
+
+    def __init__(self, server: SendingHost) -> None:
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+        self._socket: socket.socket | None = None
+        self._writer: socket.socket | None = None
+        self.client_host = ""
+        self.last_active = self.progressed = server.loop.time()
+        self._next_reply = 0
+        self._replies: dict[int, Sequence[Part]] = {}
+        self._out: deque[Part] = deque()
+        self._out_bytes = 0
+        self._out_counted = 0
+        self.kept_since = 0.0
+        """Since when the peer has not read all of its answers, of those that are counted."""
+        self._iteration_used = 0
+        self._waiting: bytearray | None = None
+        self._closing = False
+        self.silent = False
+        """Whether its node is partitioned from the network: then nothing is read or sent."""
+
+    def resume(self) -> None:
+        """Continue with requests that waited until answers were sent."""
+        raise NotImplementedError
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        if self._socket is None:
+            return
+        if slot != self._next_reply:
+            self._replies[slot] = parts
+            return
+        self._queue(parts)
+        while self._replies and (ready := self._replies.pop(self._next_reply, None)) is not None:
+            self._queue(ready)
+        self._server.wants_write(self)
+
+    def _queue(self, parts: Sequence[Part]) -> None:
+        self._next_reply += 1
+        for part in parts:
+            self._out.append(part)
+            if not isinstance(part, FileSlice):
+                size = len(part)
+                self._out_bytes += size
+                if size > LARGE_ANSWER_BYTES:
+                    self._iteration_used += ANSWER_PRICE * size
+
+    def write(self) -> None:
+        """Send what is ready; while the socket is full, the loop calls this again."""
+        if self._socket is None or self.silent:
+            self._disarm_writer()
+            return
+        try:
+            done = self._send()
+        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
+            self._abort()
+            return
+        except (OSError, StorageError) as error:
+            logger.warning("cannot answer %s: %s", self.client_host, error)
+            self._abort()  # part of the answer has been sent
+            if isinstance(error, UnreadableFile):
+                file, position, size_bytes = error.part
+                self._server.broker.logs.find_unreadable(file.path, position, size_bytes)
+            return
+        if not done:
+            if not self._arm_writer():
+                return
+            self._keep(self._out_bytes if self._out_bytes > OUT_AT_ONCE_BYTES else 0)
+            return
+        if self._writer is not None:
+            self._disarm_writer()
+        if self._out_counted:
+            self._keep(0)
+        if self._closing:
+            if self._transport is not None:
+                self._transport.close()
+        elif self._waiting is not None:
+            self.resume()
+
+    def _send(self) -> bool:
+        """Send; returns True when everything has been sent."""
+        out, target = self._out, self._socket
+        while out and target is not None:
+            first = out[0]
+            try:
+                if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
+                    if not self._send_file(first, target):
+                        return False
+                elif len(out) == 1 and not isinstance(first, FileSlice):
+                    sent = target.send(first)
+                    if sent == len(first):
+                        out.clear()
+                    else:
+                        out[0] = memoryview(first)[sent:]
+                else:
+                    self._send_buffers(target)
+            except BlockingIOError:
+                return False
+        self._out_bytes = 0
+        return True
+
+    def _send_buffers(self, target: socket.socket) -> None:
+        out = self._out
+        buffers: list[Buffer] = []
+        copied = 0
+        for position in range(min(len(out), SEND_AT_ONCE)):
+            part = out[position]
+            if isinstance(part, FileSlice):
+                if part.size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
+                    break
+                copied += part.size_bytes
+                part = out[position] = self._read(part)
+            buffers.append(part)
+        if len(buffers) == len(out) and (len(out) == 1 or sum(map(len, buffers)) <= COPIED_BYTES):
+            whole = buffers[0] if len(out) == 1 else b"".join(buffers)
+            sent = target.send(whole)
+            out.clear()
+            if sent < len(whole):
+                out.append(memoryview(whole)[sent:])
+            return
+        # More follows: let the kernel put a header and the file after it into one segment.
+        flags = MSG_MORE if len(buffers) < len(out) else 0
+        sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
+        for part in buffers:
+            size = len(part)
+            if sent < size:
+                out[0] = memoryview(part)[sent:]
+                return
+            sent -= size
+            out.popleft()
+
+    @staticmethod
+    def _read(part: FileSlice) -> bytes:
+        try:
+            data = part.read_bytes()
+        except StorageError as error:
+            raise UnreadableFile(part, str(error)) from error
+        if len(data) < part.size_bytes:
+            raise _too_short(part)
+        return data
+
+    def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
+        """Send a part; True when it has been sent, or was read into bytes to be sent next."""
+        try:
+            sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
+        except (BlockingIOError, ConnectionError):
+            raise
+        except (OSError, StorageError):
+            self._read(part._replace(size_bytes=1))  # determine whether the disk or the network failed
+            raise
+        if sent < 0:
+            self._out[0] = self._read(part)
+            return True
+        if sent == part.size_bytes:
+            self._out.popleft()
+            return True
+        if not sent:
+            raise _too_short(part)
+        self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
+        return True
+
+    def descriptors(self) -> list[int]:
+        """Of its socket and the duplicate that is watched, for a forked child."""
+        return [sock.fileno() for sock in (self._socket, self._writer) if sock is not None]
+
+    def _arm_writer(self) -> bool:
+        """Watch for the socket to become writable; False: there is no descriptor for that, and the connection is
+        closed."""
+        if self._writer is None and self._socket is not None:
+            try:
+                self._writer = self._socket.dup()  # only the transport may watch its own descriptor
+            except OSError as error:
+                logger.warning("%s does not read its answers and is disconnected: %s", self.client_host, error)
+                self._abort()
+                return False
+            self._server.loop.add_writer(self._writer.fileno(), self._writable)
+        return True
+
+    def _disarm_writer(self) -> None:
+        if self._writer is not None:
+            self._server.loop.remove_writer(self._writer.fileno())
+            self._writer.close()
+            self._writer = None
+
+    def _writable(self) -> None:
+        self.last_active = self.progressed = self._server.loop.time()
+        self.write()
+        self._server.iteration_ends()
+
+    @property
+    def kept_bytes(self) -> int:
+        """The estimated memory of its long answers that the peer has yet to receive."""
+        return self._out_counted
+
+    def _keep(self, size_bytes: int) -> None:
+        """Count bytes waiting for the peer, in addition to requests."""
+        if not self._out_counted:
+            self.kept_since = self._server.loop.time()
+        more, self._out_counted = size_bytes - self._out_counted, size_bytes
+        self._server.memory.estimate(more)
+
+    def _abort(self) -> None:
+        self._out.clear()
+        self._disarm_writer()
+        self._keep(0)
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _too_short(part: FileSlice) -> UnreadableFile:
+    return UnreadableFile(part, f"{part.file.path} ends before position {part.position + part.size_bytes}")

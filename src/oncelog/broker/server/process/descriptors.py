@@ -1,0 +1,60 @@
+"""Divides the process's file descriptors: existing partitions have priority over new connections.
+
+Used by ``broker.server.opening``. The soft limit is first raised to the hard one. Windows has no such limit, and no
+broker that keeps its data.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]
+
+logger = logging.getLogger(__name__)
+
+RESERVED = 96
+"""For the metadata store, the event loop, logs, checkpoints being written, and second descriptors of slow peers."""
+MAX_FOR_FILES = 8192
+FEW = 4096
+"""A lower limit is logged."""
+
+
+class DescriptorLimits(NamedTuple):
+    """How many descriptors partitions' files may use, and how many connections there may be."""
+
+    files: int
+    connections: int
+
+
+def share_out(limit: int) -> DescriptorLimits:
+    """Half of the unreserved descriptors for each."""
+    free = max(limit - RESERVED, 32)
+    files = min(free // 2, MAX_FOR_FILES)
+    return DescriptorLimits(files, free - files)
+
+
+def claim() -> DescriptorLimits | None:
+    """Raise the limit as far as the system allows and divide it; None if there is no limit."""
+    if not hasattr(resource, "getrlimit"):
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+        except (OSError, ValueError) as error:  # macOS: the kernel's own limit is lower than the hard one
+            logger.info("the limit of open files stays at %d: %s", soft, error)
+    if soft == resource.RLIM_INFINITY:
+        return None
+    shares = share_out(soft)
+    if soft < FEW:
+        logger.warning(
+            "this process may open %d files: %d connections are served at most; raise it (ulimit -n) for more",
+            soft,
+            shares.connections,
+        )
+    return shares

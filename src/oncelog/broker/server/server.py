@@ -1,0 +1,462 @@
+"""The asyncio server around the broker's core: listeners, connections, iterations and timers.
+
+An iteration is one round of the event loop: bytes have arrived for some connections, a timer is due, a sync is done. At
+its end the answers that it made ready are sent, with one system call for each connection if possible, and a sync is
+arranged if answers wait for one (``syncing``). Everything runs on the event loop's thread, except background work and
+``FlushJob.sync``, unless that is a small one on a fast disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from oncelog.broker.core.broker import Broker
+from oncelog.broker.core.limits.request_memory import STALLED_S
+from oncelog.broker.metrics.shell import ShellCounts
+from oncelog.broker.server.connections.connection import READ_BUFFER_BYTES, Connection
+from oncelog.broker.server.connections.connection_limits import ConnectionLimits
+from oncelog.broker.server.connections.sending import Sending
+from oncelog.broker.server.connections.spare_buffers import SpareBuffers
+from oncelog.broker.server.disk.syncing import Syncing
+from oncelog.broker.server.listeners.acceptors import Acceptor
+from oncelog.broker.server.process.clock import WallClock
+from oncelog.broker.server.process.workers import BackgroundWorker, Worker
+from oncelog.runtime import forks, real_time
+from oncelog.runtime.listening import close_servers
+
+if TYPE_CHECKING:
+    from oncelog.broker.metrics.broker_source import BrokerSource
+    from oncelog.broker.server.listener_settings import Address
+
+logger = logging.getLogger(__name__)
+
+WATCH_S = 1.0
+WATCHED_AT_ONCE = 500
+"""Connections checked for idleness at a time: with 10,000 it takes 20 s to check all of them."""
+TASKS_S = 0.00025
+"""How long requests that take long are worked on between other callbacks."""
+CHECKS_S = 5.0
+"""How long a stop waits for batches being validated on another thread, and for requests that take long."""
+GOODBYE_S = 1.0
+"""How long a stop waits for peers to receive their answers."""
+
+
+class Server:
+    """Serves one broker on its listening sockets until ``stop``."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        clock: WallClock,
+        flushers: Sequence[Worker],
+        background: Worker,
+        checker: Worker,
+        source: BrokerSource | None = None,
+    ) -> None:
+        """
+        :param flushers: sync the log together.
+        :param checker: validates batches that take long.
+        :param clock: the clock that the broker was started with.
+        :param source: notified when the server begins to serve, and when it stops.
+        """
+        self.broker = broker
+        self.loop = asyncio.get_running_loop()
+        self.max_request_bytes = broker.config.socket_request_max_bytes
+        self.memory = broker.request_memory
+        self.read_buffer = bytearray(READ_BUFFER_BYTES)
+        self.read_view = memoryview(self.read_buffer)
+        self.spare_buffers = SpareBuffers()
+        self.most_connections = sys.maxsize
+        """How many connections the limit of open files allows."""
+        self.counts = ShellCounts()
+        self._source = source
+        self.metrics_address: Address | None = None
+        self.at_end: list[Callable[[], None]] = []
+        """Called when everything of the broker has been released."""
+        self.ahead_ms = 0
+        """How much time tests have let pass only here (:meth:`pass_time`)."""
+        self._clock = clock
+        clock.was_set.append(self._clock_was_set)
+        self._tasks_scheduled = False
+        broker.tasks.wanted = self._run_tasks_soon
+        broker.tasks.worked_at_once = partial(self.loop.call_soon, broker.tasks.new_round)
+        self._syncing = Syncing(self, flushers)
+        self._background = background
+        self._checking = BackgroundWorker(checker, self.background_done)
+        self.background_workers = [self._checking]  # all background work that answers wait for
+        if broker.cluster is None:  # with several nodes: each iteration serves a single one
+            broker.validation_thread.worker = self._checking
+        self._listeners: dict[Acceptor, asyncio.Server] = {}
+        self._acceptors: list[Acceptor] = []
+        self._opening: set[asyncio.Task[None]] = set()
+        self._connections: dict[Connection, None] = {}
+        self._unwatched: list[Connection] = []
+        several = broker.cluster.node_ids if broker.cluster is not None else (None,)
+        self._limits = {node_id: ConnectionLimits(broker, node_id) for node_id in several}
+        self._connection_count = 0
+        self._writable: dict[Sending, None] = {}
+        """Connections whose answers are sent at the end of this iteration, last to first."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms: int | None = None
+        self._ends_soon = False
+        self.is_stopping = self._over = False
+        """``_over``: nothing is reported to the broker any more."""
+
+    def now_ms(self) -> int:
+        """The broker's time: the wall clock's, unless a test has let some pass.
+
+        If that clock was set, deadlines have been moved when this returns; times read before are out of date.
+        """
+        return self._clock.now_ms() + self.ahead_ms
+
+    async def listen(self, acceptors: Sequence[Acceptor]) -> None:
+        """Accept connections on bound sockets."""
+        self._acceptors = list(acceptors)
+        for acceptor in acceptors:
+            await self._open(acceptor)
+        self._watch()
+        self.iteration_ends()
+        forks.let_go_in_children(self)
+        if self._source is not None:
+            self._source.serves(self, self.loop)
+
+    def descriptors(self) -> list[int]:
+        """Of all sockets, for a forked child."""
+        listening = [acceptor.sock.fileno() for acceptor in self._acceptors]
+        return listening + [number for connection in self._connections for number in connection.descriptors()]
+
+    async def _open(self, acceptor: Acceptor) -> None:
+        config = self.broker.config
+        acceptor.size_buffers(config.socket_receive_buffer_bytes, config.socket_send_buffer_bytes)
+        listener = await self.loop.create_server(partial(self._accept, acceptor), sock=acceptor.sock, backlog=512)
+        if acceptor in self._acceptors:
+            self._listeners[acceptor] = listener
+            self.counts.opened.setdefault(acceptor.listener.name, 0)
+        else:  # it was closed meanwhile
+            listener.close()
+
+    def open_later(self, acceptor: Acceptor) -> None:
+        """Listen with one more acceptor."""
+        self._acceptors.append(acceptor)
+        opening = self.loop.create_task(self._open(acceptor))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    def shut(self, acceptor: Acceptor, reason: str) -> None:
+        """Close an acceptor, and its connections once their answers have been sent."""
+        self._acceptors.remove(acceptor)
+        listener = self._listeners.pop(acceptor, None)
+        if listener is not None:
+            _refuse(acceptor, listener)
+        for connection in list(self._connections):
+            if connection.session.listener == acceptor.listener.name:
+                connection.close(reason)
+        acceptor.close()
+        self.iteration_ends()
+
+    # --- several nodes
+
+    def leave(self, node_id: int, reason: str) -> None:
+        """Close a node's listeners and its connections."""
+        for acceptor in self._acceptors:
+            if acceptor.node_id == node_id and acceptor in self._listeners:
+                _refuse(acceptor, self._listeners.pop(acceptor))
+        self.cut_connections(node_id, reason)
+
+    async def come_back(self, node_id: int) -> None:
+        """Listen for a node again."""
+        for acceptor in self._acceptors:
+            if acceptor.node_id == node_id and acceptor not in self._listeners:
+                acceptor.bind_again()
+                await self._open(acceptor)
+
+    def cut_connections(self, node_id: int, reason: str) -> None:
+        for connection in self._connections_to(node_id):
+            connection.cut_off(reason)
+
+    def silence(self, node_id: int) -> None:
+        """Keep a node's connections open, without receiving or sending anything on them."""
+        for connection in self._connections_to(node_id):
+            connection.silence()
+
+    def _connections_to(self, node_id: int) -> list[Connection]:
+        return [connection for connection in self._connections if connection.session.node_id == node_id]
+
+    async def stop(self) -> None:
+        """Close listeners and connections, then the broker with everything synced."""
+        if self.is_stopping:
+            return
+        self.is_stopping = True
+        if self._source is not None:
+            self._source.stops()
+        if self._opening:
+            await asyncio.wait(self._opening)
+        await close_servers(self._listeners.values())
+        for connection in self._connections:
+            connection.read_no_more()  # so that no more work begins
+        broker, deadline = self.broker, self.loop.time() + CHECKS_S
+        while self._syncing.under_way or (
+            self.loop.time() < deadline
+            and (
+                broker.tasks
+                or broker.logs.checkpoints.is_writing
+                or any(work.is_coming for work in self.background_workers)
+            )
+        ):
+            await asyncio.sleep(0.001)
+        self._over = True
+        broker.large_writes.end()
+        if not self._checking.under_way:  # else a batch could overtake one being validated
+            broker.validation_thread.worker = None  # from now on batches are validated in their own iteration
+        try:
+            self.broker.stop(self.now_ms())
+        finally:
+            await self._end()
+
+    async def break_off(self) -> None:
+        """End as in a crash: nothing more is written or synced, and no answer is sent."""
+        self.is_stopping = self._over = True
+        if self._source is not None:
+            self._source.stops()
+        await close_servers(self._listeners.values())
+        for connection in list(self._connections):
+            connection.cut_off("the broker crashes")
+        while self._connections:
+            await asyncio.sleep(0.001)
+        self._release()
+        self.broker.abandon()
+        for close in self.at_end:
+            close()
+
+    async def _end(self) -> None:
+        """Release the operating system's resources, whatever happened to the broker."""
+        for connection in list(self._connections):
+            connection.close("the broker stops")  # first: writing would continue requests that wait for answers
+            connection.write()
+        deadline = self.loop.time() + GOODBYE_S
+        while self._connections and self.loop.time() < deadline:
+            await asyncio.sleep(0.001)
+        for connection in list(self._connections):
+            connection.cut_off("it does not read its answers, and the broker stops")
+        self._release()
+        for close in self.at_end:
+            close()
+
+    def _release(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._syncing.stop()
+        self._background.stop()
+        for work in self.background_workers:
+            work.end()
+
+    # --- connections
+
+    def _accept(self, acceptor: Acceptor) -> Connection:
+        self._connection_count += 1
+        return acceptor.connection(self, self._connection_count)
+
+    def admit(self, connection: Connection) -> str | None:
+        """Count a new connection, and queue it; returns why it is not served, if it is not."""
+        self._connections[connection] = None
+        listener = connection.session.listener
+        self.counts.opened[listener] += 1
+        if self.is_stopping:
+            return "the broker stops"
+        limits = self._limits_of(connection)
+        if len(self._connections) > self.most_connections:
+            refusal = "the broker serves as many connections as its file descriptors allow"
+        else:
+            refusal = limits.refusal(connection.client_host, listener, self.now_ms()) or ""
+        limits.opened(connection.client_host, listener)
+        if refusal:
+            self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
+            return refusal
+        cluster, node_id = self.broker.cluster, connection.session.node_id
+        if cluster is not None and node_id is not None and not cluster.member(node_id).reachable:
+            connection.silence()
+        wait_ms = limits.wait_ms(connection.client_host, listener, self.now_ms())
+        if wait_ms:
+            connection.throttle(wait_ms)
+        return None
+
+    def _limits_of(self, connection: Connection) -> ConnectionLimits:
+        return self._limits[connection.session.node_id if self.broker.cluster is not None else None]
+
+    def forget(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._limits_of(connection).closed(connection.client_host, connection.session.listener)
+            self.counts.closed[connection.session.listener] += 1
+        self._connections.pop(connection, None)
+        self._writable.pop(connection, None)
+        self.broker.disconnected(connection)
+
+    def connected(self) -> Iterable[Connection]:
+        """All current connections."""
+        return list(self._connections)
+
+    def wants_write(self, connection: Sending) -> None:
+        """Send the connection's answers at the end of this iteration."""
+        self._writable[connection] = None
+
+    def _watch(self) -> None:
+        """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
+        if self.is_stopping:
+            return
+        self.loop.call_later(WATCH_S, self._watch)  # first: even if the rest of this call fails
+        now = self.loop.time()
+        idle_ms = self.broker.config.connections_max_idle_ms
+        if not self._unwatched:
+            self._unwatched = list(self._connections)
+        some, self._unwatched = self._unwatched[:WATCHED_AT_ONCE], self._unwatched[WATCHED_AT_ONCE:]
+        for connection in some:
+            if connection in self._connections and 0 <= idle_ms < 1000 * (now - connection.active_at):
+                connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
+        if self.memory.missing_bytes > 0:
+            self._cut_slow_readers(now - STALLED_S)
+        if self.memory.is_short:
+            self._cut_stalled_requests(now - STALLED_S)
+        self.iteration_ends()
+
+    def _cut_stalled_requests(self, since: float) -> None:
+        """Release memory that others wait for: close connections whose request has made no progress since ``since``,
+        the oldest first.
+
+        Those that wait for memory themselves are closed only if all others do too and none could ever continue,
+        whatever memory long requests and answers release.
+        """
+        receiving = [connection for connection in self._connections if connection.is_receiving]
+        stalled = [connection for connection in receiving if connection.progressed < since]
+        silent = [connection for connection in stalled if not self.memory.wanted_bytes(connection)]
+        stuck = len(stalled) == len(receiving) and self.memory.is_full_of_requests
+        ended = silent or (stalled if stuck else [])
+        missing = self.memory.missing_bytes
+        for connection in sorted(ended, key=lambda connection: connection.request_begun):
+            if missing <= 0:
+                return
+            missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
+            connection.cut_off("its request makes no progress while others wait for memory")
+
+    def _cut_slow_readers(self, since: float) -> None:
+        """Memory is short: close connections that have not read a long answer since ``since``, the longest waiting
+        first."""
+        keeping = [connection for connection in self._connections if connection.kept_bytes]
+        missing = self.memory.missing_bytes
+        for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
+            if missing > 0 and connection.kept_since < since:
+                missing -= connection.kept_bytes
+                connection.cut_off("it does not read its answer while others wait for memory")
+
+    # --- iterations
+
+    def end_iteration_soon(self) -> None:
+        """A connection has handled what arrived: end the iteration once all others with arrived data have done so.
+
+        The loop calls them one after the other. Waking a sleeping peer takes longer than many requests; a peer that
+        gets all of its answers at once is woken only once.
+        """
+        if len(self._connections) == 1:
+            self.iteration_ends()
+        elif not self._ends_soon:
+            self._ends_soon = True
+            self.loop.call_soon(self.iteration_ends)
+
+    def iteration_ends(self) -> None:
+        """Send what is ready, arrange a sync and the next wake-up."""
+        self._ends_soon = False
+        writable = self._writable
+        while writable:
+            connection, _ = writable.popitem()
+            connection.write()
+        if self.broker.flushing.wanted:
+            self._syncing.iteration_ends()
+        if self.broker.tasks:
+            self._run_tasks_soon()
+        wakeup = self.broker.next_wakeup_ms()
+        if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
+            self._wake_up_later()
+
+    def _wake_up_later(self) -> None:
+        now_ms, wakeup = self.now_ms(), self.broker.next_wakeup_ms()  # in this order
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_ms = wakeup
+        if wakeup is not None and not self._over:
+            self._timer = self.loop.call_later(max(0, wakeup - now_ms) / 1000, self._wake)
+
+    def _run_tasks_soon(self) -> None:
+        if not self._tasks_scheduled:
+            self._tasks_scheduled = True
+            self.loop.call_soon(self._run_tasks)
+
+    def _run_tasks(self) -> None:
+        """Continue long requests for a moment; whatever else has arrived is handled before the next such moment."""
+        self._tasks_scheduled = False
+        if self._over:
+            return
+        self.broker.now_ms = self.now_ms()
+        tasks, end = self.broker.tasks, real_time.perf_counter() + TASKS_S
+        while tasks:
+            tasks.step()
+            if real_time.perf_counter() >= end:
+                break
+        self.iteration_ends()
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass at once, for the broker only: everything due within it happens now, in order."""
+        now_ms = self.now_ms()
+        until_ms = now_ms + ms
+        broker = self.broker
+        broker.advance(now_ms)
+        broker.skip_idle(now_ms, until_ms)
+        while (due_ms := broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
+            self.ahead_ms += max(0, due_ms - now_ms)
+            now_ms = max(due_ms, now_ms)
+            broker.advance(now_ms)
+            while broker.tasks:  # work that goes on in parts, before the next event
+                broker.tasks.step()
+            broker.skip_idle(now_ms, until_ms)
+        self.ahead_ms += until_ms - now_ms
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._timer_ms = None
+        self.iteration_ends()
+
+    def _clock_was_set(self, step_ms: int) -> None:
+        """Keep timers' durations as intended, although the wall clock was set."""
+        logger.warning("the wall clock was set by %+d ms; timeouts keep their durations", step_ms)
+        for limits in self._limits.values():
+            limits.clock_was_set(step_ms)
+        for connection in self._connections:
+            if connection.session.gate is not None:
+                connection.session.gate.clock_was_set(step_ms)
+        if self._timer_ms is not None:
+            self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
+
+    def background_done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
+        """Background work that an answer waits for is done; once the broker has stopped, nothing is answered."""
+        if self._over:
+            return
+        self.broker.now_ms = self.now_ms()
+        done(error)
+        self.iteration_ends()
+
+    def _wake(self) -> None:
+        if self._over:
+            return
+        self._timer = self._timer_ms = None
+        end = real_time.perf_counter() + TASKS_S
+        self.broker.advance(self.now_ms(), lambda: real_time.perf_counter() >= end)
+        self.iteration_ends()
+
+
+def _refuse(acceptor: Acceptor, listener: asyncio.Server) -> None:
+    """Stop accepting connections."""
+    forks.end(acceptor.sock.fileno())
+    listener.close()

@@ -1,1 +1,0 @@
-"""What requests over HTTP have in common, whoever sends them."""

@@ -1,0 +1,30 @@
+"""The end of an asyncio server's listening sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from oncelog.runtime import forks
+
+ITERATIONS = 3
+"""Of the loop, until a connection that was accepted has its transport."""
+
+
+async def close_servers(servers: Iterable[asyncio.Server]) -> None:
+    """Accept no more connections, on any of ``servers``.
+
+    A connection accepted in the last iteration gets its transport first: ``asyncio`` would fail to make it once the
+    server is closed, and leave the connection's socket open.
+    """
+    loop, closing = asyncio.get_running_loop(), list(servers)
+    sockets = [sock for server in closing for sock in server.sockets]
+    if isinstance(loop, asyncio.SelectorEventLoop):  # others accept a connection and make its transport at once
+        for sock in sockets:
+            loop.remove_reader(sock.fileno())
+        for _ in range(ITERATIONS):
+            await asyncio.sleep(0)
+    for sock in sockets:
+        forks.end(sock.fileno())
+    for server in closing:
+        server.close()

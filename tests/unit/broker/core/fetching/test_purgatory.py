@@ -1,0 +1,168 @@
+"""Parked fetches are woken by their partitions, by time, and forgotten with their connection."""
+
+from dataclasses import dataclass
+
+from oncelog.broker.core.fetching.purgatory import LOOKED_AT_IN_A_CHUNK, MAX_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.core.requests.tasks import AT_ONCE, Tasks
+from oncelog.runtime.timers import Timers
+from oncelog.types import TopicPartition
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass
+class FakeChannel:
+    connection_id: int = 1
+    client_host: str = "h"
+
+    def reply(self, slot: int, parts: object) -> None: ...
+
+    def close(self, reason: str) -> None: ...
+
+
+class Fetch:
+    """Counts its attempts; satisfied once ``enough`` is set."""
+
+    def __init__(self, purgatory: FetchPurgatory, channel: FakeChannel, *partitions: TopicPartition) -> None:
+        self.enough = False
+        self.attempts: list[bool] = []
+        fetch = ParkedFetch(channel, self.attempt)
+        purgatory.watch(fetch, partitions)
+        purgatory.ends_at(fetch, deadline_ms=100)
+
+    def attempt(self, woken: TopicPartition | None) -> bool:
+        self.attempts.append(woken is None)
+        return woken is None or self.enough
+
+
+def test_fetch_stays_until_there_is_enough() -> None:
+    purgatory = FetchPurgatory(Timers(), Tasks())
+    fetch = Fetch(purgatory, FakeChannel(), A, B)
+    purgatory.wake(A)
+    assert len(purgatory) == 1
+    fetch.enough = True
+    purgatory.wake(B)
+    purgatory.wake(A)
+    assert fetch.attempts == [False, False]
+    assert len(purgatory) == 0
+
+
+def test_fetch_is_answered_at_its_deadline_once() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Tasks())
+    fetch = Fetch(purgatory, FakeChannel(), A)
+    timers.fire(99)
+    assert fetch.attempts == []
+    timers.fire(100)
+    purgatory.wake(A)
+    assert fetch.attempts == [True]
+
+
+def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Tasks())
+    gone, stays = FakeChannel(1), FakeChannel(2)
+    dropped, kept = Fetch(purgatory, gone, A), Fetch(purgatory, stays, A)
+    purgatory.drop(gone)
+    purgatory.wake(A)
+    timers.fire(1000)
+    assert dropped.attempts == []
+    assert kept.attempts == [False, True]
+
+
+def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
+    purgatory = FetchPurgatory(Timers(), Tasks())
+    woken: list[TopicPartition | None] = []
+
+    def attempt(partition: TopicPartition | None) -> bool:
+        woken.append(partition)
+        return partition is None
+
+    purgatory.watch(ParkedFetch(FakeChannel(), attempt), (A, B))
+    purgatory.wake(B)
+    purgatory.expire_all()
+    assert woken == [B, None]
+
+
+def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
+    purgatory = FetchPurgatory(Timers(), Tasks())
+    few = Fetch(purgatory, FakeChannel(1), A, B)
+    half = tuple(TopicPartition("wide", index) for index in range(MAX_WATCHED // 2))
+    wide = Fetch(purgatory, FakeChannel(2), *half)
+    assert (few.attempts, wide.attempts) == ([], [])
+    wider = Fetch(purgatory, FakeChannel(3), *half, TopicPartition("wide", MAX_WATCHED))
+    assert (few.attempts, wide.attempts, wider.attempts) == ([], [], [True])
+    purgatory.drop(FakeChannel(2))
+    again = Fetch(purgatory, FakeChannel(4), *half)
+    assert (again.attempts, len(purgatory)) == ([], 2)
+
+
+def test_those_that_wait_in_vain_are_woken_in_chunks_and_nobody_waits_for_them() -> None:
+    tasks = Tasks()
+    purgatory = FetchPurgatory(Timers(), tasks)
+    greedy = [Fetch(purgatory, FakeChannel(number), A) for number in range(1000)]
+    purgatory.wake(A)
+    assert {len(fetch.attempts) for fetch in greedy} == {1}
+    other = Fetch(purgatory, FakeChannel(1000), A)
+    other.enough = True
+    purgatory.wake(A)
+    assert (len(other.attempts), len(purgatory)) == (1, 1000)
+    assert tasks
+    assert sum(len(fetch.attempts) > 1 for fetch in greedy) <= AT_ONCE * LOOKED_AT_IN_A_CHUNK
+
+    greedy[0].enough = greedy[999].enough = True
+    purgatory.wake(A)  # some of them have been looked at, and are looked at once more
+    tasks.finish()
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
+    assert len(purgatory) == 998
+
+    for number in range(1, 999):
+        purgatory.drop(FakeChannel(number))
+    purgatory.wake(A)
+    tasks.finish()
+    assert len(purgatory) == 0
+    assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
+
+
+def test_a_fetch_that_ends_while_it_is_parked_or_woken_is_left_alone() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers, Tasks())
+    channel = FakeChannel()
+    attempts: list[str] = []
+
+    def ends_both(woken: TopicPartition | None) -> bool:
+        attempts.append("first")
+        purgatory.forget(second)
+        purgatory.forget(second)
+        return True
+
+    def never(woken: TopicPartition | None) -> bool:
+        attempts.append("second")
+        return False
+
+    first, second = ParkedFetch(channel, ends_both), ParkedFetch(channel, never)
+    purgatory.watch(first, [A])
+    purgatory.watch(second, [A])
+    purgatory.wake(A)
+    assert attempts == ["first"]
+    purgatory.watch(second, [B])
+    purgatory.ends_at(second, 50)
+    purgatory.wake(B)
+    timers.fire(1000)
+    assert attempts == ["first"] and len(purgatory) == 0
+
+
+def test_an_attempt_that_ends_its_own_fetch_without_an_answer_is_not_repeated() -> None:
+    purgatory = FetchPurgatory(Timers(), Tasks())
+    attempts = []
+
+    def leaves(woken: TopicPartition | None) -> bool:
+        attempts.append(woken)
+        purgatory.drop(channel)
+        return False
+
+    channel = FakeChannel()
+    purgatory.watch(ParkedFetch(channel, leaves), [A])
+    purgatory.wake(A)
+    purgatory.wake(A)
+    assert attempts == [A]

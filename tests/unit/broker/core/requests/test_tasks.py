@@ -1,0 +1,161 @@
+"""Long work is done in chunks, in turn with other long work; short work is done at once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, cast
+
+from oncelog.broker.core.requests.tasks import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Tasks
+from oncelog.broker.core.requests.work import Work, groups_in_parts
+from oncelog.runtime.deferred import Deferred
+from tests.support.work import Ticks
+
+
+def counting(name: str, chunks: int, done: list[str]) -> Generator[None, None, str]:
+    for _ in range(chunks):
+        done.append(name)
+        yield
+    return name
+
+
+def test_short_work_is_done_in_its_own_turn() -> None:
+    tasks = Tasks()
+    assert tasks.begin(counting("a", AT_ONCE - 1, [])).value == "a"
+    assert not tasks
+
+
+def test_long_work_takes_turns() -> None:
+    tasks, done = Tasks(), list[str]()
+    first = tasks.begin(counting("a", AT_ONCE + 2, done))
+    second = tasks.begin(counting("b", AT_ONCE + 2, done))
+    done.clear()
+    while tasks:
+        tasks.step()
+    assert done == ["a", "b", "a", "b"]
+    assert (first.value, second.value) == ("a", "b")
+
+
+def test_a_defect_fails_its_own_work_alone() -> None:
+    def broken() -> Generator[None, None, str]:
+        yield from counting("x", AT_ONCE, [])
+        raise RuntimeError("no rule foresees this")
+
+    tasks, failures = Tasks(), list[Exception]()
+    tasks.begin(broken()).then(lambda _: None, failures.append)
+    other = tasks.begin(counting("b", AT_ONCE + 2, []))
+    tasks.finish()
+    assert [str(failure) for failure in failures] == ["no rule foresees this"]
+    assert other.value == "b"
+
+
+def test_answers_that_nobody_waits_for_are_not_worked_out_but_changes_are_made() -> None:
+    tasks, done = Tasks(), list[str]()
+    gone = cast(Any, object())
+    tasks.begin(counting("answer", AT_ONCE + 5, done), gone)
+    change = tasks.begin(counting("change", AT_ONCE + 5, done))
+    done.clear()
+    tasks.drop(gone)
+    tasks.finish()
+    assert set(done) == {"change"}
+    assert change.value == "change"
+
+
+def test_groups_come_in_parts_of_about_as_many_elements() -> None:
+    groups = {"a": [1, 2, 3, 4, 5], "b": [], "c": [6], "d": [7]}
+    assert list(groups_in_parts(groups, groups.__getitem__, 2)) == [
+        [("a", [1, 2])],
+        [("a", [3, 4])],
+        [("a", [5]), ("b", ())],
+        [("c", [6]), ("d", [7])],
+    ]
+    assert list(groups_in_parts([], groups.__getitem__, 2)) == []
+
+
+def test_short_work_does_not_wait_for_long_work_however_much_there_is() -> None:
+    tasks = Tasks(Ticks())
+    for number in range(2 * AT_A_TIME):
+        tasks.begin(counting(f"long {number}", 10_000, []))
+    for _ in range(5 * SHORT * AT_A_TIME):
+        tasks.step()
+    later = tasks.begin(counting("short", SHORT - 10, []))
+    for _ in range(3 * SHORT):
+        tasks.step()
+    assert later.done
+
+
+def test_long_work_goes_on_though_short_work_does_not_end() -> None:
+    tasks, done = Tasks(Ticks()), list[str]()
+    long = tasks.begin(counting("long", 5 * SHORT, done))
+    for _ in range(SHORT):
+        tasks.step()
+    while not long.done and len(done) < 20 * SHORT:
+        tasks.begin(counting("short", 50, []))
+        tasks.step()
+        tasks.step()
+    assert long.done
+
+
+def test_what_goes_on_waits_in_no_line() -> None:
+    tasks = Tasks(Ticks())
+    for number in range(2 * AT_A_TIME):
+        tasks.begin(counting(f"first {number}", SHORT - 10, []))
+    second = tasks.begin(counting("second", 5, []), continues=True)
+    for _ in range(6 * (AT_A_TIME + 1)):
+        tasks.step()
+    assert second.done
+
+
+def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> None:
+    """The time that one chunk may take is short; a look at the clock takes longer while others work."""
+    tasks, done = Tasks(Ticks()), list[str]()
+    assert tasks.begin(counting("a", 0, done)).value == "a"
+    later = tasks.begin(counting("b", 3, done))
+    assert not later.done and done.count("b") == 1
+    tasks.finish()
+    assert later.value == "b"
+
+
+def test_work_that_waits_for_what_is_there_already_goes_on_at_once() -> None:
+    def work() -> Work[str]:
+        yield Deferred.of(None)
+        return "done"
+
+    assert Tasks().begin(work()).value == "done"
+
+
+def test_many_that_begin_before_others_have_their_turn_share_what_is_done_at_once() -> None:
+    """Otherwise thirty connections with a request each hold the others up thirty times as long."""
+    now_ns = 0
+
+    def chunk(done: list[int], number: int) -> Work[None]:
+        nonlocal now_ns
+        for _ in range(AT_ONCE):
+            done.append(number)
+            now_ns += AT_ONCE_NS // 5
+            yield
+
+    tasks, rounds = Tasks(lambda: now_ns), list[None]()
+    tasks.worked_at_once = lambda: rounds.append(None)
+    for expected in (1, 2):
+        done: list[int] = []
+        for number in range(30):
+            tasks.begin(chunk(done, number))
+        assert done.count(0) == 6
+        assert all(done.count(number) == 1 for number in range(1, 30)), done
+        assert len(rounds) == expected
+        tasks.new_round()
+
+
+def test_what_begins_in_a_turn_of_the_long_ones_takes_no_second_one() -> None:
+    done: list[str] = []
+    tasks = Tasks()
+
+    def begins_another() -> Work[None]:
+        yield from counting("first", AT_ONCE, [])
+        tasks.begin(counting("second", AT_ONCE - 1, done), continues=True)
+
+    tasks.begin(begins_another())
+    tasks.step()
+    assert done == ["second"]
+    tasks.finish()
+    assert len(done) == AT_ONCE - 1

@@ -1,0 +1,68 @@
+"""Which syncs may run on the event loop's thread."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.broker.core.storage.flush_job import SMALL_FLUSH_BYTES, SMALL_FLUSH_PARTITIONS, FlushJob
+from oncelog.broker.log.partition_log import PartitionLog
+from oncelog.broker.log.results import FlushTicket
+from oncelog.broker.server.disk.memory_disk import MemoryDisk
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
+from oncelog.settings.config import TopicConfig
+from oncelog.types import TopicPartition
+
+
+def log_on(disk: MemoryDisk, partition: int = 0) -> PartitionLog:
+    at = TopicPartition("t", partition)
+    return PartitionLog.open(disk, str(at), at, TopicConfig(), now_ms=0, clean_shutdown=True)
+
+
+def append(log: PartitionLog, size_bytes: int) -> None:
+    record = Record(offset=0, timestamp=0, key=None, value=b"v" * size_bytes, headers=())
+    assert not log.writer().append_client(encode_batch([record]), leader_epoch=0, now_ms=0).error
+
+
+def flush(log: PartitionLog) -> FlushTicket:
+    ticket = log.files.begin_flush()
+    assert ticket is not None
+    log.files.flushed(ticket)
+    return ticket
+
+
+def job(disk: MemoryDisk, *tickets: FlushTicket) -> FlushJob:
+    return FlushJob(disk, tuple((None, ticket) for ticket in tickets))  # type: ignore[misc] # the partition is not read here
+
+
+def test_first_sync_of_a_log_is_not_small_for_it_syncs_the_folder() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk)
+    append(log, 10)
+    assert not job(disk, flush(log)).is_small
+    append(log, 10)
+    assert job(disk, flush(log)).is_small
+
+
+@pytest.mark.parametrize(("size_bytes", "small"), [(SMALL_FLUSH_BYTES // 2, True), (SMALL_FLUSH_BYTES, False)])
+def test_size_of_a_sync_is_what_was_appended_since_the_one_before(size_bytes: int, small: bool) -> None:
+    disk = MemoryDisk()
+    log = log_on(disk)
+    append(log, 4 * SMALL_FLUSH_BYTES)
+    flush(log)
+    append(log, size_bytes)
+    ticket = flush(log)
+    assert size_bytes <= ticket.size_bytes < size_bytes + 200
+    assert job(disk, ticket).is_small is small
+
+
+def test_sync_of_many_partitions_is_not_small() -> None:
+    disk = MemoryDisk()
+    logs = [log_on(disk, partition) for partition in range(SMALL_FLUSH_PARTITIONS + 1)]
+    for log in logs:
+        append(log, 10)
+        flush(log)
+        append(log, 10)
+    tickets = [flush(log) for log in logs]
+    assert job(disk, *tickets[1:]).is_small
+    assert not job(disk, *tickets).is_small

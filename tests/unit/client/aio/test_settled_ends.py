@@ -27,13 +27,13 @@ class Cluster:
         self.end = end
         self.states = states
         self.moves: int | None = None
-        self.asked = self.looked_up = 0
+        self.asked = self.looked_up = self.epoch = 0
 
     async def list_offsets(
         self, _: Any, wanted: Mapping[TopicPartition, int], *, read_committed: bool, wait_for_unknown_s: float
     ) -> dict[TopicPartition, FoundOffset]:
         self.asked += 1
-        return {name: FoundOffset(self.stable[name] if read_committed else self.end, -1, 0) for name in wanted}
+        return {name: FoundOffset(self.stable[name] if read_committed else self.end, -1, self.epoch) for name in wanted}
 
     async def describe_producers(
         self, _: Any, partitions: Sequence[TopicPartition]
@@ -76,6 +76,34 @@ def test_ends_that_nothing_holds_back_take_one_request_of_each_kind(limits: pyte
     cluster = Cluster({ONE: 9, TWO: 9}, 9, {})
     assert of(ends(cluster, limits), ONE, TWO) == [9, 9]
     assert (cluster.asked, cluster.looked_up) == (2, 0)
+
+
+def test_ends_that_have_not_moved_take_one_request(limits: pytest.MonkeyPatch) -> None:
+    cluster = Cluster({ONE: 9, TWO: 9}, 9, {0: "Ongoing"})
+    settled = ends(cluster, limits)
+    assert [of(settled, ONE, TWO), of(settled, ONE, TWO), of(settled, ONE)] == [[9, 9], [9, 9], [9]]
+    assert cluster.asked == 2 + 1 + 1
+    cluster.end = 12  # in an open transaction
+    assert [of(settled, ONE), of(settled, ONE)] == [[9], [9]]
+
+
+def test_an_end_that_a_transaction_held_back_is_not_taken_for_one_that_nothing_holds_back(
+    limits: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})
+    settled = ends(cluster, limits)
+    assert of(settled, ONE) == [4]
+    cluster.stable[ONE] = 6
+    assert of(settled, ONE) == [6]
+
+
+def test_the_end_under_another_leader_is_asked_for_anew(limits: pytest.MonkeyPatch) -> None:
+    """The new leader may have cut the log, and have other records up to the same end."""
+    cluster = Cluster({ONE: 9}, 9, {0: "Ongoing"})
+    settled = ends(cluster, limits)
+    assert of(settled, ONE) == [9]
+    cluster.epoch, cluster.stable[ONE] = 1, 5
+    assert of(settled, ONE) == [5]
 
 
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort", "PrepareEpochFence"])

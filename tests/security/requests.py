@@ -274,7 +274,7 @@ ASKS = (
             99,
             0,
             topics=[
-                TO.TxnOffsetCommitRequestTopic(name, [TO.TxnOffsetCommitRequestPartition(0, 0)])
+                TO.TxnOffsetCommitRequestTopic(name, partitions=[TO.TxnOffsetCommitRequestPartition(0, 0)])
                 for name in (*PAIR, "absent")
             ],
         ),

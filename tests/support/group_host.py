@@ -359,7 +359,7 @@ class GroupClient:
             generation,
             member_id,
             instance_id,
-            [TxnOffsetCommitRequestTopic(topic, [TxnOffsetCommitRequestPartition(partition, offset)])],
+            [TxnOffsetCommitRequestTopic(topic, partitions=[TxnOffsetCommitRequestPartition(partition, offset)])],
         )
         answer = finished(
             self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)

@@ -15,7 +15,7 @@ A table is indented text, one field a line::
 - RANGE is ``N``, ``N-M`` or ``N+``. A range that exceeds the message's versions counts only within them.
 - ``default`` is given where it is not zero, false, empty or, for ``records``, null.
 
-The facts are Apache Kafka's 4.3 message definitions.
+The facts are Apache Kafka's 4.4 message definitions.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ class Side:
         topic: str = A,
         partition: int = 0,
     ) -> TxnOffsetCommitRequest:
-        rows = [TxnOffsetCommitRequestTopic(topic, [TxnOffsetCommitRequestPartition(partition, offset)])]
+        rows = [TxnOffsetCommitRequestTopic(topic, partitions=[TxnOffsetCommitRequestPartition(partition, offset)])]
         return TxnOffsetCommitRequest(transactional_id, self.group, *producer, generation, member_id, instance_id, rows)
 
     def consumer_beat(

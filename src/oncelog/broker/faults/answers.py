@@ -170,7 +170,9 @@ def _txn_offset_commit(request: Any, version: int, error: Error) -> Message:
     return TxnOffsetCommitResponse(
         topics=[
             TxnOffsetCommitResponseTopic(
-                topic.name, [TxnOffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions]
+                topic.name,
+                topic.topic_id,
+                [TxnOffsetCommitResponsePartition(p.partition_index, error) for p in topic.partitions],
             )
             for topic in request.topics
         ]

@@ -29,7 +29,7 @@ API_VERSIONS: Final[dict[int, ApiVersionRange]] = {
     15: ApiVersionRange(0, 6, 5, 6),  # DescribeGroups
     16: ApiVersionRange(0, 5, 3, 5),  # ListGroups
     17: ApiVersionRange(0, 1, 32767, 1),  # SaslHandshake
-    18: ApiVersionRange(0, 4, 3, 4),  # ApiVersions
+    18: ApiVersionRange(0, 5, 3, 5),  # ApiVersions
     19: ApiVersionRange(2, 7, 5, 7),  # CreateTopics
     20: ApiVersionRange(1, 6, 4, 6),  # DeleteTopics
     21: ApiVersionRange(0, 2, 2, 2),  # DeleteRecords
@@ -39,7 +39,7 @@ API_VERSIONS: Final[dict[int, ApiVersionRange]] = {
     25: ApiVersionRange(0, 4, 3, 4),  # AddOffsetsToTxn
     26: ApiVersionRange(0, 5, 3, 5),  # EndTxn
     27: ApiVersionRange(1, 2, 1, 2),  # WriteTxnMarkers
-    28: ApiVersionRange(0, 5, 3, 5),  # TxnOffsetCommit
+    28: ApiVersionRange(0, 6, 3, 6),  # TxnOffsetCommit
     29: ApiVersionRange(1, 3, 2, 3),  # DescribeAcls
     30: ApiVersionRange(1, 3, 2, 3),  # CreateAcls
     31: ApiVersionRange(1, 3, 2, 3),  # DeleteAcls
@@ -53,7 +53,7 @@ API_VERSIONS: Final[dict[int, ApiVersionRange]] = {
     39: ApiVersionRange(1, 2, 2, 2),  # RenewDelegationToken
     40: ApiVersionRange(1, 2, 2, 2),  # ExpireDelegationToken
     41: ApiVersionRange(1, 3, 2, 3),  # DescribeDelegationToken
-    42: ApiVersionRange(0, 2, 2, 2),  # DeleteGroups
+    42: ApiVersionRange(0, 3, 2, 3),  # DeleteGroups
     43: ApiVersionRange(0, 2, 2, 2),  # ElectLeaders
     44: ApiVersionRange(0, 1, 1, 1),  # IncrementalAlterConfigs
     45: ApiVersionRange(0, 1, 0, 1),  # AlterPartitionReassignments

@@ -71,7 +71,7 @@ class FinalizedFeatureKey(Struct):
 class ApiVersionsResponse(Message):
     API_KEY = 18
     MIN_VERSION = 0
-    MAX_VERSION = 4
+    MAX_VERSION = 5
     FLEXIBLE_FROM = 3
     __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready")
 
@@ -429,6 +429,7 @@ ApiVersionsResponse._READERS = {
     2: _read_api_versions_response_v1,
     3: _read_api_versions_response_v3,
     4: _read_api_versions_response_v3,
+    5: _read_api_versions_response_v3,
 }
 ApiVersionsResponse._WRITERS = {
     0: _write_api_versions_response_v0,
@@ -436,6 +437,7 @@ ApiVersionsResponse._WRITERS = {
     2: _write_api_versions_response_v1,
     3: _write_api_versions_response_v3,
     4: _write_api_versions_response_v3,
+    5: _write_api_versions_response_v3,
 }
 ApiVersionsResponse._WRITERS_IN_CHUNKS = {
     0: _write_api_versions_response_v0_in_chunks,
@@ -443,4 +445,5 @@ ApiVersionsResponse._WRITERS_IN_CHUNKS = {
     2: _write_api_versions_response_v1_in_chunks,
     3: _write_api_versions_response_v3_in_chunks,
     4: _write_api_versions_response_v3_in_chunks,
+    5: _write_api_versions_response_v3_in_chunks,
 }

@@ -15,7 +15,7 @@ _unpack_i = _Struct(">i").unpack_from
 class DeleteGroupsRequest(Message):
     API_KEY = 42
     MIN_VERSION = 0
-    MAX_VERSION = 2
+    MAX_VERSION = 3
     FLEXIBLE_FROM = 2
     __slots__ = ("groups_names",)
 
@@ -175,14 +175,17 @@ DeleteGroupsRequest._READERS = {
     0: _read_delete_groups_request_v0,
     1: _read_delete_groups_request_v0,
     2: _read_delete_groups_request_v2,
+    3: _read_delete_groups_request_v2,
 }
 DeleteGroupsRequest._WRITERS = {
     0: _write_delete_groups_request_v0,
     1: _write_delete_groups_request_v0,
     2: _write_delete_groups_request_v2,
+    3: _write_delete_groups_request_v2,
 }
 DeleteGroupsRequest._READERS_IN_CHUNKS = {
     0: _read_delete_groups_request_v0_in_chunks,
     1: _read_delete_groups_request_v0_in_chunks,
     2: _read_delete_groups_request_v2_in_chunks,
+    3: _read_delete_groups_request_v2_in_chunks,
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
+_pack_U = _Struct(">16s").pack
+_pack_UB = _Struct(">16sB").pack
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
 _pack_iqh = _Struct(">iqh").pack
@@ -13,6 +15,7 @@ _pack_iqi = _Struct(">iqi").pack
 _pack_iqih = _Struct(">iqih").pack
 _pack_qhi = _Struct(">qhi").pack
 _pack_qhiB = _Struct(">qhiB").pack
+_unpack_UB = _Struct(">16sB").unpack_from
 _unpack_h = _Struct(">h").unpack_from
 _unpack_i = _Struct(">i").unpack_from
 _unpack_iqh = _Struct(">iqh").unpack_from
@@ -39,23 +42,25 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 
 class TxnOffsetCommitRequestTopic(Struct):
-    __slots__ = ("name", "partitions")
+    __slots__ = ("name", "topic_id", "partitions")
 
     def __init__(
         self,
-        name: str = "",  # 0+
+        name: str = "",  # 0-5, ignorable
+        topic_id: Uuid = ZERO_UUID,  # 6+, ignorable
         partitions: list[TxnOffsetCommitRequestPartition] = EMPTY,  # 0+
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
 
 
 class TxnOffsetCommitRequest(Message):
     API_KEY = 28
     MIN_VERSION = 0
-    MAX_VERSION = 5
+    MAX_VERSION = 6
     FLEXIBLE_FROM = 3
-    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id", "member_id", "group_instance_id", "topics")
+    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "generation_id_or_member_epoch", "member_id", "group_instance_id", "topics")
 
     def __init__(
         self,
@@ -63,7 +68,7 @@ class TxnOffsetCommitRequest(Message):
         group_id: str = "",  # 0+
         producer_id: int = 0,  # 0+
         producer_epoch: int = 0,  # 0+
-        generation_id: int = -1,  # 3+
+        generation_id_or_member_epoch: int = -1,  # 3+
         member_id: str = "",  # 3+
         group_instance_id: str | None = None,  # 3+
         topics: list[TxnOffsetCommitRequestTopic] = EMPTY,  # 0+
@@ -72,7 +77,7 @@ class TxnOffsetCommitRequest(Message):
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is EMPTY else topics
@@ -191,7 +196,7 @@ def _read_txn_offset_commit_request_topic_v0(data: bytes, pos: int, size: int) -
             partitions.append(partitions_item)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _write_txn_offset_commit_request_topic_v0(w: Append, x: TxnOffsetCommitRequestTopic) -> None:
@@ -231,7 +236,7 @@ def _read_txn_offset_commit_request_topic_v0_in_chunks(data: bytes, pos: int, si
             yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _read_txn_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
@@ -259,7 +264,7 @@ def _read_txn_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -
             partitions.append(partitions_item)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _write_txn_offset_commit_request_topic_v2(w: Append, x: TxnOffsetCommitRequestTopic) -> None:
@@ -299,7 +304,7 @@ def _read_txn_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, si
             yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
@@ -337,7 +342,7 @@ def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int) -
             pos = skip_tags(data, pos, size, tags)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _write_txn_offset_commit_request_topic_v3(w: Append, x: TxnOffsetCommitRequestTopic) -> None:
@@ -390,7 +395,74 @@ def _read_txn_offset_commit_request_topic_v3_in_chunks(data: bytes, pos: int, si
             pos = skip_tags(data, pos, size, tags)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, partitions), pos
+    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+
+
+def _read_txn_offset_commit_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
+            partitions.append(partitions_item)
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
+    return TxnOffsetCommitRequestTopic("", topic_id, partitions), pos
+
+
+def _write_txn_offset_commit_request_topic_v6(w: Append, x: TxnOffsetCommitRequestTopic) -> None:
+    topic_id = x.topic_id
+    if len(topic_id) != 16:
+        raise bad_uuid("TxnOffsetCommitRequest", "topic_id", topic_id)
+    partitions = x.partitions
+    count = len(partitions) + 1
+    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
+    for partitions_item in partitions:
+        _write_txn_offset_commit_request_partition_v3(w, partitions_item)
+    w(b"\0")
+
+
+def _read_txn_offset_commit_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
+            partitions.append(partitions_item)
+            yield 1
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
+    return TxnOffsetCommitRequestTopic("", topic_id, partitions), pos
 
 
 def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
@@ -433,8 +505,8 @@ def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int) -> tupl
 
 
 def _write_txn_offset_commit_request_v0(w: Append, x: TxnOffsetCommitRequest) -> None:
-    if x.generation_id != -1:
-        raise unsupported_field("TxnOffsetCommitRequest", "generation_id", "0-1")
+    if x.generation_id_or_member_epoch != -1:
+        raise unsupported_field("TxnOffsetCommitRequest", "generation_id_or_member_epoch", "0-1")
     if x.member_id != "":
         raise unsupported_field("TxnOffsetCommitRequest", "member_id", "0-1")
     if x.group_instance_id is not None:
@@ -533,8 +605,8 @@ def _read_txn_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tupl
 
 
 def _write_txn_offset_commit_request_v2(w: Append, x: TxnOffsetCommitRequest) -> None:
-    if x.generation_id != -1:
-        raise unsupported_field("TxnOffsetCommitRequest", "generation_id", "2")
+    if x.generation_id_or_member_epoch != -1:
+        raise unsupported_field("TxnOffsetCommitRequest", "generation_id_or_member_epoch", "2")
     if x.member_id != "":
         raise unsupported_field("TxnOffsetCommitRequest", "member_id", "2")
     if x.group_instance_id is not None:
@@ -620,7 +692,7 @@ def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int) -> tupl
         group_id = data[pos:end].decode()
         pos = end
         at = "producer_id"
-        producer_id, producer_epoch, generation_id, count = _unpack_qhiB(data, pos)
+        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
         pos += 15
         at = "member_id"
         if count > 127:
@@ -665,7 +737,7 @@ def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int) -> tupl
             pos = skip_tags(data, pos, size, tags)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
 
 
 def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) -> None:
@@ -682,7 +754,7 @@ def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) ->
     member_id = x.member_id
     member_id_bytes = member_id.encode()
     count = len(member_id_bytes) + 1
-    w(_pack_qhiB(x.producer_id, x.producer_epoch, x.generation_id, count) if count < 128 else _pack_qhi(x.producer_id, x.producer_epoch, x.generation_id) + string_length(count))
+    w(_pack_qhiB(x.producer_id, x.producer_epoch, x.generation_id_or_member_epoch, count) if count < 128 else _pack_qhi(x.producer_id, x.producer_epoch, x.generation_id_or_member_epoch) + string_length(count))
     w(member_id_bytes)
     group_instance_id = x.group_instance_id
     if group_instance_id is None:
@@ -727,7 +799,7 @@ def _read_txn_offset_commit_request_v3_in_chunks(data: bytes, pos: int, size: in
         group_id = data[pos:end].decode()
         pos = end
         at = "producer_id"
-        producer_id, producer_epoch, generation_id, count = _unpack_qhiB(data, pos)
+        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
         pos += 15
         at = "member_id"
         if count > 127:
@@ -773,7 +845,190 @@ def _read_txn_offset_commit_request_v3_in_chunks(data: bytes, pos: int, size: in
             pos = skip_tags(data, pos, size, tags)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
+
+
+def _read_txn_offset_commit_request_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
+    at = "transactional_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        transactional_id = data[pos:end].decode()
+        pos = end
+        at = "group_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "producer_id"
+        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
+        pos += 15
+        at = "member_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        group_instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_txn_offset_commit_request_topic_v6(data, pos, size)
+            topics.append(topics_item)
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
+
+
+def _write_txn_offset_commit_request_v6(w: Append, x: TxnOffsetCommitRequest) -> None:
+    transactional_id = x.transactional_id
+    transactional_id_bytes = transactional_id.encode()
+    count = len(transactional_id_bytes) + 1
+    w(VARINT[count] if count < 128 else string_length(count))
+    w(transactional_id_bytes)
+    group_id = x.group_id
+    group_id_bytes = group_id.encode()
+    count = len(group_id_bytes) + 1
+    w(VARINT[count] if count < 128 else string_length(count))
+    w(group_id_bytes)
+    member_id = x.member_id
+    member_id_bytes = member_id.encode()
+    count = len(member_id_bytes) + 1
+    w(_pack_qhiB(x.producer_id, x.producer_epoch, x.generation_id_or_member_epoch, count) if count < 128 else _pack_qhi(x.producer_id, x.producer_epoch, x.generation_id_or_member_epoch) + string_length(count))
+    w(member_id_bytes)
+    group_instance_id = x.group_instance_id
+    if group_instance_id is None:
+        w(b"\0")
+    else:
+        group_instance_id_bytes = group_instance_id.encode()
+        count = len(group_instance_id_bytes) + 1
+        w(VARINT[count] if count < 128 else string_length(count))
+        w(group_instance_id_bytes)
+    topics = x.topics
+    count = len(topics) + 1
+    w(VARINT[count] if count < 128 else uvarint(count))
+    for topics_item in topics:
+        _write_txn_offset_commit_request_topic_v6(w, topics_item)
+    w(b"\0")
+
+
+def _read_txn_offset_commit_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
+    at = "transactional_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        transactional_id = data[pos:end].decode()
+        pos = end
+        at = "group_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "producer_id"
+        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
+        pos += 15
+        at = "member_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        group_instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v6_in_chunks(data, pos, size)
+            topics.append(topics_item)
+            yield 1
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
 TxnOffsetCommitRequest._READERS = {
     0: _read_txn_offset_commit_request_v0,
     1: _read_txn_offset_commit_request_v0,
@@ -781,6 +1036,7 @@ TxnOffsetCommitRequest._READERS = {
     3: _read_txn_offset_commit_request_v3,
     4: _read_txn_offset_commit_request_v3,
     5: _read_txn_offset_commit_request_v3,
+    6: _read_txn_offset_commit_request_v6,
 }
 TxnOffsetCommitRequest._WRITERS = {
     0: _write_txn_offset_commit_request_v0,
@@ -789,6 +1045,7 @@ TxnOffsetCommitRequest._WRITERS = {
     3: _write_txn_offset_commit_request_v3,
     4: _write_txn_offset_commit_request_v3,
     5: _write_txn_offset_commit_request_v3,
+    6: _write_txn_offset_commit_request_v6,
 }
 TxnOffsetCommitRequest._READERS_IN_CHUNKS = {
     0: _read_txn_offset_commit_request_v0_in_chunks,
@@ -797,4 +1054,5 @@ TxnOffsetCommitRequest._READERS_IN_CHUNKS = {
     3: _read_txn_offset_commit_request_v3_in_chunks,
     4: _read_txn_offset_commit_request_v3_in_chunks,
     5: _read_txn_offset_commit_request_v3_in_chunks,
+    6: _read_txn_offset_commit_request_v6_in_chunks,
 }

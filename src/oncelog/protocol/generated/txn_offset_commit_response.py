@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
+_pack_U = _Struct(">16s").pack
+_pack_UB = _Struct(">16sB").pack
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
 _pack_ih = _Struct(">ih").pack
 _pack_ihx = _Struct(">ihx").pack
 _pack_ii = _Struct(">ii").pack
+_unpack_UB = _Struct(">16sB").unpack_from
 _unpack_h = _Struct(">h").unpack_from
 _unpack_i = _Struct(">i").unpack_from
 _unpack_iB = _Struct(">iB").unpack_from
@@ -33,21 +36,23 @@ class TxnOffsetCommitResponsePartition(Struct):
 
 
 class TxnOffsetCommitResponseTopic(Struct):
-    __slots__ = ("name", "partitions")
+    __slots__ = ("name", "topic_id", "partitions")
 
     def __init__(
         self,
-        name: str = "",  # 0+
+        name: str = "",  # 0-5, ignorable
+        topic_id: Uuid = ZERO_UUID,  # 6+, ignorable
         partitions: list[TxnOffsetCommitResponsePartition] = EMPTY,  # 0+
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
 
 
 class TxnOffsetCommitResponse(Message):
     API_KEY = 28
     MIN_VERSION = 0
-    MAX_VERSION = 5
+    MAX_VERSION = 6
     FLEXIBLE_FROM = 3
     __slots__ = ("throttle_time_ms", "topics")
 
@@ -116,7 +121,7 @@ def _read_txn_offset_commit_response_topic_v0(data: bytes, pos: int, size: int) 
             partitions.append(partitions_item)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic", at, pos, error) from None
-    return TxnOffsetCommitResponseTopic(name, partitions), pos
+    return TxnOffsetCommitResponseTopic(name, ZERO_UUID, partitions), pos
 
 
 def _write_txn_offset_commit_response_topic_v0(w: Append, x: TxnOffsetCommitResponseTopic) -> None:
@@ -177,7 +182,7 @@ def _read_txn_offset_commit_response_topic_v3(data: bytes, pos: int, size: int) 
             pos = skip_tags(data, pos, size, tags)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic", at, pos, error) from None
-    return TxnOffsetCommitResponseTopic(name, partitions), pos
+    return TxnOffsetCommitResponseTopic(name, ZERO_UUID, partitions), pos
 
 
 def _write_txn_offset_commit_response_topic_v3(w: Append, x: TxnOffsetCommitResponseTopic) -> None:
@@ -203,6 +208,58 @@ def _write_txn_offset_commit_response_topic_v3_in_chunks(w: Append, x: TxnOffset
     partitions = x.partitions
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
+    for partitions_item in partitions:
+        _write_txn_offset_commit_response_partition_v3(w, partitions_item)
+        yield
+    w(b"\0")
+
+
+def _read_txn_offset_commit_response_topic_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitResponsePartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_response_partition_v3(data, pos, size)
+            partitions.append(partitions_item)
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic", at, pos, error) from None
+    return TxnOffsetCommitResponseTopic("", topic_id, partitions), pos
+
+
+def _write_txn_offset_commit_response_topic_v6(w: Append, x: TxnOffsetCommitResponseTopic) -> None:
+    topic_id = x.topic_id
+    if len(topic_id) != 16:
+        raise bad_uuid("TxnOffsetCommitResponse", "topic_id", topic_id)
+    partitions = x.partitions
+    count = len(partitions) + 1
+    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
+    for partitions_item in partitions:
+        _write_txn_offset_commit_response_partition_v3(w, partitions_item)
+    w(b"\0")
+
+
+def _write_txn_offset_commit_response_topic_v6_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
+    topic_id = x.topic_id
+    if len(topic_id) != 16:
+        raise bad_uuid("TxnOffsetCommitResponse", "topic_id", topic_id)
+    partitions = x.partitions
+    count = len(partitions) + 1
+    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     for partitions_item in partitions:
         _write_txn_offset_commit_response_partition_v3(w, partitions_item)
         yield
@@ -287,6 +344,52 @@ def _write_txn_offset_commit_response_v3_in_chunks(w: Append, x: TxnOffsetCommit
         yield from _write_txn_offset_commit_response_topic_v3_in_chunks(w, topics_item)
         yield
     w(b"\0")
+
+
+def _read_txn_offset_commit_response_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
+    at = "throttle_time_ms"
+    try:
+        throttle_time_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitResponseTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_txn_offset_commit_response_topic_v6(data, pos, size)
+            topics.append(topics_item)
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitResponse", at, pos, error) from None
+    return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
+
+
+def _write_txn_offset_commit_response_v6(w: Append, x: TxnOffsetCommitResponse) -> None:
+    topics = x.topics
+    count = len(topics) + 1
+    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
+    for topics_item in topics:
+        _write_txn_offset_commit_response_topic_v6(w, topics_item)
+    w(b"\0")
+
+
+def _write_txn_offset_commit_response_v6_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
+    topics = x.topics
+    count = len(topics) + 1
+    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
+    for topics_item in topics:
+        yield from _write_txn_offset_commit_response_topic_v6_in_chunks(w, topics_item)
+        yield
+    w(b"\0")
 TxnOffsetCommitResponse._READERS = {
     0: _read_txn_offset_commit_response_v0,
     1: _read_txn_offset_commit_response_v0,
@@ -294,6 +397,7 @@ TxnOffsetCommitResponse._READERS = {
     3: _read_txn_offset_commit_response_v3,
     4: _read_txn_offset_commit_response_v3,
     5: _read_txn_offset_commit_response_v3,
+    6: _read_txn_offset_commit_response_v6,
 }
 TxnOffsetCommitResponse._WRITERS = {
     0: _write_txn_offset_commit_response_v0,
@@ -302,6 +406,7 @@ TxnOffsetCommitResponse._WRITERS = {
     3: _write_txn_offset_commit_response_v3,
     4: _write_txn_offset_commit_response_v3,
     5: _write_txn_offset_commit_response_v3,
+    6: _write_txn_offset_commit_response_v6,
 }
 TxnOffsetCommitResponse._WRITERS_IN_CHUNKS = {
     0: _write_txn_offset_commit_response_v0_in_chunks,
@@ -310,4 +415,5 @@ TxnOffsetCommitResponse._WRITERS_IN_CHUNKS = {
     3: _write_txn_offset_commit_response_v3_in_chunks,
     4: _write_txn_offset_commit_response_v3_in_chunks,
     5: _write_txn_offset_commit_response_v3_in_chunks,
+    6: _write_txn_offset_commit_response_v6_in_chunks,
 }

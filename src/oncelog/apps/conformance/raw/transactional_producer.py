@@ -305,7 +305,11 @@ class RawTransactionalProducer:
             topics=[TxnOffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
         )
         if version >= 3:
-            request.generation_id, request.member_id, request.group_instance_id = generation, member, instance
+            request.generation_id_or_member_epoch, request.member_id, request.group_instance_id = (
+                generation,
+                member,
+                instance,
+            )
 
         def probe() -> list[int] | None:
             answer = self.connection.ask(request, version)

@@ -279,7 +279,8 @@ class OffsetRequests:
 
     def _may_commit_in_transaction(self, shard: GroupShard, request: TxnOffsetCommitRequest) -> CommitCheck | Error:
         """Older requests name no member and are accepted; newer ones prove membership (KIP-447)."""
-        member_id, instance_id, epoch = request.member_id, request.group_instance_id, request.generation_id
+        member_id, instance_id = request.member_id, request.group_instance_id
+        epoch = request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
         if group is None:
             return Error.ILLEGAL_GENERATION if epoch >= 0 else consumer_rules.any_partition
@@ -436,7 +437,7 @@ def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks
     response = TxnOffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
-        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, []))
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, partitions=[]))
         return response.topics[-1].partitions
 
     yield from _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)

@@ -155,7 +155,7 @@ class TxnRequests:
                 topics=_offset_topics(offsets),
             )
             if version >= 3:
-                request.generation_id = group.generation_id
+                request.generation_id_or_member_epoch = group.generation_id
                 request.member_id = group.member_id
                 request.group_instance_id = group.group_instance_id
             return request

@@ -43,7 +43,7 @@ NODES = (1, 2, 3)
 ONE_OF_EACH = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 JOIN = JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
 COMMIT = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5, -1, "")])
-TXN_COMMIT = TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, 5, -1, "")])
+TXN_COMMIT = TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 5, -1, "")])
 
 ABOUT_ONE: dict[str, tuple[Message, int, Callable[[Any], int]]] = {
     "JoinGroup": (JOIN, 9, lambda answer: answer.error_code),

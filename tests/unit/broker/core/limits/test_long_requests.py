@@ -177,7 +177,7 @@ def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
 
     def in_transaction(count: int, offset: int) -> TxnOffsetCommitRequest:
         partitions = [TxnOffsetCommitRequestPartition(index, offset, -1, "") for index in range(count)]
-        topics = [TxnOffsetCommitRequestTopic("wide", partitions)]
+        topics = [TxnOffsetCommitRequestTopic("wide", partitions=partitions)]
         return TxnOffsetCommitRequest("t", "g", producer_id, 0, topics=topics)
 
     long, short = send(admin, in_transaction(PARTITIONS, 5), 3), send(admin, in_transaction(1, 6), 3)

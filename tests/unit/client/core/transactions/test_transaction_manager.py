@@ -301,8 +301,12 @@ def test_offsets_are_committed_at_the_groups_coordinator(make: object) -> None:
     commit = core.wire.take(TXN_OFFSET_COMMIT)
     assert (commit.node, commit.version) == (1, 4 if make is v1 else 5)
     message = commit.message
-    assert (message.generation_id, message.member_id, message.group_instance_id) == (3, "member", "instance")
-    taken = [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, 0)])]
+    assert (message.generation_id_or_member_epoch, message.member_id, message.group_instance_id) == (
+        3,
+        "member",
+        "instance",
+    )
+    taken = [TxnOffsetCommitResponseTopic(TOPIC, partitions=[TxnOffsetCommitResponsePartition(0, 0)])]
     commit.answer(TxnOffsetCommitResponse(topics=taken))
     assert result.value is None
     end = core.txn.commit()
@@ -316,7 +320,7 @@ def test_offsets_of_a_stale_member_are_abortable() -> None:
     result = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
     core.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
     refused = [
-        TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, Error.ILLEGAL_GENERATION)]),
+        TxnOffsetCommitResponseTopic(TOPIC, partitions=[TxnOffsetCommitResponsePartition(0, Error.ILLEGAL_GENERATION)]),
     ]
     core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse(topics=refused))
     assert error_of(result) is Error.ILLEGAL_GENERATION
@@ -332,7 +336,7 @@ def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Erro
     offsets = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
     core.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
     result = core.txn.abort()
-    answer = [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])]
+    answer = [TxnOffsetCommitResponseTopic(TOPIC, partitions=[TxnOffsetCommitResponsePartition(0, error)])]
     core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse(topics=answer))
     assert offsets.done
     assert (offsets.value is None) == (error is Error.NONE)
@@ -353,7 +357,9 @@ def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error
     refuse(core.produced(), Error.PRODUCER_FENCED)
     assert core.txn.state is ClientTxnState.FATAL_ERROR
     commit.answer(
-        TxnOffsetCommitResponse(0, [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])])
+        TxnOffsetCommitResponse(
+            0, [TxnOffsetCommitResponseTopic(TOPIC, partitions=[TxnOffsetCommitResponsePartition(0, error)])]
+        )
     )
     assert error_of(offsets) is Error.PRODUCER_FENCED
 

@@ -56,9 +56,9 @@ def _commit(
         good, bad = yield from within(topic.partitions, count)
         if bad or info is None:
             errors = [TxnOffsetCommitResponsePartition(index, error) for index in bad]
-            refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
+            refused.append(TxnOffsetCommitResponseTopic(topic.name, partitions=errors))
         if good:
-            known.append(TxnOffsetCommitRequestTopic(topic.name, good))
+            known.append(TxnOffsetCommitRequestTopic(topic.name, partitions=good))
         if looked_at >= PARTITIONS_IN_A_CHUNK:
             looked_at = 0
             yield

@@ -21,7 +21,7 @@ def commit(producer_id: int, epoch: int, member_id: str) -> TxnOffsetCommitReque
         group_id="group",
         producer_id=producer_id,
         producer_epoch=epoch,
-        generation_id=7 if member_id else -1,
+        generation_id_or_member_epoch=7 if member_id else -1,
         member_id=member_id,
         topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
     )

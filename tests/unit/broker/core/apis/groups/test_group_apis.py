@@ -134,8 +134,8 @@ def test_early_transactional_commits_do_not_know_that_a_coordinator_loads(
     broker: FakeBroker, version: int, loading: int
 ) -> None:
     rows = [
-        TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(p, 5) for p in (0, 9)]),
-        TxnOffsetCommitRequestTopic("gone", [TxnOffsetCommitRequestPartition(0, 5)]),
+        TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(p, 5) for p in (0, 9)]),
+        TxnOffsetCommitRequestTopic("gone", partitions=[TxnOffsetCommitRequestPartition(0, 5)]),
     ]
     request = TxnOffsetCommitRequest("x", "g", 1, 0, topics=rows)
     answer = broker.ask(request, version)

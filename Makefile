@@ -54,7 +54,7 @@ coverage: $(STAMP) ## lines and branches of the broker's log, coordinator and co
 	.venv/bin/coverage json --quiet -o build/coverage.json
 	$(PYTHON) -m tools.coverage_floors build/coverage.json
 
-test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)
+test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/integration/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)
 	@mkdir -p artifacts
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
 		status=$$?; echo $$status > artifacts/test.status; exit $$status
@@ -67,27 +67,27 @@ bench: setup ## measure throughput, latency and memory against Apache Kafka, Tan
 	$(PYTHON) -m benchmarks $(ONLY:%=--only %) $(ROUNDS:%=--rounds %) $(JSON:%=--json %)
 
 interop: setup ## test with clients that need their own tools: kafkajs, franz-go, kcat
-	tests/interop/run
+	tests/compatibility/interop/run
 
 aiokafka: $(STAMP) ## run aiokafka's own tests on oncelog's client; SOURCE=FOLDER with its tests if git cannot fetch them
-	$(PYTHON) -m tests.interop.aiokafka_suite $(SOURCE)
+	$(PYTHON) -m tests.compatibility.interop.aiokafka_suite $(SOURCE)
 
 confluent-registry: $(STAMP) ## run the registry tests of Confluent's Python client on our registry; SOURCE=FOLDER with a checkout of it if git cannot fetch one
-	$(PYTHON) -m tests.interop.confluent_registry_suite $(SOURCE)
+	$(PYTHON) -m tests.compatibility.interop.confluent_registry_suite $(SOURCE)
 
-soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours, TESTS=tests/spark for some of them
+soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours, TESTS=tests/integration/spark for some of them
 	$(PYTHON) -m pytest $(TESTS) -q -m soak --timeout 7200 --durations 15
 
 spark-versions: setup ## run the tests of each PySpark from 3.5 on, in cached environments of 400 to 800 MB, and write the page of what holds
-	ONCELOG_SPARK_VERSIONS_RESULTS=tests/spark_versions/results.json $(PYTHON) -m pytest tests/spark_versions -q -m "soak or not soak" --timeout 3000; \
+	ONCELOG_SPARK_VERSIONS_RESULTS=tests/compatibility/spark_versions/results.json $(PYTHON) -m pytest tests/compatibility/spark_versions -q -m "soak or not soak" --timeout 3000; \
 		status=$$?; $(PYTHON) -m tools.document_spark_versions --print; exit $$status
 
 kafka-versions: setup ## run the tests of each Apache Kafka from 2.8 on, 100 to 150 MB of jars each, and write the page of what holds
-	ONCELOG_KAFKA_VERSIONS_RESULTS=tests/kafka_versions/results.json $(PYTHON) -m pytest tests/kafka_versions -q -m "soak or not soak" --timeout 3000; \
+	ONCELOG_KAFKA_VERSIONS_RESULTS=tests/compatibility/kafka_versions/results.json $(PYTHON) -m pytest tests/compatibility/kafka_versions -q -m "soak or not soak" --timeout 3000; \
 		status=$$?; $(PYTHON) -m tools.document_kafka_versions --print; exit $$status
 
 fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
-	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
+	$(PYTHON) -m tests.hostile.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
 
 simulate: $(STAMP) ## simulate clients, nodes, disks and network with faults, in one thread and virtual time; SEEDS=1000, FIRST=0
 	$(PYTHON) -m tests.simulation --seeds $(SEEDS) --first $(FIRST) --workers $(WORKERS)

@@ -39,8 +39,8 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from tests.fuzz.blind import KEPT
-from tests.fuzz.target import FOUND, read_inputs
+from tests.hostile.fuzz.blind import KEPT
+from tests.hostile.fuzz.target import FOUND, read_inputs
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
 
@@ -139,7 +139,7 @@ def flood(address: str) -> None:
 @cache
 def slowest_inputs() -> list[bytes]:
     """What takes a broker longest of the fuzzer's corpus of requests and of new ones: CPU time in this process."""
-    from tests.fuzz.targets.wire import Harness, new_requests, requests
+    from tests.hostile.fuzz.targets.wire import Harness, new_requests, requests
 
     random = Random(SEED)
     inputs = [*requests(), *(new_requests(random) for _ in range(TRIED))]

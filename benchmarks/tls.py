@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, Producer
 import benchmarks.limits as limits
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
-from tests.security.certificates import Authority
+from tests.integration.security.certificates import Authority
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
 

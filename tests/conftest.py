@@ -98,7 +98,7 @@ def spark_class_archive() -> Iterator[None]:
     """Makes every JVM that Spark starts from here on load its classes from an archive; folders with such tests ask
     for it.
     """
-    from tests import class_archive  # which needs PySpark: other tests run without it
+    from tests.support import class_archive  # which needs PySpark: other tests run without it
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_HOME", str(class_archive.spark_home()))
@@ -122,7 +122,7 @@ def kafka_class_archive(request: pytest.FixtureRequest) -> Iterator[None]:
     if not any(item.get_closest_marker("kafka") for item in request.session.items):
         yield
         return
-    from tests import class_archive
+    from tests.support import class_archive
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(kafka_node.JAVA_OPTIONS, class_archive.kafka_options())

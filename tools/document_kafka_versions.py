@@ -1,7 +1,8 @@
 """Write ``docs/reference/kafka-versions.md``: what holds on which Apache Kafka, from the results of the tests.
 
-``make kafka-versions`` runs the tests of ``tests/kafka_versions`` and keeps their results in :data:`RESULTS`, from
-which this makes the page. With ``--check`` it says whether the page is current, with ``--print`` it prints the table.
+``make kafka-versions`` runs the tests of ``tests/compatibility/kafka_versions`` and keeps their results in
+:data:`RESULTS`, from which this makes the page. With ``--check`` it says whether the page is current, with ``--print``
+it prints the table.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.kafka_versions.versions import RELEASES
+from tests.compatibility.kafka_versions.versions import RELEASES
 from tools.version_tables import Results, table, write
 
-RESULTS = Path("tests/kafka_versions/results.json")
+RESULTS = Path("tests/compatibility/kafka_versions/results.json")
 PAGE = Path("docs/reference/kafka-versions.md")
 COLUMNS = {name: one.release for name, one in RELEASES.items()}
 
 HEAD = """# Which Apache Kafka
 
-<!-- Made by tools/document_kafka_versions.py from tests/kafka_versions/results.json: run make kafka-versions. -->
+<!-- Made by tools/document_kafka_versions.py from tests/compatibility/kafka_versions/results.json:
+run make kafka-versions. -->
 
 What the tests of each row showed with one node of each release of Apache Kafka, on Linux with Python 3.11, Java 17 and
 PySpark 4.3. `make test` runs clients and mirror on two of the releases; `make soak` runs all of it.

@@ -1,7 +1,8 @@
 """Write ``docs/reference/spark-versions.md``: what holds on which PySpark, from the results of the tests.
 
-``make spark-versions`` runs the tests of ``tests/spark_versions`` and keeps their results in :data:`RESULTS`, from
-which this makes the page. With ``--check`` it says whether the page is current, with ``--print`` it prints the table.
+``make spark-versions`` runs the tests of ``tests/compatibility/spark_versions`` and keeps their results in
+:data:`RESULTS`, from which this makes the page. With ``--check`` it says whether the page is current, with ``--print``
+it prints the table.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.spark_versions.environments import ENVIRONMENTS
+from tests.compatibility.spark_versions.environments import ENVIRONMENTS
 from tools.version_tables import Results, table, write
 
-RESULTS = Path("tests/spark_versions/results.json")
+RESULTS = Path("tests/compatibility/spark_versions/results.json")
 PAGE = Path("docs/reference/spark-versions.md")
 COLUMNS = {name: environment.release for name, environment in ENVIRONMENTS.items()}
 
 HEAD = """# Which PySpark
 
-<!-- Made by tools/document_spark_versions.py from tests/spark_versions/results.json: run make spark-versions. -->
+<!-- Made by tools/document_spark_versions.py from tests/compatibility/spark_versions/results.json:
+run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
 `make test` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs

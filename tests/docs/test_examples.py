@@ -2,7 +2,7 @@
 
 ``console`` blocks run command by command against a broker, and print what they show (``...`` stands for anything).
 Python blocks run; pipeline files are loaded; commands elsewhere must at least be commands with these options. Programs
-for Spark are only compiled here: ``tests/spark`` runs their like.
+for Spark are only compiled here: ``tests/integration/spark`` runs their like.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import oncelog
 import oncelog.broker.faults.embedded
 from oncelog.cli.main import command
 from oncelog.types import java_hash_partition
-from tests.cli.conftest import call
+from tests.integration.cli.conftest import call
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -13,8 +13,8 @@ from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.hostile.conftest import Node
-from tests.security.certificates import Authority
-from tests.security.sides import oncelog_side
+from tests.integration.security.certificates import Authority
+from tests.integration.security.sides import oncelog_side
 
 MB = 1024 * 1024
 

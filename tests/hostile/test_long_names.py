@@ -13,7 +13,7 @@ import pytest
 
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type
-from tests.fuzz.targets.wire import REQUESTS, Harness, likely
+from tests.hostile.fuzz.targets.wire import REQUESTS, Harness, likely
 from tests.support.frames import encode_request
 from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_message
 from tools.codec.schema import Field, StructDef

@@ -14,7 +14,7 @@ from oncelog.apps.conformance.expect import eventually
 from oncelog.broker.server.connections.tls_connection import TlsConnection
 from oncelog.broker.server.nodes import Nodes
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from tests.security.certificates import Authority
+from tests.integration.security.certificates import Authority
 from tests.support.frames import encode_request
 
 BEGINNINGS = (

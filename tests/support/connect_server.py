@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.spark.kafka_records import committed, create_topic, values
+from tests.integration.spark.kafka_records import committed, create_topic, values
 from tests.support.children import ends_with_us
 
 ROOT = Path(__file__).parents[2]

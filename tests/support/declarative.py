@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet
 
 from oncelog.spark.sink.engine import BatchStep
-from tests.class_archive import QUICK_JAVA
-from tests.spark.kafka_records import committed, create_topic, eventually, produce, values
+from tests.integration.spark.kafka_records import committed, create_topic, eventually, produce, values
 from tests.support.children import ends_with_us
+from tests.support.class_archive import QUICK_JAVA
 from tests.support.spark_faults import PausePoint
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oncelog.spark.maven import Module, jars
-from tests.spark_versions.environments import ENVIRONMENTS, ROOT
+from tests.compatibility.spark_versions.environments import ENVIRONMENTS, ROOT
 from tests.support.children import ends_with_us
 
 ENVIRONMENT = ENVIRONMENTS["4.1"]

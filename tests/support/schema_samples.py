@@ -1,7 +1,7 @@
 """What a value of each type of Avro, JSON Schema and Protobuf becomes in each reader.
 
 Read by the test that asks the readers, and by the tool that writes ``docs/reference/schema-values.md``. Python's values
-of Avro are those of Java (``tests/interop/schemas``).
+of Avro are those of Java (``tests/compatibility/interop/schemas``).
 """
 
 from __future__ import annotations

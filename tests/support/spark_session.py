@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
-from tests.class_archive import QUICK_START
+from tests.support.class_archive import QUICK_START
 from tests.support.pausing_source import PausingDataSource
 
 _MANAGERS = "org.apache.spark.sql.execution.streaming.checkpointing"

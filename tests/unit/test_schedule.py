@@ -32,7 +32,7 @@ def test_files_whose_time_is_listed_are_there() -> None:
 def test_worker_takes_its_own_kind_then_what_nobody_owns_then_the_others(
     worker: int, files: list[str], taken: str
 ) -> None:
-    assert choice([f"tests/{file}" for file in files], worker) == f"tests/{taken}"
+    assert choice([f"tests/integration/{file}" for file in files], worker) == f"tests/integration/{taken}"
 
 
 def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
@@ -40,7 +40,8 @@ def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
 ) -> None:
     """Otherwise the one with the browser would begin with Spark's files too."""
     files = [
-        f"tests/{name}::test" for name in ("spark/a.py", "spark/b.py", "spark/c.py", "console/a.py", "client/a.py")
+        f"tests/integration/{name}::test"
+        for name in ("spark/a.py", "spark/b.py", "spark/c.py", "console/a.py", "client/a.py")
     ]
     first, second, browser, new = workers = [Mock() for _ in range(4)]
     monkeypatch.setattr("xdist.scheduler.loadscope.parse_tx_spec_config", lambda _: workers)
@@ -51,4 +52,4 @@ def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
     scheduling.remove_node(first)
     scheduling.add_node(new)
     taken = [choice(scheduling.workqueue, scheduling._places[worker]) for worker in (new, second, browser)]
-    assert taken == ["tests/spark/a.py", "tests/spark/a.py", "tests/console/a.py"]
+    assert taken == ["tests/integration/spark/a.py", "tests/integration/spark/a.py", "tests/integration/console/a.py"]

@@ -25,7 +25,7 @@ MAX_METHODS = 40
 LONG_FUNCTIONS = {
     "oncelog/aiokafka/consumer.py:__init__": "aiokafka's keywords, one a line",
     "oncelog/cli/programs/serve.py:command": "one parameter an option, then one call",
-    "tests/interop/admin/test_same_answers.py:_found": "a table of requests",
+    "tests/compatibility/interop/admin/test_same_answers.py:_found": "a table of requests",
 }
 
 LARGE_CLASSES = {
@@ -92,8 +92,8 @@ COMPLEX_FUNCTIONS = {
     "oncelog/spark/kafka/lanes.py:send_in_lanes": ONE_LOOP,
     "oncelog/spark/sink/marker.py:_why_unknown": EACH_FIELD,
     "tests/hostile/test_large_batches.py:test_large_and_small_batches_in_the_same_partitions": ONE_SCRIPT,
-    "tests/interop/admin/test_same_answers.py:_found": EACH_FIELD,
-    "tests/interop/any_request/values.py:likely": EACH_FIELD,
+    "tests/compatibility/interop/admin/test_same_answers.py:_found": EACH_FIELD,
+    "tests/compatibility/interop/any_request/values.py:likely": EACH_FIELD,
     "tests/property/client/test_producer_sequences.py:test_every_record_is_stored_once_whatever_the_leader_answers": (
         ONE_SCRIPT
     ),

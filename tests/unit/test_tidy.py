@@ -45,7 +45,7 @@ NAMES_OF_OTHERS = {
 """Names that a framework prescribes."""
 
 PUBLIC = {
-    "aiokafka/*": "the names of aiokafka; tests/aiokafka walks them",
+    "aiokafka/*": "the names of aiokafka; tests/integration/aiokafka walks them",
     "client/aio/admin/*": "called by users; docs/reference/python.md",
     "client/aio/consumer/consumer.py": "called by users; docs/reference/python.md",
     "client/aio/producer/producer.py": "called by users; docs/reference/python.md",

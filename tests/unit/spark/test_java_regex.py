@@ -1,4 +1,6 @@
-"""``subscribePattern`` in Java's language: translated, or refused by name; ``tests/spark`` asks Java itself."""
+"""``subscribePattern`` in Java's language: translated, or refused by name; ``tests/integration/spark`` asks Java
+itself.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from packaging.version import Version
 from oncelog.errors import ConfigError
 from oncelog.spark import versions
 from oncelog.spark.versions import VersionChecked, pyspark_problem, release
-from tests.spark_versions.environments import ENVIRONMENTS
+from tests.compatibility.spark_versions.environments import ENVIRONMENTS
 
 ROOT = Path(__file__).parents[3]
 

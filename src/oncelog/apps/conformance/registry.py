@@ -1,6 +1,7 @@
 """The checks: each is a function with the KIP that requires it, and its cases.
 
-Called by ``oncelog conformance`` and by ``tests/conformance``, which runs the same functions on both brokers.
+Called by ``oncelog conformance`` and by ``tests/integration/conformance``, which runs the same functions on both
+brokers.
 """
 
 from __future__ import annotations

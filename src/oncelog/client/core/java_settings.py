@@ -2,7 +2,7 @@
 
 Called by :mod:`oncelog.client.core.config`: a setting of Java's clients that none of ours has is left out with a
 warning, as Java does for one that the client in question does not have; an unknown name is refused as a typo.
-``tests/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
+``tests/compatibility/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
 ``AdminClientConfig`` of Apache Kafka 4.3.
 """
 

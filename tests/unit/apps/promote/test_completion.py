@@ -1,6 +1,6 @@
 """Decided transactions without markers: the target gets them, the data folder stays, and what is open stays open.
 
-``tests/interop/promote`` shows the same on Apache Kafka.
+``tests/compatibility/interop/promote`` shows the same on Apache Kafka.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
 from oncelog.types import TopicPartition
-from tests.cli.conftest import call
+from tests.integration.cli.conftest import call
 
 OPEN_SINCE_LONG_MS = 1
 SEGMENT_BYTES = 1 << 20

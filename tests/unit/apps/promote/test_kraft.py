@@ -1,4 +1,6 @@
-"""The metadata as a snapshot of Kafka's metadata log; ``tests/interop/promote`` shows that Kafka starts on one."""
+"""The metadata as a snapshot of Kafka's metadata log; ``tests/compatibility/interop/promote`` shows that Kafka starts
+on one.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from oncelog.cli.main import COMMANDS, SUBCOMMANDS, command
 from oncelog.cli.shared.options import LONGEST_S, Seconds
 from oncelog.cli.shared.parameters import UTF8
-from tests.cli.conftest import call
+from tests.integration.cli.conftest import call
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e300", "-1", "0.05", str(LONGEST_S + 1), "soon"])

@@ -20,7 +20,7 @@ from oncelog.spark.schemas.functions import open_registry
 from oncelog.spark.schemas.verdicts import Verdicts, _Union
 from oncelog.spark.sink.checkpoint import Checkpoint
 from oncelog.spark.sink.engine import BatchStep, SinkRefused
-from tests.schema_registry.stand_in import StandIn, running
+from tests.integration.schema_registry.stand_in import StandIn, running
 
 ORDER: dict[str, Any] = {
     "type": "record",

@@ -1,6 +1,6 @@
 """How a transaction is ended, by whom, and what is refused.
 
-Timeouts, exhausted epochs and crashes need the tests' own broker (``tests/conformance``).
+Timeouts, exhausted epochs and crashes need the tests' own broker (``tests/integration/conformance``).
 """
 
 from __future__ import annotations

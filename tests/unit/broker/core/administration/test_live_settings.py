@@ -174,7 +174,7 @@ def served(address: str) -> bool:
 
 WITHOUT_EFFECT = {item.name for item in without_effect()}
 OF_LISTENERS = {name for section in SECURITY.values() for name in section}
-"""Covered by ``tests/security/test_live_tls.py`` and ``test_live_listeners.py``."""
+"""Covered by ``tests/integration/security/test_live_tls.py`` and ``test_live_listeners.py``."""
 
 
 def test_every_changeable_setting_has_a_test_or_is_said_to_have_no_effect() -> None:

@@ -16,7 +16,7 @@ from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.errors import Error
-from tests.security.certificates import Authority
+from tests.integration.security.certificates import Authority
 
 SECTOR = 512
 BAD = "bad-0/00000000000000000000.log"

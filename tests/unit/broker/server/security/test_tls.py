@@ -11,7 +11,7 @@ import pytest
 from oncelog.broker.server.security import tls
 from oncelog.broker.server.security.tls import TlsContexts, TlsSettings, new_context
 from oncelog.errors import ConfigError
-from tests.security.certificates import Authority, Identity
+from tests.integration.security.certificates import Authority, Identity
 
 OLD, NEW = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 

@@ -10,7 +10,7 @@ from oncelog.client.aio import Producer
 from oncelog.client.core.batches.accumulator import ProducerBatch
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.errors import IllegalStateError
-from tests.client.reading import on_loop
+from tests.integration.client.reading import on_loop
 
 
 @pytest.mark.parametrize("state", [ClientTxnState.PREPARED, ClientTxnState.COMMITTING, ClientTxnState.READY])

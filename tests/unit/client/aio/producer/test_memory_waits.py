@@ -12,7 +12,7 @@ from oncelog.client.aio.producer.intake import Intake
 from oncelog.client.core.batches.accumulator import ProducerBatch
 from oncelog.client.errors import ProducerClosed
 from oncelog.types import TopicPartition
-from tests.client.reading import on_loop
+from tests.integration.client.reading import on_loop
 
 
 class Memory:

@@ -1,0 +1,368 @@
+"""Pipelines that write to tables, and to a topic and tables in one batch: each sink has each batch once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+import pyarrow as pa
+import pytest
+from confluent_kafka import Producer
+from deltalake import DeltaTable, write_deltalake
+from pyiceberg.catalog import load_catalog
+
+from tests.integration.cli.conftest import run
+from tests.integration.pipeline.conftest import PipelineCommand
+from tests.integration.spark.kafka_records import committed, create_topic
+from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
+
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    if programs() is None:
+        pytest.skip(WHY_NOT)
+    with Postgres() as started:
+        yield started
+
+
+ALL = """
+name = "orders"
+
+[source]
+topic = "{topic}"
+schema = "id long, item string, amount double"
+malformed = "dead-letter"
+dead_letter = "{topic}-dead"
+
+[sinks.topic]
+topic = "{topic}-large"
+key = "id"
+sql = "select id, amount from source where amount > 5"
+
+[sinks.lake]
+format = "delta"
+table = "lake/orders"
+partition_by = ["item"]
+sql = "select id, item, amount from source"
+
+[sinks.ice]
+format = "iceberg"
+table = "lake.orders"
+catalog = {{ type = "sql", uri = "sqlite:///{folder}/catalog.db", warehouse = "file://{folder}/warehouse" }}
+sql = "select id, item, amount from source"
+
+[sinks.database]
+format = "postgresql"
+url = "{url}"
+table = "orders"
+mode = "upsert"
+key = "id"
+sql = "select id, item, amount from source"
+
+[sinks.file]
+format = "sqlite"
+url = "orders.db"
+table = "orders"
+sql = "select id, amount * 2 as twice from source where amount > 5"
+"""
+
+
+def produce(address: str, topic: str, ids: range) -> None:
+    producer = Producer({"bootstrap.servers": address})
+    for number in ids:
+        value = json.dumps({"id": number, "item": f"i{number % 3}", "amount": number / 2})
+        producer.produce(topic, value.encode())
+    producer.produce(topic, b"no json")
+    assert producer.flush(120) == 0
+
+
+def forget_the_end(folder: Path, name: str) -> None:
+    """The run died after all sinks had the batch, before Spark noted that."""
+    commits = folder / "oncelog-checkpoints" / name / "commits"
+    last = max(int(path.name) for path in commits.iterdir() if path.name.isdecimal())
+    for path in (commits / str(last), commits / f".{last}.crc"):
+        path.unlink(missing_ok=True)
+
+
+class Everywhere:
+    def __init__(self, folder: Path, url: str, address: str, topic: str) -> None:
+        self._read: list[Callable[[], list[int]]] = [
+            lambda: DeltaTable(folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist(),
+            lambda: (
+                load_catalog("default", type="sql", uri=f"sqlite:///{folder}/catalog.db")
+                .load_table("lake.orders")
+                .scan()
+                .to_arrow()["id"]
+                .to_pylist()
+            ),
+            lambda: [row[0] for row in psycopg.connect(url).execute("SELECT id FROM orders").fetchall()],
+        ]
+        self._some: list[Callable[[], list[int]]] = [
+            lambda: [row[0] // 1 for row in sqlite3.connect(folder / "orders.db").execute("SELECT twice FROM orders")],
+            lambda: [json.loads(record.value or b"")["id"] for record in committed(address, f"{topic}-large")],
+        ]
+
+    def check(self, count: int) -> None:
+        assert [sorted(read()) for read in self._read] == [list(range(count))] * len(self._read)
+        assert [sorted(read()) for read in self._some] == [list(range(11, count))] * len(self._some)
+
+
+@pytest.mark.parametrize("order", ["tables-first", pytest.param("topics-first", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_topic_and_tables_of_one_pipeline_have_each_row_once(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, postgres: Postgres, order: str
+) -> None:
+    address, url = broker.bootstrap_servers, postgres.new_database()
+    for name in (unique_name, f"{unique_name}-large", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    text = f'order = "{order}"\n' + ALL.format(topic=unique_name, folder=pipeline.folder, url=url)
+    file = pipeline.write("orders.toml", text)
+    everywhere = Everywhere(pipeline.folder, url, address, unique_name)
+
+    def process() -> None:
+        ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+
+    produce(address, unique_name, range(20))
+    process()
+    everywhere.check(20)
+    forget_the_end(pipeline.folder, "orders")
+    produce(address, unique_name, range(20, 30))
+    process()
+    everywhere.check(30)
+    assert [record.value for record in committed(address, f"{unique_name}-dead")] == [b"no json"] * 2
+    if order == "topics-first":  # once: it starts Spark twice
+        check_doctor(pipeline, file, address, url)
+
+
+def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) -> None:
+    """It knows all tables, and finds the columns of one that somebody has changed."""
+    words = ["pipeline", "doctor", "oncelog-checkpoints/orders", "--pipeline", file, "-b", address, "--json"]
+    told = run(*words, cwd=pipeline.folder).done().json
+    tables = [one for one in told if "table" in one]
+    assert [one["table"].split()[0] for one in tables] == ["delta", "iceberg", "postgresql", "sqlite"]
+    assert [(one["next"]["verdict"], one["columns"], one["missingRights"]) for one in tables] == [
+        ("write", None, [])
+    ] * 4
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE orders ALTER COLUMN item TYPE varchar(10)")
+    refused = run(*words[:-1], cwd=pipeline.folder)
+    assert refused.code == 1, refused.err
+    assert "Column item of postgresql table orders is character varying(10), while the rows need text" in refused.out
+
+
+NEW = """
+[source]
+topic = "{topic}"
+schema = "id long, item string"
+
+[sinks.missing]
+topic = "{topic}-nowhere"
+key = "id"
+sql = "select id, item from source"
+
+[sinks.lake]
+format = "delta"
+table = "lake/orders"
+sql = "select id, item from source"
+
+[sinks.base]
+format = "sqlite"
+url = "orders.db"
+table = "orders"
+sql = "select id, item from source"
+
+[sinks.ice]
+format = "iceberg"
+table = "lake.orders"
+catalog = {{ type = "sql", uri = "sqlite:///{folder}/nowhere/catalog.db", warehouse = "file://{folder}/warehouse" }}
+sql = "select id, item from source"
+"""
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_doctor_knows_each_sink_before_the_first_start_and_a_start_refuses_what_it_refuses(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    file = pipeline.write("new.toml", NEW.format(topic=unique_name, folder=pipeline.folder))
+    lake = str(pipeline.folder / "lake" / "orders")
+    write_deltalake(lake, pa.table({"id": pa.array([1], pa.int64()), "item": ["a"]}))
+    log = Path(lake) / "_delta_log" / f"{0:020}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if "protocol" in line:
+            line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = ["pipeline", "doctor", "oncelog-checkpoints/new", "--pipeline", file, "-b", address]
+    told = run(*words, "--json", cwd=pipeline.folder)
+    assert told.code == 1, told.err
+    topic, delta, sqlite, iceberg = told.json
+    assert (topic["topic"], topic["partitions"], topic["next"]["verdict"]) == (f"{unique_name}-nowhere", None, "refuse")
+    assert "has the feature rowTracking, which deltalake" in delta["columns"]
+    assert (sqlite["columns"], sqlite["tableId"], sqlite["next"]["reason"]) == (
+        None,
+        None,
+        "there is no checkpoint yet, so this is the first start",
+    )
+    assert (iceberg["next"]["verdict"], "iceberg table lake.orders cannot be read" in iceberg["next"]["reason"]) == (
+        "refuse",
+        True,
+    )
+    assert not (pipeline.folder / "oncelog-checkpoints" / "new").exists()
+    create_topic(address, f"{unique_name}-nowhere", 1)
+    (pipeline.folder / "nowhere").mkdir()
+    started = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert started.returncode == 1
+    assert "has the feature rowTracking, which deltalake" in started.stderr
+    assert not (pipeline.folder / "oncelog-checkpoints" / "new" / "offsets" / "0").exists()
+
+
+LATEST = """
+[source]
+topic = "{topic}"
+schema = "id long, item string, at int"
+
+[sinks.by_column]
+format = "sqlite"
+url = "latest.db"
+table = "by_column"
+mode = "upsert"
+key = "id"
+latest_by = "at"
+sql = "select id, item, at from source"
+
+[sinks.by_offset]
+format = "sqlite"
+url = "latest.db"
+table = "by_offset"
+mode = "upsert"
+key = "id"
+sql = "select id, item, topic, partition, offset from source"
+"""
+
+
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_latest_row_of_each_key_by_a_column_and_by_the_offsets_of_the_source(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key, item, at in ((1, "newest", 9), (1, "last", 3), (2, "only", 1)):
+        value = json.dumps({"id": key, "item": item, "at": at}).encode()
+        producer.produce(unique_name, value, key=str(key).encode())
+    assert producer.flush(120) == 0
+    file = pipeline.write("latest.toml", LATEST.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", broker.bootstrap_servers)
+    assert ended.returncode == 0, ended.stderr
+    with sqlite3.connect(pipeline.folder / "latest.db") as connection:
+        assert sorted(connection.execute("SELECT id, item FROM by_column")) == [(1, "newest"), (2, "only")]
+        assert sorted(connection.execute("SELECT id, item FROM by_offset")) == [(1, "last"), (2, "only")]
+
+
+ONE = """
+from oncelog.spark.pipeline import Source, TableSink, pipeline
+
+@pipeline(
+    source=Source("{topic}", schema="id long, item string", options={{"maxOffsetsPerTrigger": 5}}),
+    sink=TableSink({{"format": "sqlite", "url": "items.db", "table": "items"}}),
+    mode="complete",
+)
+def items(orders):
+    return orders.groupBy("item").count()
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
+def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, pipeline: PipelineCommand) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number in range(12):
+        producer.produce(unique_name, json.dumps({"id": number, "item": f"i{number % 3}"}).encode())
+    assert producer.flush(120) == 0
+    file = pipeline.write("items.py", ONE.format(topic=unique_name))
+    ended = pipeline.run(str(file), "--once", "--bootstrap-server", broker.bootstrap_servers)
+    assert ended.returncode == 0, ended.stderr
+    with sqlite3.connect(pipeline.folder / "items.db") as connection:
+        assert sorted(connection.execute('SELECT item, "count" FROM items')) == [("i0", 4), ("i1", 4), ("i2", 4)]
+
+
+@pytest.mark.parametrize(
+    ("sink", "told"),
+    [
+        ('format = "oracle"\ntable = "t"', "Invalid value 'oracle' for option format"),
+        ('format = "sqlite"\ntable = "t"', "needs the option url"),
+        ('format = "sqlite"\nurl = "a.db"\ntable = "t"\ntopic = "t"', "sink.topic is for topics"),
+        ('topic = "t"\ntable = "t"', "sink.table is for tables"),
+        ('format = "sqlite"\nurl = "a.db"\ntable = "t"\nmode = "upsert"', "need each other"),
+        ('format = "delta"\ntable = "t"\noptions = { nonsense = 1 }', "Unknown option 'nonsense' of a table"),
+    ],
+)
+def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, told: str) -> None:
+    text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
+    assert told in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")
+
+
+MOVED = """
+name = "lake"
+[source]
+topic = "{topic}"
+schema = "id long, item string"
+[query]
+sql = "select id, item from source"
+[sink]
+format = "{format}"
+{where}
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "where"),
+    [("delta", 'table = "{above}/lake/orders"'), ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"')],
+)
+def test_pipeline_file_that_moved_goes_on_with_its_table(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str
+) -> None:
+    """The table is spelt by another path from there, and the last batch was written without Spark's knowing it."""
+    address = oncelog_broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    producer = Producer({"bootstrap.servers": address})
+
+    def send(ids: range) -> None:
+        for number in ids:
+            producer.produce(unique_name, json.dumps({"id": number, "item": "x"}).encode())
+        producer.flush(120)
+
+    def run(folder: str, above: str) -> str:
+        (pipeline.folder / folder).mkdir(parents=True, exist_ok=True)
+        text = MOVED.format(topic=unique_name, format=form, where=where.format(above=above))
+        ended = pipeline.run(str(pipeline.write(f"{folder}/lake.toml", text)), "--once", "--bootstrap-server", address)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    send(range(3))
+    run("t1", "..")
+    for name in ("0", ".0.crc"):
+        (pipeline.folder / "oncelog-checkpoints" / "lake" / "commits" / name).unlink(missing_ok=True)
+    send(range(3, 5))
+    assert "was written before" in run("t1/sub", "../..")
+    if form == "delta":
+        found = DeltaTable(pipeline.folder / "lake" / "orders").to_pyarrow_table()["id"].to_pylist()
+    else:
+        with contextlib.closing(sqlite3.connect(pipeline.folder / "orders.db")) as connection:
+            found = [one for (one,) in connection.execute("SELECT id FROM orders")]
+    assert sorted(found) == list(range(5))

@@ -1,0 +1,164 @@
+"""What a release consists of: the distributions are built, checked and installed as a user would install them."""
+
+from __future__ import annotations
+
+import email
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[3]
+BIN = Path(sys.executable).parent
+FIRST_MINUTE = """
+import oncelog
+
+with oncelog.Broker() as broker:
+    with oncelog.Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait("greetings", b"hello")
+    servers = broker.bootstrap_servers
+    with oncelog.Consumer("greetings", bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        assert consumer.getone().value == b"hello"
+"""
+
+BUILD = """
+import sys
+
+from setuptools import build_meta
+
+folder, *kinds = sys.argv[1:]
+for kind in kinds:
+    getattr(build_meta, f"build_{kind}")(folder)
+"""
+
+
+def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
+    ended = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=840
+    )
+    assert ended.returncode == 0, f"{command}:\n{ended.stdout}\n{ended.stderr}"
+    return ended.stdout
+
+
+def _environment(folder: Path, *packages: str) -> Path:
+    """The Python of a new virtual environment with these packages and their dependencies, but without pip.
+
+    What pip has to compile is compiled without optimization, to save time.
+    """
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
+    _run(*pip, "install", "--no-compile", *packages, cwd=folder, CFLAGS="-O0")
+    return python
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that git knows, and nothing that was built from them."""
+    folder = tmp_path_factory.mktemp("source")
+    for name in _run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The source distribution and the two kinds of wheel, built with what ``pyproject.toml`` requires.
+
+    Compiled without optimization, to save time; a dry run of a release, in ``make soak``, compiles what is released.
+    """
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        builder = _environment(tmp_path_factory.mktemp("builder"), *tomllib.load(file)["build-system"]["requires"])
+    _run(builder, "-c", BUILD, "dist", "wheel", cwd=source, CFLAGS="-O0")
+    _run(builder, "-c", BUILD, "dist", "sdist", "wheel", cwd=source, ONCELOG_PURE="1")
+    for built in (source / "build").glob("[lbt]*.*"):  # what the compiler made; Cython's C files stay
+        shutil.rmtree(built)
+    _run(builder, "-c", BUILD, "without", "wheel", cwd=source, CC=shutil.which("false") or "")
+    found = {path.name: path for path in (source / "dist").iterdir()}
+    (without_compiler,) = (source / "without").iterdir()
+    return {
+        "without a compiler": without_compiler,
+        "sdist": next(path for name, path in found.items() if name.endswith(".tar.gz")),
+        "pure": next(path for name, path in found.items() if name.endswith("-py3-none-any.whl")),
+        "compiled": next(path for name, path in found.items() if "-abi3-" in name),
+    }
+
+
+def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None:
+    _run(BIN / "twine", "check", "--strict", *distributions.values())
+    _run(BIN / "check-wheel-contents", *(path for path in distributions.values() if path.suffix == ".whl"))
+
+
+@pytest.mark.soak
+def test_a_dry_run_of_a_release_builds_and_checks_and_says_what_is_missing(source: Path) -> None:
+    said = _run(sys.executable, "-m", "tools.release", "--dry-run", "--build", "--tag", "v0.0.0", cwd=source)
+    assert "### Broker" in said  # the changelog's section
+    assert "PASSED" in said and "built oncelog-" in said
+
+
+def test_a_build_without_a_compiler_is_tagged_as_what_it_is(distributions: dict[str, Path]) -> None:
+    """And it equals the pure wheel, file for file, which :func:`test_an_installed_distribution_serves_and_reads`
+    installs.
+    """
+    wheel, pure = distributions["without a compiler"], distributions["pure"]
+    assert wheel.name == pure.name
+    contents = [{item.filename: item.CRC for item in zipfile.ZipFile(path).infolist()} for path in (wheel, pure)]
+    assert contents[0] == contents[1]
+
+
+def test_the_source_distribution_has_what_comes_with_the_code(distributions: dict[str, Path]) -> None:
+    with tarfile.open(distributions["sdist"]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= {"LICENSE", "NOTICE", "CHANGELOG.md", "README.md", "SECURITY.md", "pyproject.toml", "setup.py"}
+    assert names >= {"src/oncelog/records/_native.pyx", "src/oncelog/schemas/arrow/_columns.pyx"}
+
+
+def test_every_extra_is_in_the_metadata_and_can_be_had(distributions: dict[str, Path]) -> None:
+    """Each of their packages is installed here, in a version that the extra accepts."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    wheel = zipfile.ZipFile(distributions["compiled"])
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(wheel.read(name))
+    assert set(metadata.get_all("Provides-Extra", ())) == set(extras)
+    for extra in sorted(extras):
+        wanted = [Requirement(text) for text in metadata.get_all("Requires-Dist", ())]
+        asked = [item for item in wanted if item.marker is not None and item.marker.evaluate({"extra": extra})]
+        assert len(asked) >= 1, extra
+        for requirement in asked:
+            assert version(requirement.name) in requirement.specifier, f"{extra}: {requirement}"
+            assert requirement.extras <= (extras.keys() if requirement.name == "oncelog" else requirement.extras)
+
+
+def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributions: dict[str, Path]) -> None:
+    for kind in ("pure", "compiled"):
+        wheel = zipfile.ZipFile(distributions[kind])
+        names = wheel.namelist()
+        assert any(name.endswith("licenses/LICENSE") for name in names)
+        assert any(name.endswith("licenses/NOTICE") for name in names)
+        assert not [name for name in names if name.startswith(("tests/", "tools/")) or name.endswith((".c", ".pyx"))]
+        compiled = [name for name in names if name.endswith(".so")]
+        assert len(compiled) == (2 if kind == "compiled" else 0)
+        assert not any(b".debug_info" in wheel.read(name) for name in compiled)
+
+
+@pytest.mark.parametrize("kind", ["pure", "compiled", pytest.param("sdist", marks=pytest.mark.soak)])
+def test_an_installed_distribution_serves_and_reads(kind: str, distributions: dict[str, Path], tmp_path: Path) -> None:
+    with_commands = kind == "compiled"
+    python = _environment(tmp_path / "venv", f"{distributions[kind]}{'[cli]' if with_commands else ''}")
+    _run(python, "-c", FIRST_MINUTE, cwd=tmp_path)
+    has_rich = "import importlib.util; print(importlib.util.find_spec('rich') is not None)"
+    assert _run(python, "-c", has_rich, cwd=tmp_path) == f"{with_commands}\n"
+    version = _run(tmp_path / "venv" / "bin" / "oncelog", "--version", cwd=tmp_path)
+    assert ("pure Python" in version) == (kind == "pure"), version

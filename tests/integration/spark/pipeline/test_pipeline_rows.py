@@ -1,0 +1,71 @@
+"""What a malformed value does, whatever the transform reads: Spark's optimizer moves filters and omits columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import IntegerType, StringType, StructType
+
+from oncelog.spark.pipeline.definition import ONLY, Pipeline, PipelineError, Sink, Source
+from oncelog.spark.pipeline.registered import Schemas
+from oncelog.spark.pipeline.rows import _columns, rows_of
+from tests.integration.spark.kafka_records import create_topic, produce
+
+pytestmark = pytest.mark.timeout(600)
+
+SCHEMA = "\n" + StructType().add("carrier", StringType()).add("delay", IntegerType()).json()
+GOOD = b'{"carrier": "AA", "delay": 30}'
+BAD = b'{"carrier": "BB", "delay": 40} {"carrier": "CC"}'
+QUERIES = {
+    "select carrier as value from {rows} where delay > 15": "AA",
+    "select 'read' as value, key from {rows}": "read",
+    "select carrier as value from {rows} where partition = 0": "AA",
+    "select cast(count(*) as string) as value from {rows}": "1",
+}
+"""And what each transform makes of the good record."""
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def started(spark: SparkSession, address: str, topic: str, sql: str, name: str) -> StreamingQuery:
+    def transform(rows: DataFrame) -> DataFrame:
+        return spark.sql(sql, rows=rows)
+
+    one = Pipeline(name, {ONLY: Source(topic, schema=SCHEMA)}, {ONLY: Sink("out")}, transform)
+    writer = rows_of(spark, one, address, Schemas(one.name)).writeStream.format("memory").queryName(name)
+    return writer.outputMode("complete" if "count" in sql else "append").trigger(availableNow=True).start()
+
+
+def test_malformed_value_stops_the_query_whatever_it_reads_and_good_ones_pass_once(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    good, bad = (create_topic(address, f"{unique_name}-{kind}") for kind in ("good", "bad"))
+    produce(address, good, [GOOD])
+    produce(address, bad, [GOOD, BAD])
+    run = partial(started, spark, address)
+    view = unique_name.replace("-", "_")
+    passing = [run(good, sql, f"{view}_good_{number}") for number, sql in enumerate(QUERIES)]
+    failing = [run(bad, sql, f"{view}_bad_{number}") for number, sql in enumerate(QUERIES)]
+    for query, expected in zip(passing, QUERIES.values(), strict=True):
+        query.awaitTermination()
+        assert [row.value for row in spark.table(query.name).collect()] == [expected]
+    for query in failing:
+        with pytest.raises(
+            StreamingQueryException, match=f"Record 1 of {bad}-0 has a value that is not JSON of the schema"
+        ):
+            query.awaitTermination()
+
+
+def test_example_of_a_schema_is_one(spark: SparkSession) -> None:
+    with pytest.raises(PipelineError, match="has no columns: write each as a name and a type") as refused:
+        _columns("string")
+    assert _columns(str(refused.value).partition("for example ")[2]).simpleString() == "struct<origin:string>"

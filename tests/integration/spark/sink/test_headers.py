@@ -1,0 +1,125 @@
+"""Headers as programs have them, in each way to write: maps, texts, bytes, and what no header can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from oncelog.errors import ConfigError
+from oncelog.spark.session import for_each_batch, write
+from oncelog.spark.sink.rows import SinkColumns
+from tests.integration.spark.kafka_records import committed, create_topic
+
+Headers = list[tuple[str, bytes | None]]
+
+FORMS: dict[str, tuple[str, Headers]] = {
+    "map of texts": ("map('a', 'ä', 'b', cast(null AS string), '', '')", [("a", "ä".encode()), ("b", None), ("", b"")]),
+    "map of bytes": ("map('a', x'ff00', 'b', cast(null AS binary))", [("a", b"\xff\x00"), ("b", None)]),
+    "structs of texts": (
+        "array(named_struct('key', 'a', 'value', '1'), named_struct('key', 'a', 'value', null))",
+        [("a", b"1"), ("a", None)],
+    ),
+    "structs of bytes": ("array(named_struct('key', 'a', 'value', x'01'))", [("a", b"\x01")]),
+    "value before key": ("array(named_struct('value', x'01', 'key', 'a'))", [("a", b"\x01")]),
+    "no headers": ("cast(null AS map<string,string>)", []),
+    "empty map": ("cast(map() AS map<string,string>)", []),
+}
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+@pytest.mark.parametrize("way", ["df.write", "write", "format", "for_each_batch"])
+def test_all_forms_of_headers_are_written(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path, way: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    names = {form: create_topic(address, f"{unique_name}-{number}") for number, form in enumerate(FORMS)}
+    for form, (expression, _) in FORMS.items():
+        given = {"kafka.bootstrap.servers": address, "topic": names[form]}
+        if way in ("df.write", "write"):
+            rows = spark.range(1).selectExpr("'v' AS value", f"{expression} AS headers")
+            if way == "write":
+                write(rows, given)
+            else:
+                rows.write.format("oncelog").mode("append").options(**given).save()
+            continue
+        source = tmp_path / "source"
+        if not source.exists():
+            spark.range(1).write.parquet(str(source))
+        stream = spark.readStream.schema("id long").parquet(str(source))
+        rows = stream.selectExpr("'v' AS value", f"{expression} AS headers")
+        location = {"checkpointLocation": str(tmp_path / names[form])}
+        if way == "format":
+            writer = rows.writeStream.format("oncelog").options(**given, **location)
+        else:
+            writer = rows.writeStream.foreachBatch(for_each_batch({**given, **location})).options(**location)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    for form, (_, wanted) in FORMS.items():
+        (record,) = committed(address, names[form])
+        assert (form, record.headers or []) == (form, wanted)
+
+
+NO_HEADERS = {
+    "array<string>": "array('a')",
+    "struct": "named_struct('a', 1, 'b', 'x')",
+    "string": '\'{"a": "1"}\'',
+    "map of numbers": "map(1, 2)",
+    "map of structs": "map('a', named_struct('b', 1))",
+    "structs of other names": "array(named_struct('name', 'a', 'content', 1))",
+    "structs of numbers": "array(named_struct('value', 1, 'key', 'a'))",
+    "null": "null",
+    "number": "1",
+}
+NO_FIELDS = {
+    "value": (
+        "1",
+        "named_struct('a', 1)",
+        "array(1)",
+        "map('a', 1)",
+        "current_timestamp()",
+        "cast(1.5 AS decimal(9,2))",
+    ),
+    "key": ("1", "cast(1 AS bigint)", "named_struct('a', 1)", "true", "null"),
+    "topic": ("1", "x'61'"),
+    "partition": ("cast(0 AS bigint)", "'0'", "cast(0 AS smallint)"),
+}
+REFUSED = [("headers", expression) for expression in NO_HEADERS.values()] + [
+    (name, expression) for name, several in NO_FIELDS.items() for expression in several
+]
+
+
+@pytest.mark.parametrize(("name", "expression"), REFUSED)
+def test_what_the_refusal_of_a_type_advises_is_taken(spark: SparkSession, name: str, expression: str) -> None:
+    columns = {"value": "'v'", "topic": "'t'", name: expression}
+    rows = spark.range(1).selectExpr(*(f"{given} AS {column}" for column, given in columns.items()))
+    with pytest.raises(ConfigError, match=f"Column {name} has type") as refused:
+        SinkColumns.of(rows.schema, "")
+    advice = str(refused.value).partition("for example with ")[2]
+    assert advice
+    advised = rows.selectExpr(*(advice + f" AS {one}" if one == name else one for one in columns))
+    SinkColumns.of(advised.schema, "")
+    assert advised.collect()
+
+
+def test_header_without_a_key_is_refused_and_the_advice_leaves_it_out(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    given = {"kafka.bootstrap.servers": address, "topic": create_topic(address, unique_name)}
+    headers = "array(named_struct('key', null, 'value', '1'), named_struct('key', 'a', 'value', '2')) AS headers"
+    rows = spark.range(1).selectExpr("'v' AS value", headers)
+    rows = rows.selectExpr("value", "cast(headers AS array<struct<key:string,value:string>>) AS headers")
+    with pytest.raises(PySparkException, match="whose key is null in column headers") as refused:
+        rows.write.format("oncelog").mode("append").options(**given).save()
+    advice = str(refused.value).partition("for example with ")[2].splitlines()[0]
+    advised = rows.selectExpr("value", f"{advice} AS headers")
+    advised.write.format("oncelog").mode("append").options(**given).save()
+    (record,) = committed(address, unique_name)
+    assert record.headers == [("a", b"2")]

@@ -1,0 +1,191 @@
+"""Tables that do not fit the rows, and rows that do not fit a table: refused with the column and what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, StringType, StructField, StructType
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.tables.columns import check_columns
+from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
+from tests.integration.tables.worlds import SCHEMA, DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
+
+WIDER = StructType([*SCHEMA.fields, StructField("more", IntegerType())])
+
+
+@pytest.fixture
+def query(world: World) -> Query:
+    query = Query(world.folder / "checkpoint", world.options)
+    query.run(0, [(0, "a")])
+    return query
+
+
+def wider(row: tuple[int, str, int]) -> list[Any]:
+    table = pa.table({"id": [row[0]], "text": [row[1]], "more": pa.array([row[2]], pa.int32())})
+    return [piece(table.to_batches())]
+
+
+def test_column_that_the_table_lacks_is_refused_and_added_if_asked(world: World, query: Query) -> None:
+    with pytest.raises(ConfigError, match=r"has no column more: set evolve to true"):
+        query.write(1, [], schema=WIDER, made=lambda: wider((1, "b", 7)))
+    evolving = Query(query.root, replace(world.options, evolve=True))
+    evolving.run(1, [], schema=WIDER, made=lambda: wider((1, "b", 7)))
+    assert world.read() == [(0, "a"), (1, "b")]
+    evolving.run(2, [(2, "c")])
+    assert world.read() == [(0, "a"), (1, "b"), (2, "c")]
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
+def test_column_of_another_type_is_refused(world: World, query: Query) -> None:
+    other = StructType([StructField("id", LongType()), StructField("text", DoubleType())])
+    with pytest.raises(
+        ConfigError, match=r"Column text of .* while the rows need double: cast it in the query, if string holds"
+    ):
+        query.write(1, [], schema=other)
+
+
+def test_column_that_differs_in_case_alone_is_refused(world: World, query: Query) -> None:
+    other = StructType([StructField("ID", LongType()), StructField("text", StringType())])
+    evolving = Query(query.root, replace(world.options, evolve=True))
+    with pytest.raises(ConfigError, match=r"The rows have a column ID, .* one named id"):
+        evolving.write(1, [], schema=other)
+
+
+def test_names_with_quotes_dots_and_spaces(form: TableFormat, tmp_path: Path, new_database: Callable[[], str]) -> None:
+    name, column = 'od"d.na me%', 'a "b".c%'
+    world = world_of(form, tmp_path, new_database)
+    table = {
+        TableFormat.DELTA: str(tmp_path / name),
+        TableFormat.ICEBERG: "lake.odd name",
+    }.get(form, '"' + name.replace('"', '""') + '"')
+    if form is TableFormat.DELTA:
+        column = 'a"b".c%'  # Delta allows no space in columns
+    schema = StructType([StructField(column, LongType())])
+    query = Query(tmp_path / "checkpoint", replace(world.options, table=table, mode=Mode.UPSERT, key=(column,)))
+    made = [piece(pa.table({column: pa.array([1, 2], pa.int64())}).to_batches())]
+    query.run(0, [], schema=schema, made=lambda: made)
+    again = Query(query.root, query.options)
+    again.run(1, [], schema=schema, made=lambda: made)
+    assert _numbers(world, replace(world.options, table=table), name, column) == [1, 2]
+
+
+def _numbers(world: World, options: Any, name: str, column: str) -> list[int]:
+    quoted = ['"' + text.replace('"', '""') + '"' for text in (column, name)]
+    statement = f"SELECT {quoted[0]} FROM {quoted[1]} ORDER BY 1"
+    match world:
+        case DeltaWorld():
+            from deltalake import DeltaTable
+
+            return sorted(DeltaTable(options.table).to_pyarrow_table()[column].to_pylist())
+        case IcebergWorld():
+            rows = world.catalog().load_table(options.table).scan().to_arrow()
+            return sorted(rows[column].to_pylist())
+        case PostgresWorld():
+            with psycopg.connect(options.url) as connection:
+                return [row[0] for row in connection.execute(statement.encode()).fetchall()]
+        case _:
+            return [row[0] for row in sqlite3.connect(options.url).execute(statement)]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([1, None], "NULL in its key"),
+        ([2, 1, 2], "2 rows with the key"),
+    ],
+)
+def test_keys_that_identify_no_row_are_refused(world: World, values: list[int | None], why: str) -> None:
+    schema = StructType([StructField("k", LongType())])
+    query = Query(world.folder / "checkpoint", replace(world.options, mode=Mode.UPSERT, key=("k",)))
+    made = [piece(pa.table({"k": pa.array(values, pa.int64())}).to_batches())]
+    with pytest.raises(OncelogError, match=why):
+        query.write(0, [], schema=schema, made=lambda: made)
+
+
+def test_database_in_memory_is_refused() -> None:
+    with pytest.raises(ConfigError, match="is :memory:, which is gone when a batch has ended"):
+        parse_table_options({"format": "sqlite", "table": "t", "url": ":memory:"})
+    for url in ("sqlite:///shop.db", "file:shop.db?mode=rw", "jdbc:sqlite://shop.db"):
+        with pytest.raises(ConfigError, match=r"which is a URL: write the file's path alone"):
+            parse_table_options({"format": "sqlite", "table": "t", "url": url})
+
+
+def test_floating_numbers_are_no_keys() -> None:
+    """Iceberg took -0.0 for another key than 0.0 in the table, SQLite for the same one as 0.0 in its batch."""
+    options = TableOptions(TableFormat.SQLITE, "flights", url="tables.db", mode=Mode.UPSERT, key=("k",))
+    for kind in (DoubleType(), FloatType()):
+        with pytest.raises(ConfigError, match=r"Column k cannot be in option key: it is .*, cast it"):
+            check_columns(StructType([StructField("k", kind), StructField("v", LongType())]), options)
+
+
+@pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
+def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
+    schema = StructType([StructField("x", DoubleType())])
+    query = Query(world.folder / "checkpoint", world.options)
+    made = [piece(pa.table({"x": [float("nan")]}).to_batches())]
+    with pytest.raises(OncelogError, match=r"has nan in column x, which is REAL and would hold NULL for NaN"):
+        query.write(0, [], schema=schema, made=lambda: made)
+
+
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
+def test_role_without_the_right_is_told_so_at_once(world: World, query: Query) -> None:
+    with psycopg.connect(world.options.url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS reader")
+        connection.execute("CREATE ROLE reader LOGIN")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    options = replace(world.options, url=world.options.url.replace("user=tests", "user=reader"), driver_writes=True)
+    with pytest.raises(OncelogError, match='has no right to INSERT on "flights"'):
+        Query(query.root, options).write(1, [(1, "b")])
+    assert world.read() == [(0, "a")]
+
+
+@pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
+def test_text_that_postgresql_cannot_hold_is_refused(world: World, query: Query) -> None:
+    with pytest.raises(OncelogError, match="in column text, which is text and cannot hold the character NUL"):
+        query.write(1, [(1, "a\0b")])
+    assert world.read() == [(0, "a")]
+
+
+@pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
+def test_folder_that_does_not_exist_is_named(world: World) -> None:
+    options = replace(world.options, url=str(world.folder / "missing" / "tables.db"))
+    with pytest.raises(OncelogError, match="which cannot be opened as a file: make its folder"):
+        Query(world.folder / "checkpoint", options).write(0, [(0, "a")])
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
+def test_partitions_other_than_the_tables_are_refused(world: World, query: Query) -> None:
+    with pytest.raises(ConfigError, match="is partitioned by nothing, and partitionBy says text"):
+        Query(query.root, replace(world.options, partition_by=("text",))).write(1, [(1, "b")])
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
+def test_partitions_hold_their_rows(world: World) -> None:
+    query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
+    rows = [(number, f"v{number % 3}/ü=%") for number in range(10)]
+    query.run(0, [*rows, (10, None)])
+    query.run(1, [(11, "v0/ü=%")])
+    assert world.read() == [*rows, (10, None), (11, "v0/ü=%")]
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
+def test_empty_text_in_a_partition_column_is_refused_by_delta(world: World) -> None:
+    query = Query(world.folder / "checkpoint", replace(world.options, partition_by=("text",)))
+    with pytest.raises(OncelogError, match="empty text in the partition column text, which Delta reads as NULL"):
+        query.write(0, [(0, "")])
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
+def test_column_name_that_delta_does_not_allow_is_refused(world: World) -> None:
+    query = Query(world.folder / "checkpoint", world.options)
+    with pytest.raises(ConfigError, match="Column 'a b' cannot be in"):
+        query.write(0, [], schema=StructType([StructField("a b", LongType())]))

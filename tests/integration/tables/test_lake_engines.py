@@ -1,0 +1,405 @@
+"""Tables that Delta-Spark and Iceberg's Spark runtime have made, written by our sinks and read back by them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    BinaryType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.tables.inline import piece
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
+from oncelog.spark.tables.store import WrittenPart
+from tests.integration.tables.worlds import Query
+from tests.support.lake_engines import EngineError, LakeEngine
+
+pytestmark = [pytest.mark.soak, pytest.mark.spark]
+
+ICE = "id bigint, ts timestamp, s string"
+SCHEMA = StructType([StructField("id", LongType()), StructField("ts", TimestampType()), StructField("s", StringType())])
+MOMENTS = [datetime.datetime(1969, 12, 31, 23, 59, 59, 999999), datetime.datetime(2024, 2, 29, 12), None]
+ROWS = pa.table(
+    {
+        "id": pa.array([1, 2, 1 << 40], pa.int64()),
+        "ts": pa.array([m and m.replace(tzinfo=datetime.UTC) for m in MOMENTS], pa.timestamp("us", "UTC")),
+        "s": ["ä" * 9, "", None],
+    }
+)
+VALUES = (
+    "(1, timestamp'1969-12-31 23:59:59.999999Z', 'äääääääää'), (2, timestamp'2024-02-29 12:00:00Z', ''), "
+    "(1099511627776, null, null)"
+)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeEngine]:
+    started = LakeEngine(tmp_path_factory.mktemp("engine"))
+    yield started
+    started.close()
+
+
+def made(rows: pa.Table) -> list[WrittenPart]:
+    return [piece(rows.to_batches())]
+
+
+def iceberg(engine: LakeEngine, name: str, **more: Any) -> TableOptions:
+    return TableOptions(TableFormat.ICEBERG, f"lake.{name}", catalog=engine.catalog, **more)
+
+
+def write(engine: LakeEngine, options: TableOptions, rows: pa.Table = ROWS, schema: StructType = SCHEMA) -> None:
+    name = options.table.replace("/", "_")
+    query = Query(engine.folder / f"checkpoint{name}", options)
+    query.run(0, [], schema=schema, made=lambda: made(rows))
+
+
+def partitions(engine: LakeEngine, table: str) -> list[str]:
+    return sorted(
+        str(row) for row in engine.sql(f"SELECT partition, record_count FROM {table}.files WHERE content = 0")
+    )
+
+
+SPECS = (
+    "days(ts)",
+    "hours(ts)",
+    "months(ts)",
+    "years(ts)",
+    "bucket(16, id)",
+    "bucket(4, s)",
+    "truncate(3, s)",
+    "truncate(10, id)",
+    "bucket(7, ts)",
+    "days(ts), bucket(4, id), s",
+)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_rows_are_in_the_partitions_in_which_iceberg_puts_them(engine: LakeEngine, spec: str) -> None:
+    """And filters that let readers skip partitions find them."""
+    name = f"p{SPECS.index(spec)}"
+    for table in (name, f"{name}_theirs"):
+        engine.sql(f"CREATE TABLE ice.lake.{table} ({ICE}) USING iceberg PARTITIONED BY ({spec})")
+    write(engine, iceberg(engine, name))
+    engine.sql(f"INSERT INTO ice.lake.{name}_theirs VALUES {VALUES}")
+    ours, theirs = f"ice.lake.{name}", f"ice.lake.{name}_theirs"
+    assert partitions(engine, ours) == partitions(engine, theirs)
+    for where in ("ts < timestamp'1970-01-01 00:00:00Z'", "id = 2", "s = ''", "s LIKE 'ääää%'", "ts IS NULL"):
+        select = f"SELECT * FROM {{}} WHERE {where}"
+        assert engine.sql(select.format(ours)) == engine.sql(select.format(theirs)), where
+
+
+def _table(engine: LakeEngine, name: str, rest: str = "", columns: str = ICE, *alter: str) -> str:
+    table = f"ice.lake.{name}"
+    engine.sql(f"CREATE TABLE {table} ({columns}) USING iceberg {rest}", *(one.format(table) for one in alter))
+    return table
+
+
+def properties(**given: str) -> str:
+    pairs = ", ".join(f"'{name.replace('_', '.')}' = '{value}'" for name, value in given.items())
+    return f"TBLPROPERTIES ({pairs})"
+
+
+MERGE_ON_READ = properties(write_delete_mode="merge-on-read", write_update_mode="merge-on-read")
+
+WRITABLE: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "v1": ("TBLPROPERTIES ('format-version' = '1')", ICE, ()),
+    "sorted": ("", ICE, ("ALTER TABLE {} WRITE ORDERED BY s",)),
+    "renamed": (
+        "",
+        "id bigint, other timestamp, s string",
+        (
+            "ALTER TABLE {} RENAME COLUMN other TO ts",
+            "ALTER TABLE {} ALTER COLUMN s FIRST",
+            "ALTER TABLE {} ADD COLUMN more int AFTER id",
+        ),
+    ),
+    "evolved": (
+        "PARTITIONED BY (days(ts))",
+        ICE,
+        (f"INSERT INTO {{}} VALUES {VALUES}", "ALTER TABLE {} REPLACE PARTITION FIELD days(ts) WITH hours(ts)"),
+    ),
+    "unpartitioned": ("PARTITIONED BY (days(ts))", ICE, ("ALTER TABLE {} DROP PARTITION FIELD days(ts)",)),
+    "deleted": (MERGE_ON_READ, ICE, (f"INSERT INTO {{}} VALUES {VALUES}", "DELETE FROM {} WHERE id = 2")),
+    "branched": ("", ICE, (f"INSERT INTO {{}} VALUES {VALUES}", "ALTER TABLE {} CREATE BRANCH dev")),
+    "objects": ("TBLPROPERTIES ('write.object-storage.enabled' = 'true')", ICE, ()),
+    "gzip": ("TBLPROPERTIES ('write.parquet.compression-codec' = 'gzip')", ICE, ()),
+    "identified": ("", ICE.replace("bigint", "bigint NOT NULL"), ("ALTER TABLE {} SET IDENTIFIER FIELDS id",)),
+}
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+@pytest.mark.parametrize("name", list(WRITABLE))
+def test_tables_of_many_kinds_hold_what_was_written(engine: LakeEngine, name: str, mode: Mode) -> None:
+    rest, columns, alter = WRITABLE[name]
+    table = _table(engine, f"{name}_{mode.value}", rest, columns, *alter)
+    select = f"SELECT id, cast(ts as string), s FROM {table} ORDER BY id, ts"
+    before = engine.sql(select)
+    key = ("id",) if mode is Mode.UPSERT else ()
+    write(engine, iceberg(engine, f"{name}_{mode.value}", mode=mode, key=key))
+    rows = [(1, "1969-12-31 18:59:59.999999", "äääääääää"), (2, "2024-02-29 07:00:00", ""), (1 << 40, None, None)]
+    expected = [*(before if mode is Mode.APPEND else ()), *rows]
+    assert engine.sql(select) == sorted(expected, key=str) or sorted(engine.sql(select), key=str) == sorted(
+        expected, key=str
+    )
+
+
+REFUSED = [
+    ("three", "TBLPROPERTIES ('format-version' = '3')", (), "has format-version 3, and pyiceberg"),
+    ("orc", "TBLPROPERTIES ('write.format.default' = 'orc')", (), "write.format.default = orc, and pyiceberg"),
+    (
+        "redundant",
+        "PARTITIONED BY (days(ts)) TBLPROPERTIES ('format-version' = '1')",
+        ("ALTER TABLE {} REPLACE PARTITION FIELD days(ts) WITH hours(ts)",),
+        "cannot be written by pyiceberg .* redundant partitions",
+    ),
+    (
+        "provider",
+        "TBLPROPERTIES ('write.location-provider.impl' = 'com.example.Provider')",
+        (),
+        "has write.location-provider.impl = com.example.Provider, which pyiceberg",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "rest", "alter", "says"), REFUSED)
+def test_what_pyiceberg_cannot_write_is_refused_before(
+    engine: LakeEngine, name: str, rest: str, alter: tuple[str, ...], says: str
+) -> None:
+    _table(engine, name, rest, ICE, *alter)
+    query = Query(engine.folder / f"checkpoint-{name}", iceberg(engine, name))
+    with pytest.raises(ConfigError, match=says):
+        query.write(0, [], schema=SCHEMA, made=lambda: pytest.fail("rows were computed"))
+
+
+def test_advice_for_iceberg_helps(engine: LakeEngine) -> None:
+    engine.sql(
+        "ALTER TABLE ice.lake.orc SET TBLPROPERTIES ('write.format.default' = 'parquet')",
+        "CREATE TABLE ice.lake.two USING iceberg TBLPROPERTIES ('format-version' = '2') "
+        "AS SELECT * FROM ice.lake.three",
+        "ALTER TABLE ice.lake.provider UNSET TBLPROPERTIES ('write.location-provider.impl')",
+    )
+    for name in ("orc", "two", "provider"):
+        write(engine, iceberg(engine, name))
+        assert engine.sql(f"SELECT count(*) FROM ice.lake.{name}") == [(3,)]
+
+
+def test_the_first_and_the_last_day_stay_what_they_are(engine: LakeEngine) -> None:
+    """In values, partitions and the statistics by which readers skip files."""
+    days = [datetime.date(1, 1, 1), datetime.date(1582, 10, 4), datetime.date(9999, 12, 31)]
+    times = [datetime.datetime(1, 1, 1), datetime.datetime(1582, 10, 4), datetime.datetime(9999, 12, 31, 23, 59, 59)]
+    numbers = [Decimal("-99999999.99"), Decimal("0.00"), Decimal("99999999.99")]
+    kinds: list[tuple[str, Any, Any]] = [("d", DateType(), pa.date32()), ("t", TimestampNTZType(), pa.timestamp("us"))]
+    kinds += [("z", TimestampType(), pa.timestamp("us", "UTC")), ("n", DecimalType(10, 2), pa.decimal128(10, 2))]
+    columns = [days, times, times, numbers]
+    rows = pa.table([pa.array(v, k) for v, (_, _, k) in zip(columns, kinds, strict=True)], [k[0] for k in kinds])
+    schema = StructType([StructField(name, kind) for name, kind, _ in kinds])
+    ddl = "d date, t timestamp_ntz, z timestamp, n decimal(10, 2)"
+    lake = str(engine.folder / "days")
+    engine.sql(f"CREATE TABLE delta.`{lake}` ({ddl}) USING delta")
+    engine.sql(f"CREATE TABLE delta.`{lake}_z` ({ddl}) USING delta PARTITIONED BY (d, z)")
+    engine.sql(f"CREATE TABLE ice.lake.days ({ddl}) USING iceberg PARTITIONED BY (months(d), days(z))")
+    for table, options in (
+        (f"delta.`{lake}`", TableOptions(TableFormat.DELTA, lake)),
+        (f"delta.`{lake}_z`", TableOptions(TableFormat.DELTA, f"{lake}_z", partition_by=("d", "z"))),
+        ("ice.lake.days", iceberg(engine, "days")),
+    ):
+        write(engine, options, rows, schema)
+        engine.sql("SET TIME ZONE 'UTC'")
+        for day, number in zip(days, numbers, strict=True):
+            moment = f"{day:%Y-%m-%d}".rjust(10, "0")
+            for where in (
+                f"d = date'{moment}'",
+                f"t >= timestamp_ntz'{moment} 00:00:00' AND t < timestamp_ntz'{moment} 23:59:59.5'",
+                f"z >= timestamp'{moment} 00:00:00' AND z < timestamp'{moment} 23:59:59.5'",
+                f"n = {number}BD",
+            ):
+                assert engine.sql(f"SELECT n FROM {table} WHERE {where}") == [(str(number),)], (table, where)
+        engine.sql("SET TIME ZONE 'America/New_York'")
+        zoned = engine.sql(f"SELECT unix_micros(z) FROM {table} ORDER BY z")
+        assert zoned == [
+            (
+                round(
+                    (
+                        t.replace(tzinfo=datetime.UTC) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+                    ).total_seconds()
+                )
+                * 10**6,
+            )
+            for t in times
+        ], table
+
+
+def test_types_that_spark_has_no_name_for(engine: LakeEngine) -> None:
+    """A uuid is made of text, a fixed of binary; a time has no type in Spark's rows."""
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.schema import Schema
+    from pyiceberg.types import FixedType, NestedField, TimeType, UUIDType
+    from pyiceberg.types import LongType as IcebergLong
+
+    engine.sql("CREATE NAMESPACE IF NOT EXISTS ice.lake")
+    fields = [("id", IcebergLong()), ("u", UUIDType()), ("f", FixedType(3)), ("t", TimeType())]
+    schema = Schema(*(NestedField(n, name, kind, required=False) for n, (name, kind) in enumerate(fields, 1)))
+    load_catalog(**engine.catalog).create_table("lake.odd", schema)
+    text = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
+    kinds = StructType([StructField("id", LongType()), StructField("u", StringType()), StructField("f", BinaryType())])
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), "u": [text, None], "f": [b"abc", None]})
+    write(engine, iceberg(engine, "odd"), rows, kinds)
+    found = load_catalog(**engine.catalog).load_table("lake.odd").scan().to_arrow().sort_by("id").to_pylist()
+    assert [(row["id"], str(row["u"]), row["f"]) for row in found] == [(1, text, b"abc"), (2, "None", None)]
+    options = iceberg(engine, "odd")
+    with pytest.raises(OncelogError, match="value in column u that is no uuid"):
+        Query(engine.folder / "cp-odd1", options, query_id="odd1-0000").run(
+            0, [], schema=kinds, made=lambda: made(rows.set_column(1, "u", pa.array(["x", "y"])))
+        )
+    with pytest.raises(OncelogError, match="value in column f that is no fixed"):
+        Query(engine.folder / "cp-odd2", options, query_id="odd2-0000").run(
+            0, [], schema=kinds, made=lambda: made(rows.set_column(2, "f", pa.array([b"x", b"y"])))
+        )
+    only = StructType([StructField("t", IntegerType())])
+    with pytest.raises(ConfigError, match=r"Column t of .* is time, which no type of Spark's holds"):
+        Query(engine.folder / "cp-odd3", options, query_id="odd3-0000").write(0, [], schema=only)
+
+
+# --- Delta
+
+DELTA_WRITABLE = {
+    "plain": "",
+    "vectors": "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "changes": "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+    "checkpoints": "TBLPROPERTIES ('delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2')",
+}
+DELTA_ROWS = pa.table({"id": pa.array([1, 3, 4], pa.int64()), "s": ["one", "three", "four"]})
+DELTA_SCHEMA = StructType([StructField("id", LongType()), StructField("s", StringType())])
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+@pytest.mark.parametrize("name", list(DELTA_WRITABLE))
+def test_delta_tables_of_many_kinds_hold_what_was_written(engine: LakeEngine, name: str, mode: Mode) -> None:
+    """A row that was deleted before does not come back."""
+    path = str(engine.folder / f"{name}-{mode.value}")
+    table = f"delta.`{path}`"
+    engine.sql(
+        f"CREATE TABLE {table} (id BIGINT, s STRING) USING delta {DELTA_WRITABLE[name]}",
+        f"INSERT INTO {table} SELECT id, 'old' FROM range(0, 3, 1, 1)",
+        f"DELETE FROM {table} WHERE id = 2",
+    )
+    key = ("id",) if mode is Mode.UPSERT else ()
+    write(engine, TableOptions(TableFormat.DELTA, path, mode=mode, key=key), DELTA_ROWS, DELTA_SCHEMA)
+    rows = [(1, "one"), (3, "three"), (4, "four")]
+    kept = {Mode.APPEND: [(0, "old"), (1, "old")], Mode.UPSERT: [(0, "old")], Mode.COMPLETE: []}[mode]
+    assert sorted(engine.sql(f"SELECT * FROM {table}")) == sorted([*kept, *rows])
+
+
+DROPPED = {
+    "rowTracking": "TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+    "inCommitTimestamp": "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
+    "typeWidening": "TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
+    "vacuumProtocolCheck": "TBLPROPERTIES ('delta.feature.vacuumProtocolCheck' = 'supported')",
+    "domainMetadata": "TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')",
+    "checkpointProtection": "TBLPROPERTIES ('delta.feature.checkpointProtection' = 'supported')",
+}
+
+
+@pytest.mark.parametrize("feature", list(DROPPED))
+def test_advice_to_drop_a_feature_helps(engine: LakeEngine, feature: str) -> None:
+    """Also where others depend on it: the statements are in their order."""
+    path = str(engine.folder / feature)
+    engine.sql(
+        f"CREATE TABLE delta.`{path}` (id BIGINT, s STRING) USING delta {DROPPED[feature]}",
+        f"INSERT INTO delta.`{path}` VALUES (0, 'old')",
+    )
+    options = TableOptions(TableFormat.DELTA, path)
+    with pytest.raises(ConfigError, match=f"{feature}.* which deltalake") as caught:
+        write(engine, options, DELTA_ROWS, DELTA_SCHEMA)
+    advice = str(caught.value).partition("drop it in Spark with ")[2].partition(", ")[0].split(" and then ")
+    assert advice[0].startswith("ALTER TABLE")
+    engine.sql(*advice)
+    write(engine, options, DELTA_ROWS, DELTA_SCHEMA)
+    assert len(engine.sql(f"SELECT * FROM delta.`{path}`")) == 4
+
+
+KEPT = {
+    "clustering": "(id BIGINT, s STRING) USING delta CLUSTER BY (id)",
+    "identityColumns": "(n BIGINT GENERATED ALWAYS AS IDENTITY, id BIGINT, s STRING) USING delta",
+    "allowColumnDefaults": "(id BIGINT, s STRING DEFAULT 'x') USING delta "
+    "TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')",
+    "icebergCompatV2": "(id BIGINT, s STRING) USING delta "
+    "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableIcebergCompatV2' = 'true')",
+    "columnMapping.mode": "(id BIGINT, s STRING) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+}
+
+
+@pytest.mark.parametrize("feature", list(KEPT))
+def test_advice_to_copy_a_table_helps(engine: LakeEngine, feature: str) -> None:
+    path = str(engine.folder / feature)
+    engine.sql(f"CREATE TABLE delta.`{path}` {KEPT[feature]}", f"INSERT INTO delta.`{path}` (id, s) VALUES (0, 'old')")
+    options = TableOptions(TableFormat.DELTA, path)
+    with pytest.raises(ConfigError, match=rf"{feature}.* AS SELECT \* FROM delta\.`{path}`") as caught:
+        write(engine, options, DELTA_ROWS, DELTA_SCHEMA)
+    if feature in ("clustering", "identityColumns", "allowColumnDefaults"):
+        with pytest.raises(EngineError, match=r"NONREMOVABLE|not supported"):
+            engine.sql(f"ALTER TABLE delta.`{path}` DROP FEATURE {feature}")
+    engine.sql(*re.findall(r"ALTER TABLE .*? DROP DEFAULT", str(caught.value)))
+    engine.sql(f"CREATE TABLE delta.`{path}-copy` USING delta AS SELECT * FROM delta.`{path}`")
+    write(engine, replace(options, table=f"{path}-copy"), DELTA_ROWS, DELTA_SCHEMA)
+    assert len(engine.sql(f"SELECT * FROM delta.`{path}-copy`")) == 4
+
+
+@pytest.mark.parametrize(
+    ("columns", "constraint", "row", "good"),
+    [
+        ("id BIGINT", "id > 0", "-1L as id", False),
+        ("id BIGINT", "id > 0", "cast(null as bigint) as id", False),
+        ("id BIGINT", "id > 0", "1L as id", True),
+        ("id BIGINT, d BIGINT GENERATED ALWAYS AS (id * 2)", "", "1L as id, 3L as d", False),
+        ("id BIGINT, d BIGINT GENERATED ALWAYS AS (id * 2)", "", "1L as id", True),
+        ("v VARCHAR(3)", "", "'abcd' as v", False),
+        ("v VARCHAR(3)", "", "'abc ' as v", False),
+        ("v CHAR(3)", "", "'a' as v", True),
+        ("s STRUCT<a: INT NOT NULL, b: STRING>", "", "named_struct('a', 1, 'b', 'x') as s", True),
+        ("s STRUCT<a: INT NOT NULL, b: STRING>", "", "named_struct('a', cast(null as int), 'b', 'x') as s", False),
+        ("s STRUCT<a: INT NOT NULL, b: STRING>", "", "cast(null as struct<a: int, b: string>) as s", False),
+    ],
+)
+def test_conditions_hold_as_delta_keeps_them(
+    engine: LakeEngine, spark: Any, request: pytest.FixtureRequest, columns: str, constraint: str, row: str, good: bool
+) -> None:
+    """The same row into two tables of the same kind: by Delta-Spark, and by the sink."""
+    from py4j.protocol import Py4JJavaError
+
+    number = abs(hash(request.node.name))
+    paths = [str(engine.folder / f"judged-{number}-{who}") for who in ("theirs", "ours")]
+    for path in paths:
+        engine.sql(f"CREATE TABLE delta.`{path}` ({columns}) USING delta")
+        if constraint:
+            engine.sql(f"ALTER TABLE delta.`{path}` ADD CONSTRAINT c CHECK ({constraint})")
+    theirs, ours = paths
+    frame = spark.sql(f"SELECT {row}")
+    insert = f"INSERT INTO delta.`{theirs}` ({', '.join(frame.columns)}) SELECT {row}"
+    query = Query(engine.folder / f"checkpoint-{number}", TableOptions(TableFormat.DELTA, ours))
+    if good:
+        engine.sql(insert)
+        query.write_frame(0, frame)
+        assert engine.sql(f"SELECT * FROM delta.`{theirs}`") == engine.sql(f"SELECT * FROM delta.`{ours}`")
+        return
+    with pytest.raises(EngineError):
+        engine.sql(insert)
+    with pytest.raises(Py4JJavaError, match=r"A row for delta table .* breaks its"):
+        query.write_frame(0, frame)

@@ -1,0 +1,193 @@
+"""Which row of a key is the latest: in a batch, and beside the row that each kind of table has."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from deltalake import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyiceberg.catalog import load_catalog
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.java_errors import our_sentence
+from oncelog.spark.tables.latest import later
+from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
+from tests.integration.tables.worlds import Query, World
+
+ROWS = "id long, at timestamp, n int, text string"
+Row = tuple[int, int | None, int | None, str]
+
+
+def query_of(world: World, *latest_by: str, **more: Any) -> Query:
+    options = replace(world.options, mode=Mode.UPSERT, key=("id",), latest_by=latest_by, **more)
+    return Query(world.folder / "checkpoint", options)
+
+
+def moment(second: int | None) -> datetime.datetime | None:
+    return None if second is None else datetime.datetime(2024, 1, 1, 0, 0, second, tzinfo=datetime.UTC)
+
+
+def write(spark: SparkSession, query: Query, batch_id: int, *rows: Row) -> None:
+    made = [(key, moment(second), number, text) for key, second, number, text in rows]
+    query.write_frame(batch_id, spark.createDataFrame(made, ROWS))
+
+
+def read(options: TableOptions, *names: str) -> list[tuple[Any, ...]]:
+    columns = ", ".join(names)
+    match options.format:
+        case TableFormat.SQLITE:
+            rows = sqlite3.connect(options.url).execute(f"SELECT {columns} FROM flights").fetchall()
+        case TableFormat.POSTGRESQL:
+            with psycopg.connect(options.url) as connection:
+                rows = connection.execute(f"SELECT {columns} FROM flights".encode()).fetchall()
+        case TableFormat.DELTA:
+            found = DeltaTable(options.table).to_pyarrow_table().select(list(names)).to_pylist()
+            rows = [tuple(row.values()) for row in found]
+        case TableFormat.ICEBERG:
+            found = load_catalog("default", **options.catalog).load_table(options.table).scan().to_arrow()
+            rows = [tuple(row.values()) for row in found.select(list(names)).to_pylist()]
+    return sorted(rows)
+
+
+def test_the_latest_row_of_a_batch_is_written_and_an_older_batch_replaces_nothing(
+    spark: SparkSession, world: World
+) -> None:
+    query = query_of(world, "at")
+    write(spark, query, 0, (1, 2, 0, "b"), (1, 1, 0, "a"), (1, None, 0, "never"), (2, 9, 0, "x"), (3, None, 0, "n"))
+    assert read(query.options, "id", "text") == [(1, "b"), (2, "x"), (3, "n")]
+    write(spark, query, 1, (1, 1, 0, "late"), (2, 9, 0, "same"), (3, 0, 0, "first"), (4, 5, 0, "new"))
+    assert read(query.options, "id", "text") == [(1, "b"), (2, "same"), (3, "first"), (4, "new")]
+    write(spark, query, 2, (1, None, 0, "null"), (3, 1, 0, "second"), (3, 0, 0, "first again"))
+    assert read(query.options, "id", "text") == [(1, "b"), (2, "same"), (3, "second"), (4, "new")]
+
+
+def test_several_columns_decide_in_their_order(spark: SparkSession, world: World) -> None:
+    query = query_of(world, "at", "n")
+    write(spark, query, 0, (1, 2, 1, "a"), (1, 2, 3, "c"), (1, 1, 9, "z"), (2, None, 2, "b"))
+    assert read(query.options, "id", "text") == [(1, "c"), (2, "b")]
+    write(spark, query, 1, (1, 2, 2, "older"), (2, None, 3, "newer"))
+    assert read(query.options, "id", "text") == [(1, "c"), (2, "newer")]
+
+
+def test_texts_are_compared_by_their_bytes(spark: SparkSession, world: World) -> None:
+    """A collation of the database would say that B is later than a."""
+    query = query_of(world, "text")
+    write(spark, query, 0, (1, 0, 1, "a"), (1, 0, 2, "B"))
+    assert read(query.options, "n") == [(1,)]
+    write(spark, query, 1, (1, 0, 3, "B"))
+    assert read(query.options, "n") == [(1,)]
+    write(spark, query, 2, (1, 0, 4, "ä"))
+    assert read(query.options, "n") == [(4,)]
+
+
+def test_rows_that_say_the_same_have_to_be_the_same(spark: SparkSession, world: World) -> None:
+    query = query_of(world, "at")
+    write(spark, query, 0, (1, 2, 0, "a"), (1, 2, 0, "a"), (1, 1, 7, "older"), (1, 1, 8, "older"))
+    assert read(query.options, "id", "text") == [(1, "a")]
+    with pytest.raises(Py4JJavaError) as caught:
+        write(spark, query, 1, (1, 3, 0, "a"), (1, 3, 0, "b"))
+    assert 'with the key {"id":1} has the same at as another one and other values: name more columns in latestBy' in (
+        our_sentence(str(caught.value))
+    )
+    write(spark, query_of(world, "at", "text"), 1, (1, 3, 0, "a"), (1, 3, 0, "b"))
+    assert read(query.options, "id", "text") == [(1, "b")]
+
+
+RECORDS = "id long, text string, topic string, partition int, offset long"
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "left out"])
+def test_offsets_decide_where_the_rows_have_them(spark: SparkSession, world: World, stored: bool) -> None:
+    """A table that lacks the source's columns gets the latest row without them."""
+    query = query_of(world)
+    first = "SELECT 7L as id, '' as text"
+    query.write_frame(0, spark.sql(first + (", 't' as topic, 0 as partition, 0L as offset" if stored else "")))
+    rows = [(1, "b", "t", 0, 11), (1, "a", "t", 0, 10), (2, "x", "t", 1, 3)]
+    query.write_frame(1, spark.createDataFrame(rows, RECORDS))
+    assert read(query.options, "id", "text")[:2] == [(1, "b"), (2, "x")]
+    assert ("partition" in (query.store.columns() or ())) == stored
+    with pytest.raises(Py4JJavaError, match="is in several partitions or topics, whose offsets do not say"):
+        query.write_frame(2, spark.createDataFrame([(1, "c", "t", 0, 20), (1, "d", "t", 1, 5)], RECORDS))
+    with pytest.raises(Py4JJavaError, match="is in several partitions or topics, whose offsets do not say"):
+        query.write_frame(2, spark.createDataFrame([(1, "c", "t", 0, 20), (1, "d", "u", 0, 5)], RECORDS))
+
+
+def test_without_what_decides_two_rows_of_a_key_are_refused_and_the_advice_helps(
+    spark: SparkSession, world: World
+) -> None:
+    with pytest.raises((OncelogError, PySparkException), match="name the columns that say it in latestBy"):
+        write(spark, query_of(world), 0, (1, 1, 0, "a"), (1, 2, 0, "b"))
+    write(spark, query_of(world, "at"), 0, (1, 1, 0, "a"), (1, 2, 0, "b"))
+    assert read(world.options, "id", "text") == [(1, "b")]
+
+
+def test_null_in_the_key_is_refused_as_without(spark: SparkSession, world: World) -> None:
+    with pytest.raises(Py4JJavaError, match="has NULL in its key id: leave such rows out"):
+        query_of(world, "n").write_frame(0, spark.sql("SELECT cast(null as long) as id, 1 as n"))
+
+
+def test_names_of_any_kind_decide(spark: SparkSession, world: World) -> None:
+    query = query_of(world, 'a.b"c')
+    text = 'SELECT 1L as id, {} as `a.b"c`'
+    query.write_frame(0, spark.sql(text.format(2) + " UNION ALL " + text.format(1)))
+    query.write_frame(1, spark.sql(text.format(0)))
+    query.write_frame(2, spark.sql(text.format(3)))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"latestBy": "at"}, "for mode = upsert: set it, or leave it out"),
+        ({"latestBy": "id", "mode": "upsert", "key": "id"}, "both name id, which all rows of a key have"),
+        ({"latestBy": "at, at", "mode": "upsert", "key": "id"}, "names a column twice"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(given: dict[str, str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        parse_table_options({"format": "delta", "table": "t"} | given)
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ("cast(1 as double)", "cannot be in option latestBy"),
+        ("array(1)", "cannot be in option latestBy"),
+        ("cast(1 as decimal(3,1))", "SQLite keeps decimals as text"),
+    ],
+)
+@pytest.mark.parametrize("form", [TableFormat.SQLITE], indirect=True)
+def test_columns_that_cannot_decide_are_refused(spark: SparkSession, world: World, column: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        query_of(world, "n").write_frame(0, spark.sql(f"SELECT 1L as id, {column} as n"))
+
+
+def test_condition_of_sql_is_the_order_of_tuples_with_null_first() -> None:
+    """Over all pairs of small tuples, by SQLite, against Python's order."""
+    connection = sqlite3.connect(":memory:")
+    order: Callable[[tuple[int | None, ...]], list[tuple[bool, int]]] = lambda row: [  # noqa: E731
+        (value is not None, value or 0) for value in row
+    ]
+    text = later(("a", "b"), str, "target", "source")
+    statement = f"SELECT {text} FROM (SELECT ? a, ? b) target, (SELECT ? a, ? b) source"
+    values = list(itertools.product([None, 1, 2], repeat=2))
+    for ours, theirs in itertools.product(values, values):
+        ((found,),) = connection.execute(statement, (*ours, *theirs)).fetchall()
+        assert found == int(order(ours) > order(theirs)), (ours, theirs)
+
+
+def test_table_that_was_written_by_another_query_is_compared(spark: SparkSession, world: World, tmp_path: Path) -> None:
+    """As when a topic is read again from its beginning, into a table that has the newest rows."""
+    write(spark, query_of(world, "at"), 0, (1, 5, 0, "newest"))
+    again = Query(tmp_path / "another", query_of(world, "at").options, query_id="another-0000")
+    write(spark, again, 0, (1, 1, 0, "old"), (2, 1, 0, "other"))
+    assert read(world.options, "id", "text") == [(1, "newest"), (2, "other")]

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from oncelog.broker.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.broker.log.results import FlushTicket
 from oncelog.broker.log.segments.segment import Segment
-from oncelog.broker.log.state import LogState
+from oncelog.broker.log.state import LogPart, LogState
 from oncelog.errors import StorageError
 from oncelog.runtime.ports import File
 
 
-class LogFiles:
+class LogFiles(LogPart):
     """Which of a log's files still have to be synced, and which have to be removed."""
 
     def __init__(self, log: LogState, unsynced: Sequence[File]) -> None:
-        self._log = log
+        super().__init__(log)
         self._closed_since_flush: list[int] = []
         """Base offsets of closed segments whose index files have not been synced yet."""
         self._unsynced_files: dict[str, File] = {file.path: file for file in unsynced}

@@ -8,6 +8,7 @@ on stable storage. After a failed write or sync ``failed`` says why.
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Callable
 from functools import partial
 
@@ -16,6 +17,7 @@ from oncelog.broker.log.activity import Activity
 from oncelog.broker.log.leader_epoch_cache import LeaderEpochCache
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
 from oncelog.broker.log.segments.segment_list import SegmentList
+from oncelog.errors import InvariantError
 from oncelog.records.batch import TimestampType
 from oncelog.records.compression import Compression
 from oncelog.records.validation import Checked, validate_append
@@ -124,3 +126,18 @@ class LogState:
         """Apply new broker settings for producers from now on."""
         self.producers.expiration_ms = config.producer_id_expiration_ms
         self.producers.verify_transactions = config.transaction_partition_verification_enable
+
+
+class LogPart:
+    """A part of one log, which owns it. It refers back weakly, so that a deleted log is freed at once, with all that it
+    knows of producers, and not when the garbage collector next looks at what is old."""
+
+    def __init__(self, log: LogState) -> None:
+        self._owner = weakref.ref(log)
+
+    @property
+    def _log(self) -> LogState:
+        log = self._owner()
+        if log is None:
+            raise InvariantError(f"a {type(self).__name__} is used although nothing holds its log any more")
+        return log

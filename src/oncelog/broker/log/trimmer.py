@@ -12,18 +12,18 @@ from oncelog.broker.log import recovery, retention
 from oncelog.broker.log.file_names import SWAP_SUFFIX
 from oncelog.broker.log.files import LogFiles
 from oncelog.broker.log.segments.segment import Segment
-from oncelog.broker.log.state import LogState
+from oncelog.broker.log.state import LogPart, LogState
 from oncelog.errors import NONE, Error, StorageError
 
 RESTING_MS = 60_000
 """A log without an append for this long keeps no disk space reserved."""
 
 
-class LogTrimmer:
+class LogTrimmer(LogPart):
     """Removes records from the start or the end of a log."""
 
     def __init__(self, log: LogState, files: LogFiles) -> None:
-        self._log = log
+        super().__init__(log)
         self._files = files
 
     def apply_retention(self, now_ms: int) -> int:

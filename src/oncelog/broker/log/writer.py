@@ -21,7 +21,7 @@ from oncelog.broker.log.producers.verification import VerificationGuard
 from oncelog.broker.log.results import AppendResult
 from oncelog.broker.log.segments.segment import Segment
 from oncelog.broker.log.segments.transaction_index import AbortedTxn
-from oncelog.broker.log.state import LogState
+from oncelog.broker.log.state import LogPart, LogState
 from oncelog.errors import NONE, Error, NoSpace, RefusedForNow, StorageError
 from oncelog.records.batch import (
     LOG_OVERHEAD_BYTES,
@@ -45,11 +45,11 @@ MIN_PAIR_BYTES = 12
 """Minimum size of a coordinator's record in its batch."""
 
 
-class LogWriter:
+class LogWriter(LogPart):
     """Appends batches and markers, and changes what is known of producers."""
 
     def __init__(self, log: LogState, files: LogFiles) -> None:
-        self._log = log
+        super().__init__(log)
         self._files = files
         self.under_way: LongAppend | None = None
         """The append that a worker thread is writing; until it is in the log, only :meth:`settle` may be called."""
@@ -189,10 +189,11 @@ class LogWriter:
     def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
         """How many batches, from the first on, can be admitted without further checks of their producers."""
         last: dict[int, BatchHeader] = {}
+        producers = self._log.producers
         for count, header in enumerate(headers):
             producer_id = header.producer_id
             if producer_id >= 0:
-                if not self._log.producers.admits_at_once(header, last.get(producer_id)):
+                if not producers.admits_at_once(header, last.get(producer_id)):
                     return count
                 last[producer_id] = header
         return len(headers)

@@ -40,15 +40,23 @@ class FlushJob(NamedTuple):
         return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
 
     def sync(self) -> dict[TopicPartition, StorageError]:
-        """Sync every file (any thread); returns the partitions for which that failed, with the cause."""
+        """Sync every file (any thread); returns the partitions for which that failed, with the cause.
+
+        The causes refer to no frame of this call: that would refer to them, so that only the garbage collector could
+        free them, with every file of this job."""
         failed: dict[TopicPartition, StorageError] = {}
         for partition, ticket in self.tickets:
             try:
                 ticket.sync(self.disk)
             except StorageError as error:
-                failed[partition.topic_partition] = error
+                failed[partition.topic_partition] = _without_frames(error)
             except Exception as error:
                 logger.exception("unexpected failure of the sync of %s", partition.topic_partition)
                 reason = f"unexpected {type(error).__name__} during its sync: {error}"
                 failed[partition.topic_partition] = StorageError(reason)
         return failed
+
+
+def _without_frames(error: StorageError) -> StorageError:
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error

@@ -1,7 +1,7 @@
 """Files in memory: ``ports.Disk`` for a broker that keeps nothing, and for tests.
 
-Called by the broker's cores through the port. It behaves like :class:`oncelog.broker.server.disk.os_disk.OsDisk` (a
-removed file's bytes stay readable through an open handle), except for ``sync``, which has nothing to do.
+Called by the broker's cores through the port. It behaves like :class:`oncelog.broker.server.disk.os_disk.OsDisk`,
+except for ``sync``, which has nothing to do, and that a removed file's bytes stay readable through an open handle.
 """
 
 from __future__ import annotations

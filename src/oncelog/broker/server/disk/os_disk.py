@@ -3,7 +3,9 @@
 Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
 may run on any other, and so may everything on files that only that other thread uses (compaction). Descriptors are
 opened when first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data is closed
-first, and if all have some, the oldest is synced and closed. Every failure is a ``StorageError`` that names the file
+first, and if all have some, the oldest is synced and closed. Who removes or replaces a file closes it, so that its disk
+space is free at once, or when the last call that uses the descriptor ends; it cannot be read any more, as in Apache
+Kafka. Every failure is a ``StorageError`` that names the file
 and the cause: an ``OutOfDescriptors`` if only descriptors are lacking, a ``NoSpace`` if the disk is full.
 """
 
@@ -107,7 +109,7 @@ class OsFile:
     Each call refers to the descriptor that it uses: another thread closing it meanwhile only drops its own reference.
     """
 
-    __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_reserved", "_size", "_unsynced", "path")
+    __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_removed", "_reserved", "_size", "_unsynced", "path")
 
     def __init__(self, disk: OsDisk, path: str) -> None:
         self.path = path
@@ -119,6 +121,7 @@ class OsFile:
         self._unsynced = False
         self._lost: StorageError | None = None
         """Why data could not be synced before the descriptor was closed; raised by the next sync."""
+        self._removed = False
         with disk._lock:
             disk._track(self)
 
@@ -212,6 +215,8 @@ class OsFile:
     def sync(self) -> None:
         if self._lost is not None:
             raise self._lost
+        if self._removed:
+            return
         try:
             held = self._hold()
         except StorageError as error:
@@ -235,11 +240,7 @@ class OsFile:
 
     def close(self) -> None:
         self.complete()
-        with self._disk._lock:
-            self._disk._opened.pop(id(self), None)
-            self._disk._kept.pop(id(self), None)
-            self._descriptor = None
-        self._size = -1
+        self._disk._let_go(self)
 
 
 def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> None:
@@ -299,6 +300,8 @@ class OsDisk:
         with self._lock:
             if file._descriptor is not None:
                 return file._descriptor
+            if file._removed:
+                raise StorageError(f"cannot open {file.path}: it was removed, as retention or a deletion demands")
             while len(self._opened) + len(self._kept) >= self.max_descriptors and self._let_go_of_oldest():
                 pass
             while True:
@@ -334,6 +337,22 @@ class OsDisk:
             file._lost = error
         file._descriptor = None
         return True
+
+    def _let_go(self, file: OsFile) -> None:
+        with self._lock:
+            self._opened.pop(id(file), None)
+            self._kept.pop(id(file), None)
+            file._descriptor = None
+            file._size = -1
+
+    def _let_go_of(self, path: str, *, removed: bool) -> None:
+        """Close what was removed under a path, a file or a folder, or what another file has replaced."""
+        with self._lock:
+            below = self._files.pop(path, None) or self._files.get(path.rpartition("/")[0])
+            for file in list(below or ()):
+                if file.path == path or file.path.startswith(f"{path}/"):
+                    file._removed = removed
+                    self._let_go(file)
 
     def open(self, path: str, *, create: bool = False) -> OsFile:
         """The file; without ``create`` it is opened only when it is first used."""
@@ -382,6 +401,7 @@ class OsDisk:
                     file.flush()
                     force(file.fileno())
             os.replace(temporary, full)
+            self._let_go_of(path, removed=False)
             if sync:
                 sync_names(os.path.dirname(full))
         except OSError as error:
@@ -395,6 +415,7 @@ class OsDisk:
                 os.replace(self._full(old), self._full(new))
             except OSError as error:
                 _refuse(f"rename {old} to", new, error)
+            self._let_go_of(new, removed=True)
             if old in self._files:
                 moved = list(self._files.pop(old))
             else:
@@ -416,10 +437,14 @@ class OsDisk:
             return
         except OSError as error:
             _refuse("remove", path, error)
+        finally:
+            self._let_go_of(path, removed=True)
 
     def sync_folder(self, path: str) -> None:
         try:
             sync_names(self._full(path))
+        except FileNotFoundError:
+            return  # renamed for its removal: there is nothing left to sync
         except OSError as error:
             _refuse("sync the folder", path or self.root, error)
 

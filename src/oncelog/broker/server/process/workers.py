@@ -31,6 +31,7 @@ class Worker:
                 error = caught
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(done, error)
+            del error  # its traceback refers to this frame: only the garbage collector would free both
 
         self._queue.put(job)
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -113,13 +114,97 @@ def test_renaming_what_is_not_there_is_refused(disk: Disk) -> None:
         disk.rename("nowhere", "x")
 
 
-def test_a_removed_file_can_be_read_by_who_has_it_open(disk: Disk) -> None:
-    file = disk.open("f", create=True)
-    file.append([b"ab"])
+def test_a_file_is_removed_once(disk: Disk) -> None:
+    disk.open("f", create=True).append([b"ab"])
     disk.remove("f")
     disk.remove("f")
     assert not disk.exists("f")
+
+
+def test_a_file_removed_from_memory_can_be_read_by_who_has_it_open() -> None:
+    disk = MemoryDisk()
+    file = disk.open("f", create=True)
+    file.append([b"ab"])
+    disk.remove("f")
     assert file.read_at(0, 2) == b"ab"
+
+
+def is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+ENDS: dict[str, Callable[[OsDisk], None]] = {
+    "it is removed": lambda disk: disk.remove("a/f"),
+    "its folder is removed": lambda disk: disk.remove("a"),
+    "another one is renamed over it": lambda disk: disk.rename("a/other", "a/f"),
+    "its content is replaced": lambda disk: disk.write_atomic("a/f", b"new", sync=False),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_file_that_ends_gives_its_disk_space_back_at_once(os_disk: OsDisk, how: str) -> None:
+    os_disk.make_folder("a")
+    os_disk.open("a/other", create=True)
+    held = os_disk.open("a/f", create=True)
+    held.append([b"ab"])
+    (descriptor,) = (file._hold().number for file in [held])
+    ENDS[how](os_disk)
+    assert not is_open(descriptor)
+    held.sync()
+    held.close()
+
+
+@pytest.mark.parametrize("how", list(ENDS)[:3])
+def test_a_file_that_ended_is_not_mistaken_for_the_next_one_of_its_name(os_disk: OsDisk, how: str) -> None:
+    os_disk.make_folder("a")
+    os_disk.open("a/other", create=True)
+    held = os_disk.open("a/f", create=True)
+    held.append([b"ab"])
+    ENDS[how](os_disk)
+    os_disk.make_folder("a")
+    os_disk.open("a/f", create=True).append([b"cd"])
+    with pytest.raises(StorageError, match="a/f: it was removed"):
+        held.read_at(0, 2)
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_file_that_ends_during_its_sync_is_closed_when_the_sync_ends(
+    os_disk: OsDisk, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os_disk.make_folder("a")
+    os_disk.open("a/other", create=True)
+    held = os_disk.open("a/f", create=True)
+    held.append([b"ab"])
+    synced: list[int] = []
+
+    def force(descriptor: int) -> None:
+        ENDS[how](os_disk)
+        assert is_open(descriptor)
+        synced.append(descriptor)
+
+    monkeypatch.setattr("oncelog.broker.server.disk.os_disk.force", force)
+    held.sync()
+    assert [is_open(descriptor) for descriptor in synced] == [False]
+
+
+def test_nothing_is_kept_of_a_folder_that_was_removed(os_disk: OsDisk) -> None:
+    for number in range(3):
+        os_disk.make_folder(f"a{number}")
+        file = os_disk.open(f"a{number}/f", create=True)
+        os_disk.rename(f"a{number}", f"a{number}-delete")
+        os_disk.remove(f"a{number}-delete")
+        del file
+    assert not os_disk._files
+
+
+def test_the_names_of_a_folder_that_was_renamed_for_its_removal_need_no_sync(os_disk: OsDisk) -> None:
+    os_disk.make_folder("a")
+    os_disk.rename("a", "a-delete")
+    os_disk.sync_folder("a")
 
 
 def test_a_folder_is_removed_with_all_in_it(disk: Disk) -> None:

@@ -11,7 +11,7 @@ from tests.support.python_environments import python_with
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 FOR_THEM = ("pytest", "pytest-timeout", "hypothesis", "confluent-kafka", "aiokafka")
-TESTS = ("tests/unit/spark/sink/test_rows.py", "tests/unit/spark/executors", "tests/unit/records/test_record_arrow.py")
+TESTS = ("tests/unit/spark/sink/test_rows.py", "tests/unit/spark/executors", "tests/unit/records/test_arrow.py")
 LATER = "not view and not pandas_is_not_imported"
 """Types that pyarrow has since 16, and what an old one imports by itself."""
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from jsonschema import validators
-from referencing import Specification
-from referencing._core import Resolver
+from referencing import Resource, Specification
 
 MAX_COMPARISONS = 50_000
 MAX_REFERENCES = 100
@@ -67,11 +66,25 @@ class Problem(NamedTuple):
         return f"{{errorType:'{self.kind}', description:'at {self.path or '/'}: {self.text}'}}"
 
 
+class ReferenceResolver(Protocol):
+    """Resolves the references of a place in a schema: what ``referencing.Registry`` makes, whose class has no public
+    name."""
+
+    def lookup(self, ref: str) -> Any:
+        """``contents``, the schema that is referred to, and ``resolver``, for the references in it.
+
+        :raises Unresolvable: nothing is there.
+        """
+
+    def in_subresource(self, subresource: Resource[Any]) -> ReferenceResolver:
+        """The resolver for a part of the schema, which may have an ``$id`` of its own."""
+
+
 class JsonSchemaNode(NamedTuple):
     """A schema, and how references in it are resolved."""
 
     schema: Any
-    resolver: Resolver[Any]
+    resolver: ReferenceResolver
     specification: Specification[Any]
 
     def inner(self, schema: Any) -> JsonSchemaNode:

@@ -13,11 +13,10 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft7Validator, validator_for
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
 from referencing import Registry, Resource, Specification
-from referencing._core import Resolver
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
 
-from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading
+from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading, ReferenceResolver
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
 
@@ -107,10 +106,10 @@ def _specification(tree: Any) -> Specification[Any]:
 
 
 def _references(
-    tree: Any, resolver: Resolver[Any], specification: Specification[Any]
-) -> Iterator[tuple[str, Resolver[Any]]]:
+    tree: Any, resolver: ReferenceResolver, specification: Specification[Any]
+) -> Iterator[tuple[str, ReferenceResolver]]:
     """Each reference in the schema, and what resolves it: an inner ``$id`` changes that."""
-    waiting = [(tree, resolver)]
+    waiting: list[tuple[Any, ReferenceResolver]] = [(tree, resolver)]
     while waiting:
         inner, where = waiting.pop()
         resource = specification.create_resource(inner)

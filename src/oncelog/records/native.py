@@ -40,14 +40,13 @@ if TYPE_CHECKING or compiled is None:
 else:
     BatchScanner = compiled.BatchScanner
     RecordArea = compiled.RecordArea
-    # A module that was compiled before this function, or ``seek``, was added lacks it.
-    assign_offsets = getattr(compiled, "assign_offsets", _pure.assign_offsets)
+    assign_offsets = compiled.assign_offsets
     columns = compiled.columns
     consumer_records = compiled.consumer_records
     decode = compiled.decode
     encode_pairs = compiled.encode_pairs
     murmur2 = compiled.murmur2
-    seek = getattr(compiled, "seek", _pure.seek)
+    seek = compiled.seek
     walk = compiled.walk
 
 Scanned = _pure_scan.Scanned

@@ -204,9 +204,6 @@ class BrokerConfig(Settings):
     )
     delete_topic_enable: bool = setting("delete.topic.enable", True, "Allow DeleteTopics.")
     broker_rack: str = setting("broker.rack", "", "Rack of this broker, for rack aware clients.")
-    advertised_listeners: tuple[str, ...] = setting(
-        "advertised.listeners", [], "Addresses that clients are to connect to. Empty: the listening address."
-    )
 
     oncelog_flush_policy: str = setting(
         "oncelog.flush.policy",
@@ -224,9 +221,6 @@ class BrokerConfig(Settings):
         high=MAX_LONG,
     )
 
-    message_max_bytes: int = setting(
-        "message.max.bytes", 1_048_588, "Default of max.message.bytes.", low=0, high=MAX_INT
-    )
     log_retention_check_interval_ms: int = setting(
         "log.retention.check.interval.ms", 300_000, "Time between two retention checks.", low=1, high=MAX_LONG
     )
@@ -272,23 +266,6 @@ class BrokerConfig(Settings):
         "group.max.session.timeout.ms", 1_800_000, "Maximum session timeout.", low=0, high=MAX_INT
     )
     group_max_size: int = setting("group.max.size", MAX_INT, "Members of a classic group.", low=1, high=MAX_INT)
-    group_consumer_session_timeout_ms: int = setting(
-        "group.consumer.session.timeout.ms", 45_000, "Session timeout of the consumer protocol.", low=1, high=MAX_INT
-    )
-    group_consumer_heartbeat_interval_ms: int = setting(
-        "group.consumer.heartbeat.interval.ms",
-        5000,
-        "Heartbeat interval of the consumer protocol.",
-        low=1,
-        high=MAX_INT,
-    )
-    group_consumer_assignment_interval_ms: int = setting(
-        "group.consumer.assignment.interval.ms",
-        1000,
-        "Minimum time between two assignments of a group of the consumer protocol.",
-        low=0,
-        high=MAX_INT,
-    )
     group_consumer_max_size: int = setting(
         "group.consumer.max.size", MAX_INT, "Members of a group of the consumer protocol.", low=1, high=MAX_INT
     )

@@ -63,7 +63,12 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
 
 OTHERS: Mapping[str, str] = {
     "broker.id": "Older name of node.id; -1: node.id counts.",
+    "group.consumer.assignment.interval.ms": (
+        "Minimum time between two assignments of a group of the consumer protocol."
+    ),
+    "group.consumer.heartbeat.interval.ms": "Heartbeat interval of the consumer protocol.",
     "group.consumer.migration.policy": "Whether a group with members may change between both protocols (KIP-848).",
+    "group.consumer.session.timeout.ms": "Session timeout of the consumer protocol.",
     "log.dir": "The same, if log.dirs is not given; the default does not count.",
     "log.dirs": "The data folder, a single one, if the command names none.",
     "max.request.partition.size.limit": "Maximum number of partitions in one answer to DescribeTopicPartitions.",

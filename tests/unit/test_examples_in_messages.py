@@ -32,7 +32,7 @@ FOLLOWED_ELSEWHERE = {
     "spark/sink/rows.py": "tests/integration/spark/sink/test_headers.py",
     "spark/pipeline/rows.py": "tests/integration/spark/pipeline/test_pipeline_rows.py",
     "spark/sql/table_options.py": "tests/integration/spark/test_sql.py",
-    "apps/export/typed/reading.py": "tests/integration/schema_registry/test_export_typed.py",
+    "apps/export/typed.py": "tests/integration/schema_registry/test_export_typed.py",
     "apps/verify/kinds.py": "no advice: a cause",
     "embedded.py": "no message: a docstring",
     "spark/tables/keys.py": "tests/integration/tables/test_names_and_rights.py",

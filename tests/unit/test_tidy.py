@@ -75,6 +75,7 @@ GENERATED_CALLS = {"protocol/wire.py": "the generated codecs call its functions"
 USED_BY_TOOLS = {
     "broker/coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",
     "broker/coordinator/group/states.py:MEMBER_STATES": "drawn into docs/reference/group-states.md",
+    "schemas/arrow/layout.py:MAX_COLUMN_BYTES": "imported by the compiled module",
 }
 
 COMPARED_IN_TESTS = {"request_header", "response_header"}

@@ -74,15 +74,6 @@ class ProtobufCodec:
     def _short(self, descriptor: Descriptor) -> str:
         return str(descriptor.full_name).removeprefix(f"{self._file.package}.")
 
-    def first_message(self) -> Descriptor:
-        """The file's first message.
-
-        :raises SchemaError: it has none.
-        """
-        for found in self._file.message_types_by_name.values():
-            return found
-        raise SchemaError("the Protobuf file has no message")
-
     def encode(self, value: Any, *, strict: bool = False) -> bytes:
         """A message, or a dictionary as Protobuf's JSON has it.
 

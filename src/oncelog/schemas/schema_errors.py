@@ -38,6 +38,10 @@ class SchemaMismatch(SchemaError):
     """
 
 
+class OtherType(SchemaMismatch):
+    """The data is of another type than the one that is read: a topic may hold several."""
+
+
 def reason_of(error: SchemaError) -> str:
     """The text of an error that goes on as text, beside other records or in a header."""
     return f"{error}: {NOTHING_WRONG}" if isinstance(error, SchemaMismatch) else str(error)

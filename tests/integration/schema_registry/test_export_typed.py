@@ -245,7 +245,8 @@ def test_good_record_that_the_columns_cannot_take_is_never_left_out(exporter: Ex
     exporter.registry.register(f"{exporter.topic}-value", Schema(json.dumps(new)))
     for more in ((), ("--malformed", "null")):
         told = exporter.run("out.parquet", *more).sentence()
-        assert f"The value of record {exporter.topic}-0:0 cannot be read into the columns: b was not written" in told
+        assert f"The value of record {exporter.topic}-0:0 cannot be read into the columns: schema " in told
+        assert ": b was not written, and has no default" in told
         assert "nothing is wrong with the record" in told
         assert "--malformed" not in told
     new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string", "default": "x"}]}
@@ -276,12 +277,38 @@ def test_other_columns_than_before_are_refused(exporter: Exporter) -> None:
         assert "repeat --schema-registry as it was" in said
 
 
-def test_message_of_another_type_is_refused(exporter: Exporter) -> None:
+@pytest.fixture
+def two_messages(exporter: Exporter) -> Exporter:
+    """Of one Protobuf file, whose first message is an Order."""
     file = exporter.folder / "order.proto"
-    file.write_text(PROTO + "message Other { int32 id = 1; }\n")
+    file.write_text(PROTO + "message Other { int32 number = 1; }\n")
     words = ["produce", "-t", exporter.topic, "-b", exporter.servers, "--schema-registry", exporter.url]
     call(*words, "--value-schema", file, stdin='{"id": 1}\n').done()
     number = exporter.registry.latest(f"{exporter.topic}-value")
     assert number.schema.schema_type == PROTOBUF
     exporter.send(b"\0" + number.schema_id.to_bytes(4, "big") + b"\2\2" + b"\x08\1")
-    assert "it is a shop.Other, and the columns are those of shop.Order" in exporter.run("out.parquet").sentence()
+    return exporter
+
+
+def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
+    said = two_messages.run("out.parquet").sentence()
+    assert "the message is a shop.Other, not a shop.Order; --message NAME exports" in said
+    assert [one is None for one in two_messages.table("out.parquet", "--malformed", "null").to_pylist()] == [
+        False,
+        True,
+    ]
+
+
+def test_columns_are_those_of_the_message_that_is_named(two_messages: Exporter) -> None:
+    rows = two_messages.table("other.parquet", "--message", "Other", "--malformed", "null")
+    assert rows.to_pylist() == [None, {"number": 1}]
+    said = two_messages.run("unknown.parquet", "--message", "Nothing").sentence()
+    assert "the Protobuf file has no message 'Nothing'; its messages: Order, Other" in said
+
+
+def test_message_of_a_schema_that_has_none_is_refused(exporter: Exporter) -> None:
+    exporter.send(avro(exporter)(VALUE))
+    said = exporter.run("out.parquet", "--message", "Order").sentence()
+    assert "the schema is of type AVRO, and has no messages to choose from: leave out 'Order'" in said
+    without = call("export", exporter.topic, "--to", "out.parquet", "--message", "Order", "-b", exporter.servers)
+    assert "--message names a message of a schema: give --schema-registry too" in without.sentence()

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.schemas.arrow.avro_types import AvroTypes
-from oncelog.schemas.arrow.decoder import ColumnDecoder, array_of
-from oncelog.schemas.arrow.resolution import resolve
+from oncelog.schemas.arrow.decoder import decoder_of
 from oncelog.schemas.arrow.value_reading import ReaderSchema
 from oncelog.schemas.arrow.value_writing import ColumnWriter
 from oncelog.schemas.avro.values import EXACT, NAMED, PYTHON
@@ -69,12 +68,11 @@ def test_columns_are_written_again_as_the_same_value(made: tuple[AvroCodec, byte
     codec, payload = made
     types = AvroTypes(codec.parsed)
     try:
-        column = types.column()
+        decoder = decoder_of(types)
     except SchemaError:
         return
-    decoder = ColumnDecoder(column)
-    decoder.read(payload, 0, decoder.compiled(resolve(types, types, column)))
-    rows = array_of(column, decoder.cells())
+    rows, problems = decoder.read([bytes(5) + payload], {bytes(5): decoder.reading(types)})
+    assert problems == {}
     target = ReaderSchema("s", 1, 7, Schema(json.dumps(codec.parsed)))
     (written_again,) = ColumnWriter(target).write(rows).to_pylist()
     again = codec.decode(written_again, form=EXACT)

@@ -17,7 +17,7 @@ from oncelog.records.arrow import HEADERS_TYPE, MAX_MS, in_microseconds
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.apps.export.typed.reading import TypedColumn
+    from oncelog.apps.export.typed import TypedColumn
     from oncelog.client.blocking import Admin, Consumer
 
 _POLL_MS = 500

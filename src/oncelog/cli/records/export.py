@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from oncelog.apps.export.exporting import Export
     from oncelog.apps.export.target import ExportTarget
-    from oncelog.apps.export.typed.reading import TypedColumn
+    from oncelog.apps.export.typed import TypedColumn
     from oncelog.client.core.config import ConsumerConfig
 
 FORMATS = ("parquet", "csv", "delta")
@@ -49,11 +49,16 @@ PART_BYTES = 128 << 20
 @click.option(
     "--skip-deleted", is_flag=True, help="Continue after records that were deleted before they were exported."
 )
+@click.option(
+    "--message", type=text, metavar="NAME",
+    help="The message of the values' Protobuf file whose fields are the columns.  [default: the first of the file]",
+)  # fmt: skip
 @registry_option
 @cluster_options
 def command(
     cluster: ConnectionOptions,
     topic: str,
+    message: str | None,
     to: str,
     form: str | None,
     storage: tuple[str, ...],
@@ -83,6 +88,8 @@ def command(
     form = form or Path(to).suffix.removeprefix(".")
     if form not in FORMATS:
         raise ConfigError(f"--to ends with .parquet, .csv or .delta, or --format says what to write, not {to!r}")
+    if message and not schema_registry:
+        raise ConfigError("--message names a message of a schema: give --schema-registry too")
     need_packages("oncelog export needs", ("pyarrow", "numpy"), "spark")
     target = _target(to, form, _storage(storage, form))
     stop = Stop()
@@ -98,7 +105,7 @@ def command(
                 admin, consumer, topic, target,
                 part_bytes=part_bytes, skip_deleted=skip_deleted, nulls=malformed == "null",
             )  # fmt: skip
-            typed = _open(export, topic, schema_registry, nulls=malformed == "null")
+            typed = _open(export, topic, schema_registry, message or "", nulls=malformed == "null")
             _rounds(export, stop, to, typed, as_json=cluster.as_json)
     except OSError as error:
         raise OncelogError(f"{to} cannot be written: {error.strerror or error}") from error
@@ -139,19 +146,25 @@ def _reading(cluster: ConnectionOptions) -> ConsumerConfig:
     return ConsumerConfig.from_properties({**given, **fixed})
 
 
-def _open(export: Export, topic: str, access: RegistryAccess, *, nulls: bool) -> Mapping[str, TypedColumn]:
+def _open(
+    export: Export, topic: str, access: RegistryAccess, message: str, *, nulls: bool
+) -> Mapping[str, TypedColumn]:
     begun = export.begun()
     typed: dict[str, TypedColumn] = {}
     schemas: Mapping[str, int] = {}
     if access:
         from oncelog.apps.export.exporting import schema_ids
-        from oncelog.apps.export.typed.reading import TypedColumn
+        from oncelog.apps.export.typed import TypedColumn
         from oncelog.schemas.codecs import Codecs
 
         asked = registry(access)
         schemas = schema_ids(asked, topic, begun)
         codecs = Codecs(asked)
-        typed = {part: TypedColumn(codecs, number, part, nulls=nulls) for part, number in schemas.items()}
+        names = {"value": message}
+        typed = {
+            part: TypedColumn(codecs, number, part, message=names.get(part, ""), nulls=nulls)
+            for part, number in schemas.items()
+        }
     export.open(begun, typed, schemas)
     return typed
 

@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, freethreading_compatible=True
-"""Decodes Avro into columns: the compiled twin of ``_python.py``.
+"""Decodes Avro into columns, without an object for each value.
 
-Called by :mod:`oncelog.schemas.arrow.decoder`. A step of the layout becomes an object with one method, a column plain
-memory that grows.
+Called by :mod:`oncelog.schemas.arrow.decoder`, which reads row by row in Python where this module is missing. A step of
+the layout becomes an object with one method, a column plain memory that grows.
 
 Safety: every byte read lies before an end that is checked first, capacities are checked before a write, and what is left
-out nests as deeply as ``MAX_DEPTH`` allows. Both twins are compared on random, cut and changed bytes in tests.
+out nests as deeply as ``MAX_DEPTH`` allows. Tests compare both ways on random, cut and changed bytes.
 """
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
@@ -14,7 +14,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, CellKind, ReadOp
+from oncelog.schemas.arrow.layout import MAX_COLUMN_BYTES, MAX_DEPTH, ReadOp
 from oncelog.schemas.schema_errors import SchemaError
 
 cdef extern from "Python.h":
@@ -40,10 +40,6 @@ cdef enum:
 cdef int64_t MAX_BYTES = MAX_COLUMN_BYTES
 cdef int DEEPEST = MAX_DEPTH
 cdef list WIDTHS = [1, 4, 8, 4, 8, 0, DECIMAL_WIDTH, 0, 0, 0]
-cdef tuple KINDS = (CellKind.BOOL, CellKind.INT32, CellKind.INT64, CellKind.FLOAT32, CellKind.FLOAT64, CellKind.BYTES, CellKind.DECIMAL, CellKind.LIST,
-                    CellKind.MAP, CellKind.STRUCT)
-if tuple(map(int, KINDS)) != tuple(range(10)):
-    raise ImportError("the layout has other kinds of columns than this module was compiled for")
 
 
 cdef struct Source:
@@ -724,7 +720,7 @@ cdef Cells cells_for(column, dict found):
 
 
 cdef class ColumnDecoder:
-    """See the twin."""
+    """The values of one reader's schema, as they come; ``column`` is its layout's."""
 
     cdef Cells cells_
     cdef dict of
@@ -736,6 +732,7 @@ cdef class ColumnDecoder:
         self.cells_ = cells_for(column, self.of)
 
     def compiled(self, step):
+        """What read_rows takes for values of one writer's schema."""
         return made(step, self.of, {})
 
     cdef int one(self, const uint8_t* begin, const uint8_t* end, Op op) except -1:
@@ -751,13 +748,8 @@ cdef class ColumnDecoder:
             raise
         return 0
 
-    def read(self, bytes data, Py_ssize_t position, Op op not None):
-        cdef const uint8_t* begin = <const uint8_t*> PyBytes_AsString(data)
-        if not 0 <= position <= len(data):
-            raise SchemaError("they end too early")
-        self.one(begin + position, begin + len(data), op)
-
     def read_rows(self, list rows, dict reads):
+        """Add values, each read as ``reads`` says for its first five bytes; returns why some are null, by number."""
         cdef dict problems = {}
         cdef Py_ssize_t number, size
         cdef const uint8_t* begin
@@ -771,12 +763,9 @@ cdef class ColumnDecoder:
             begin = <const uint8_t*> PyBytes_AsString(row)
             size = len(row)
             if op is None or size < HEAD or memcmp(begin, last, HEAD) != 0:
-                found = reads[row[:HEAD]]
-                if isinstance(found, str):
-                    problems[number] = found
-                    self.cells_.null()
-                    continue
-                op = found
+                op = reads[row[:HEAD]]
+                if size < HEAD:
+                    raise ValueError(f"a row has {size} bytes, and its schema's id alone needs {HEAD}")
                 memcpy(last, begin, HEAD)
             try:
                 self.one(begin + HEAD, begin + size, op)
@@ -785,8 +774,6 @@ cdef class ColumnDecoder:
                 self.cells_.null()
         return problems
 
-    def null(self):
-        self.cells_.null()
-
     def cells(self):
+        """By the id of each column: whether each cell has a value, a byte for each; offsets; values."""
         return {key: (<Cells> cells).buffers() for key, cells in self.of.items()}

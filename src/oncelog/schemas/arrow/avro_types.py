@@ -1,49 +1,82 @@
-"""The columns of an Avro schema: Spark's types for it, as ``from_avro`` has them. Pure."""
+"""The columns of an Avro schema, and the cells of values that Python has read. Pure.
+
+There are two sets: Spark's types, as ``from_avro`` has them, and those of files, where a type that is no column's, such
+as a union of several types or a type that contains itself, is a text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from oncelog.schemas.arrow.layout import CellKind, Column
-from oncelog.schemas.avro.types import NULL, UNITS, NamedTypes, logical_type
+from oncelog.schemas.arrow.layout import Column, column_of
+from oncelog.schemas.avro.types import UNITS, NamedTypes, branch_name, logical_type
+from oncelog.schemas.avro.values import EXACT, RAW, Form, decimal_of, time_of
+from oncelog.schemas.avro_json import AvroJson
 from oncelog.schemas.schema_errors import SchemaError
 
 MAX_PRECISION = 38
 MAX_COLUMNS = 10_000
 """Limit for the columns of one schema, nested ones among them: a few lines of schema can double them repeatedly."""
 _PLAIN = {
-    "boolean": (CellKind.BOOL, pa.bool_()),
-    "int": (CellKind.INT32, pa.int32()),
-    "long": (CellKind.INT64, pa.int64()),
-    "float": (CellKind.FLOAT32, pa.float32()),
-    "double": (CellKind.FLOAT64, pa.float64()),
-    "string": (CellKind.BYTES, pa.string()),
-    "bytes": (CellKind.BYTES, pa.binary()),
-    "fixed": (CellKind.BYTES, pa.binary()),
-    "enum": (CellKind.BYTES, pa.string()),
+    "null": pa.bool_(),  # Spark's tables take no column without a type
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "fixed": pa.binary(),
+    "enum": pa.string(),
 }
+_MOMENTS = range(-(2**63), 2**63)
+
+
+class Shape(NamedTuple):
+    """A column's type, and a function that makes a cell of a value that is not null."""
+
+    arrow_type: pa.DataType
+    take: Callable[[Any], Any]
+
+    def cell(self, value: Any) -> Any:
+        return None if value is None else self.take(value)
 
 
 class AvroTypes(NamedTypes):
     """The types of one schema, and their columns."""
 
     def column(self) -> Column:
-        """The column of the schema.
+        """The column of the schema, of Spark's types.
 
         :raises SchemaError: a type contains itself, which no column can, or there are too many.
         """
-        return _Columns(self).column(self.root, ())
+        return column_of(AvroColumns(self).arrow_type)
 
 
-class _Columns:
-    def __init__(self, types: AvroTypes) -> None:
+class AvroColumns:
+    """The columns of a schema.
+
+    :param texts: what has no type of its own in a file is a text, JSON for most; otherwise the types are Spark's.
+    :ivar form: of the values that :attr:`cell` takes.
+    :ivar has_texts: whether such a text is among them, which only Python makes.
+    :raises SchemaError: there are too many, or a type contains itself and ``texts`` is not set.
+    """
+
+    def __init__(self, types: AvroTypes, *, texts: bool = False) -> None:
         self._types = types
+        self._texts = texts
+        self._json = AvroJson(types)
         self._count = 0
+        self.has_texts = False
+        self.form: Form = EXACT if texts else RAW
+        shape = self._of(types.root, ())
+        self.arrow_type, self.cell = shape.arrow_type, shape.cell
 
-    def column(self, schema: Any, around: tuple[str, ...]) -> Column:
+    def _of(self, schema: Any, around: tuple[str, ...]) -> Shape:
         self._count += 1
         if self._count > MAX_COLUMNS:
             raise SchemaError(f"the schema has more than {MAX_COLUMNS} columns, nested ones among them")
@@ -54,31 +87,85 @@ class _Columns:
             case "record" | "error":
                 return self._record(known, around)
             case "array":
-                items = self.column(known["items"], around)
-                return Column(CellKind.LIST, pa.list_(items.arrow_type), (items,))
+                item = self._of(known["items"], around)
+                return Shape(pa.list_(item.arrow_type), lambda value: [item.cell(one) for one in value])
             case "map":
-                key, value = Column(CellKind.BYTES, pa.string()), self.column(known["values"], around)
-                return Column(CellKind.MAP, pa.map_(pa.string(), value.arrow_type), (key, value))
-            case "null":
-                return Column(CellKind.BOOL, pa.bool_())  # Spark's tables take no column without a type
-            case _:
-                return Column(*kind_of(known))
+                inner = self._of(known["values"], around)
+                return Shape(
+                    pa.map_(pa.string(), inner.arrow_type),
+                    lambda value: [(name, inner.cell(one)) for name, one in value.items()],
+                )
+        return self._plain(known)
 
-    def _record(self, schema: Mapping[str, Any], around: tuple[str, ...]) -> Column:
+    def _record(self, schema: Mapping[str, Any], around: tuple[str, ...]) -> Shape:
         name = schema["name"]
+        if self._texts and (name in around or not schema["fields"]):
+            return self._as_json(schema)
         if name in around:
             raise SchemaError(f"the record {name} contains itself: Spark has no type for it")
-        fields = [(one["name"], self.column(one["type"], (*around, name))) for one in schema["fields"]]
-        return struct_of(fields)
+        fields = {one["name"]: self._of(one["type"], (*around, name)) for one in schema["fields"]}
+        return Shape(_struct(fields), lambda value: {name: shape.cell(value[name]) for name, shape in fields.items()})
 
-    def _union(self, branches: list[Any], around: tuple[str, ...]) -> Column:
-        kinds = [branch for branch in branches if self._types.known(branch) != NULL]
+    def _union(self, branches: list[Any], around: tuple[str, ...]) -> Shape:
+        kinds = self._types.kinds(branches)
         if len(kinds) == 1:
-            return self.column(kinds[0], around)
+            return self._of(kinds[0], around)
+        if self._texts:
+            return self._as_json(branches)
         plain = joined(self._types, kinds)
         if plain is not None:
-            return Column(*_PLAIN[plain])
-        return struct_of([(f"member{i}", self.column(kind, around)) for i, kind in enumerate(kinds)])
+            return Shape(_PLAIN[plain], lambda pair: pair[1])
+        members = {f"member{i}": self._of(kind, around) for i, kind in enumerate(kinds)}
+        of_branch = {branch_name(kind): name for kind, name in zip(kinds, members, strict=True)}
+        return Shape(_struct(members), lambda pair: {of_branch[pair[0]]: members[of_branch[pair[0]]].cell(pair[1])})
+
+    def _plain(self, schema: Mapping[str, Any]) -> Shape:
+        """The column of a type that contains no other type."""
+        kind, logical = schema["type"], logical_type(schema)
+        if self._texts and kind == "null":
+            return Shape(pa.string(), _unchanged)
+        if self._texts and logical in ("time-millis", "time-micros", "uuid"):
+            factor = 1000 if logical == "time-millis" else 1
+            return self._text(str if logical == "uuid" else lambda value: time_of(value * factor).isoformat())
+        if logical == "date":
+            return Shape(pa.date32(), _unchanged)
+        if logical in UNITS and not logical.endswith("nanos"):  # Spark counts microseconds
+            return Shape(pa.timestamp("us", None if logical.startswith("local") else "UTC"), _moment)
+        precision = decimal_precision(schema)
+        if precision is not None:
+            take = _unchanged if self._texts else _decimal(precision, schema.get("scale", 0))
+            return Shape(pa.decimal128(precision, schema.get("scale", 0)), take)
+        if self._texts and logical == "decimal":
+            return self._text(str)
+        return Shape(_PLAIN[kind], _moment if kind == "long" else _unchanged)
+
+    def _as_json(self, schema: Any) -> Shape:
+        return self._text(lambda value: json.dumps(self._json.shown_as(schema, value), ensure_ascii=False))
+
+    def _text(self, take: Callable[[Any], str]) -> Shape:
+        self.has_texts = True
+        return Shape(pa.string(), take)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _moment(value: int) -> int:
+    if value not in _MOMENTS:
+        raise SchemaError("a moment is out of range")
+    return value
+
+
+def _decimal(precision: int, scale: int) -> Callable[[bytes], Any]:
+    limit, convert = 10**precision, decimal_of(scale)
+
+    def take(data: bytes) -> Any:
+        if not -limit < int.from_bytes(data, "big", signed=True) < limit:
+            raise SchemaError(f"a decimal number has more than {precision} digits")
+        return convert(data)
+
+    return take
 
 
 def joined(types: AvroTypes, kinds: list[Any]) -> str | None:
@@ -87,23 +174,8 @@ def joined(types: AvroTypes, kinds: list[Any]) -> str | None:
     return {frozenset(["int", "long"]): "long", frozenset(["float", "double"]): "double"}.get(frozenset(plain))
 
 
-def struct_of(fields: list[tuple[str, Column]]) -> Column:
-    kind = pa.struct([pa.field(name, column.arrow_type) for name, column in fields])
-    return Column(CellKind.STRUCT, kind, tuple(column for _, column in fields))
-
-
-def kind_of(schema: Mapping[str, Any]) -> tuple[CellKind, pa.DataType]:
-    """The column of a type that contains no other type."""
-    kind, logical = schema["type"], logical_type(schema)
-    if logical == "date":
-        return CellKind.INT32, pa.date32()
-    if logical in UNITS and not logical.endswith("nanos"):  # Spark counts microseconds
-        return CellKind.INT64, pa.timestamp("us", None if logical.startswith("local") else "UTC")
-    precision = decimal_precision(schema)
-    if precision is not None:
-        return CellKind.DECIMAL, pa.decimal128(precision, schema.get("scale", 0))
-    found: tuple[CellKind, pa.DataType] = _PLAIN[kind]
-    return found
+def _struct(fields: Mapping[str, Shape]) -> pa.StructType:
+    return pa.struct([pa.field(name, shape.arrow_type) for name, shape in fields.items()])
 
 
 def decimal_precision(schema: Mapping[str, Any]) -> int | None:

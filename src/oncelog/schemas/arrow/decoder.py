@@ -1,15 +1,26 @@
-"""Avro values as an Arrow array: chooses the compiled decoder or its twin in Python, and makes arrays of its cells."""
+"""Avro values as an Arrow array: by the compiled module, or row by row in Python.
+
+Called by :mod:`oncelog.schemas.arrow.value_reading`. Python reads them where the compiled module is missing, and where
+columns hold texts that only Python makes.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 
-from oncelog.schemas.arrow import _python
-from oncelog.schemas.arrow.layout import CellKind, Column
+from oncelog.schemas.arrow.avro_types import AvroColumns, AvroTypes
+from oncelog.schemas.arrow.fitting import Problems, fitting
+from oncelog.schemas.arrow.layout import CellKind, Column, ReadStep, column_of
+from oncelog.schemas.arrow.resolution import mismatches, resolve
+from oncelog.schemas.avro import resolution
+from oncelog.schemas.avro.values import ValueReader
+from oncelog.schemas.framing import HEADER_BYTES
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 
 
 def _compiled() -> Any:
@@ -23,7 +34,71 @@ def _compiled() -> Any:
 
 compiled: Any = _compiled()
 """The compiled module, or None if it is not there or ``ONCELOG_PURE`` is set."""
-ColumnDecoder: Any = _python.ColumnDecoder if compiled is None else compiled.ColumnDecoder
+
+
+def decoder_of(types: AvroTypes, *, texts: bool = False) -> CompiledDecoder | RowDecoder:
+    """The decoder for values of a reader's schema; ``texts`` as in AvroColumns.
+
+    :raises SchemaError: the schema has no columns.
+    """
+    columns = AvroColumns(types, texts=texts)
+    return RowDecoder(types, columns) if compiled is None or columns.has_texts else CompiledDecoder(types, columns)
+
+
+class RowDecoder:
+    """Reads each row with Python's reader of values."""
+
+    def __init__(self, types: AvroTypes, columns: AvroColumns) -> None:
+        self._types, self._columns = types, columns
+        self.arrow_type = columns.arrow_type
+
+    def reading(self, writer: AvroTypes) -> ValueReader:
+        """What :meth:`read` takes for one writer's schema.
+
+        :raises SchemaMismatch: the schemas together are too large.
+        """
+        return ValueReader(resolution.resolve(writer, self._types), self._types, self._columns.form)
+
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        """The values behind the schemas' ids, each read as ``readings`` says for its first five bytes."""
+        values: list[Any] = []
+        problems: Problems = {}
+        for number, row in enumerate(rows):
+            value = None
+            if row is not None:
+                try:
+                    value = self._columns.cell(readings[row[:HEADER_BYTES]].read(row[HEADER_BYTES:]))
+                except SchemaError as error:
+                    problems[number] = error
+            values.append(value)
+        found, unfit = fitting(values, lambda some: pa.array(some, self.arrow_type))
+        return found, problems | unfit
+
+
+class CompiledDecoder:
+    """Reads with the compiled module, without an object for each value."""
+
+    def __init__(self, types: AvroTypes, columns: AvroColumns) -> None:
+        self._types, self._column = types, column_of(columns.arrow_type)
+        self.arrow_type = columns.arrow_type
+        self._mismatches: set[str] = set()
+        """What steps say where nothing is wrong with the bytes."""
+
+    def reading(self, writer: AvroTypes) -> ReadStep:
+        """As in RowDecoder."""
+        found = resolve(writer, self._types, self._column)
+        self._mismatches |= mismatches(found)
+        return found
+
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        """As in RowDecoder."""
+        decoder = compiled.ColumnDecoder(self._column)
+        steps = {head: decoder.compiled(step) for head, step in readings.items()}
+        problems = decoder.read_rows(rows, steps)
+        return array_of(self._column, decoder.cells()), {
+            number: (SchemaMismatch if text in self._mismatches else SchemaError)(text)
+            for number, text in problems.items()
+        }
 
 
 def array_of(column: Column, cells: dict[int, tuple[Any, Any, Any]]) -> pa.Array:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from oncelog.schemas.arrow.fitting import Problems, fitting
 from oncelog.schemas.json_codec import JsonCodec
-from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, reason_of
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import Schema
 
 Take = Callable[[Any, str], Any]
@@ -37,31 +38,21 @@ class JsonColumns:
         texts = {name: json.loads(one.text) for name, one in needs.items()}
         self.arrow_type, self._take = _Types(json.loads(schema.text), texts).of_root()
 
-    def take(self, value: Any) -> Any:
-        """A value as Arrow takes it.
-
-        :raises SchemaMismatch: the reader's schema cannot take it.
-        """
-        return self._take(value, "")
-
-    def array(self, rows: list[tuple[JsonCodec | str, bytes] | None]) -> tuple[pa.Array, dict[int, str]]:
-        """The values, each read with its writer's codec; and why a row, which is then null, could not be read.
-
-        :param rows: each with its writer's codec, or why there is none.
-        """
-        values, problems = [], {}
+    def array(self, rows: list[tuple[JsonCodec, bytes] | None]) -> tuple[pa.Array, Problems]:
+        """The values, each read with its writer's codec."""
+        values: list[Any] = []
+        problems: Problems = {}
         for number, row in enumerate(rows):
             value = None
             if row is not None:
                 codec, data = row
                 try:
-                    if isinstance(codec, str):
-                        raise SchemaError(codec)
-                    value = self.take(codec.decode(data))
+                    value = self._take(codec.decode(data), "")
                 except SchemaError as error:
-                    problems[number] = reason_of(error)
+                    problems[number] = error
             values.append(value)
-        return pa.array(values, self.arrow_type), problems
+        found, unfit = fitting(values, lambda some: pa.array(some, self.arrow_type))
+        return found, problems | unfit
 
 
 class _Types:

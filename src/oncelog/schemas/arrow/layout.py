@@ -1,17 +1,15 @@
 """The plan for the decoder of Avro columns: where values go, and how the bytes are laid out. Pure.
 
-Made by :mod:`oncelog.schemas.arrow.avro_types` and :mod:`oncelog.schemas.arrow.resolution`, and followed by the
-compiled decoder and its twin in Python alike.
+Made of a column's type here and by :mod:`oncelog.schemas.arrow.resolution`, and followed by the compiled decoder.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 MAX_DEPTH = 200
 """How deeply a value may be nested where it is left out; what is read is as deep as the reader's schema."""
@@ -44,6 +42,31 @@ class Column:
     kind: CellKind
     arrow_type: pa.DataType
     children: tuple[Column, ...] = ()
+
+
+_KINDS = {
+    pa.bool_(): CellKind.BOOL,
+    pa.int32(): CellKind.INT32,
+    pa.date32(): CellKind.INT32,
+    pa.int64(): CellKind.INT64,
+    pa.float32(): CellKind.FLOAT32,
+    pa.float64(): CellKind.FLOAT64,
+    pa.string(): CellKind.BYTES,
+    pa.binary(): CellKind.BYTES,
+}
+
+
+def column_of(kind: pa.DataType) -> Column:
+    """The column of one of the types that Avro's schemas get."""
+    if pa.types.is_struct(kind):
+        return Column(CellKind.STRUCT, kind, tuple(column_of(one.type) for one in kind))
+    if pa.types.is_list(kind):
+        return Column(CellKind.LIST, kind, (column_of(kind.value_type),))
+    if pa.types.is_map(kind):
+        return Column(CellKind.MAP, kind, (column_of(kind.key_type), column_of(kind.item_type)))
+    if pa.types.is_timestamp(kind):
+        return Column(CellKind.INT64, kind)
+    return Column(CellKind.DECIMAL if pa.types.is_decimal(kind) else _KINDS[kind], kind)
 
 
 class ReadOp(IntEnum):

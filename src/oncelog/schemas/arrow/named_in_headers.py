@@ -5,14 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as compute
 
+from oncelog.schemas.arrow.fitting import Problems
 from oncelog.schemas.codecs import Codecs
 from oncelog.schemas.framing import header_name, prefixed
 from oncelog.schemas.schema_errors import SchemaError, SchemaRegistryError
 
 
-def with_ids(
-    values: pa.Array, headers: pa.Array | None, codecs: Codecs, *, is_key: bool
-) -> tuple[pa.Array, dict[int, str]]:
+def with_ids(values: pa.Array, headers: pa.Array | None, codecs: Codecs, *, is_key: bool) -> tuple[pa.Array, Problems]:
     """The values with their schemas' ids before them, and why that cannot be had, by row; such a row is null.
 
     :param headers: the records' headers, lists of structs of ``key`` and ``value``; None if they are not known.
@@ -21,18 +20,20 @@ def with_ids(
     named = {} if headers is None else _named(headers, header_name(is_key))
     if not named:
         return values, {}
-    found, problems = values.to_pylist(), {}
+    found: list[bytes | None] = values.to_pylist()
+    problems: Problems = {}
     for row, header in named.items():
-        if found[row] is None:
+        value = found[row]
+        if value is None:
             continue
         try:
-            found[row] = prefixed(found[row], header, codecs.registry.id_of)
+            found[row] = prefixed(value, header, codecs.registry.id_of)
         except SchemaError as error:
-            found[row], problems[row] = None, str(error)
+            found[row], problems[row] = None, error
         except SchemaRegistryError as error:
             if not error.is_not_found:
                 raise
-            found[row], problems[row] = None, str(error)
+            found[row], problems[row] = None, SchemaError(str(error))
     return pa.array(found, values.type), problems
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from oncelog.schemas.arrow.fitting import Problems, fitting
 from oncelog.schemas.schema_errors import SchemaError
 
 if TYPE_CHECKING:
@@ -15,52 +17,56 @@ if TYPE_CHECKING:
 Values = list[Any]
 MAX_COLUMNS = 10_000
 _MICROSECONDS = 1_000_000
-_TIMES = {"google.protobuf.Timestamp": pa.timestamp("us", "UTC"), "google.protobuf.Duration": pa.duration("us")}
+_STANDARD = "google.protobuf."
+_TIMESTAMP, _ANY = "google.protobuf.Timestamp", "google.protobuf.Any"
+_TIMES = {_TIMESTAMP: pa.timestamp("us", "UTC"), "google.protobuf.Duration": pa.duration("us")}
 _WRAPPERS = {f"google.protobuf.{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32",
              "Bool", "String", "Bytes")}  # fmt: skip
 _ANY_SHAPE = {"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"}
-UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
-"""What values raise that a column cannot hold, a text that is not UTF-8 among them."""
+
+
+@dataclass(slots=True)
+class _Building:
+    """:param texts: as in ProtobufColumns.
+    :param count: the columns that there are.
+    """
+
+    texts: bool
+    count: int = 0
 
 
 class ProtobufColumns:
     """The columns of a message type, by the file's own names.
 
-    :raises SchemaError: a message contains itself, which no column can.
+    :param texts: what has no type of its own in a file, such as a message that contains itself, is a text of JSON.
+    :raises SchemaError: a message contains itself, which no column can, and ``texts`` is not set.
     """
 
-    def __init__(self, descriptor: Descriptor) -> None:
+    def __init__(self, descriptor: Descriptor, *, texts: bool = False) -> None:
         self.name = str(descriptor.full_name)
-        self._type = _Message(descriptor, (), [0])
-        self.arrow_type = self._type.arrow_type
+        if texts:
+            self.arrow_type, self._make = _message(descriptor, (), _Building(texts))
+        else:
+            made = _Message(descriptor, (), _Building(texts))
+            self.arrow_type, self._make = made.arrow_type, made.array
 
-    def array(self, messages: Values) -> tuple[pa.Array, dict[int, str]]:
+    def array(self, messages: Values) -> tuple[pa.Array, Problems]:
         """The messages, None among them; and why one, which is null then, cannot be in a column."""
-        try:
-            return self._type.array(messages), {}
-        except UNFIT:
-            pass
-        kept, problems = list(messages), {}
-        for number, message in enumerate(messages):
-            try:
-                self._type.array([message])
-            except UNFIT as error:
-                kept[number], problems[number] = None, f"the message cannot be read into columns: {error}"
-        return self._type.array(kept), problems
+        return fitting(messages, self._make)
 
 
 class _Message:
     """A struct: each field's column, made from all messages."""
 
-    def __init__(self, descriptor: Descriptor, around: tuple[str, ...], count: list[int]) -> None:
+    def __init__(self, descriptor: Descriptor, around: tuple[str, ...], building: _Building) -> None:
         if descriptor.full_name in around:
             raise SchemaError(f"the message {descriptor.full_name} contains itself: Spark has no type for it")
         self._fields = []
         for field in descriptor.fields:
-            count[0] += 1
-            if count[0] > MAX_COLUMNS:
+            building.count += 1
+            if building.count > MAX_COLUMNS:
                 raise SchemaError(f"the messages have more than {MAX_COLUMNS} columns, nested ones among them")
-            self._fields.append((field, _Field(field, (*around, descriptor.full_name), count)))
+            self._fields.append((field, _Field(field, (*around, descriptor.full_name), building)))
         self.arrow_type = pa.struct([pa.field(field.name, made.arrow_type) for field, made in self._fields])
 
     def array(self, messages: Values) -> pa.Array:
@@ -72,19 +78,19 @@ class _Message:
 
 
 class _Field:
-    def __init__(self, field: FieldDescriptor, around: tuple[str, ...], count: list[int]) -> None:
+    def __init__(self, field: FieldDescriptor, around: tuple[str, ...], building: _Building) -> None:
         self._name, self._has_presence = field.name, field.has_presence
         self._has_default = field.has_default_value  # of proto2: what is not set has it, as in Java and from_protobuf
         entry = field.message_type
         self._is_map = entry is not None and bool(entry.GetOptions().map_entry)
         self._is_list = field.is_repeated and not self._is_map
         if self._is_map and entry is not None:
-            key = _value(entry.fields_by_name["key"], around, count)
-            value = _value(entry.fields_by_name["value"], around, count)
+            key = _value(entry.fields_by_name["key"], around, building)
+            value = _value(entry.fields_by_name["value"], around, building)
             self._inner = [key, value]
             self.arrow_type = pa.map_(key[0], value[0])
         else:
-            self._inner = [_value(field, around, count)]
+            self._inner = [_value(field, around, building)]
             self.arrow_type = pa.list_(self._inner[0][0]) if self._is_list else self._inner[0][0]
 
     def of_messages(self, messages: Values) -> pa.Array:
@@ -108,11 +114,11 @@ class _Field:
 
 
 def _value(
-    field: FieldDescriptor, around: tuple[str, ...], count: list[int]
+    field: FieldDescriptor, around: tuple[str, ...], building: _Building
 ) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
     """The type of single values, and what makes an array of them."""
     if field.message_type is not None:
-        return _message(field.message_type, around, count)
+        return _message(field.message_type, around, building)
     if field.enum_type is not None:
         names = {number: one.name for number, one in field.enum_type.values_by_number.items()}
         return pa.string(), lambda values: pa.array(
@@ -123,20 +129,21 @@ def _value(
 
 
 def _message(
-    descriptor: Descriptor, around: tuple[str, ...], count: list[int]
+    descriptor: Descriptor, around: tuple[str, ...], building: _Building
 ) -> tuple[pa.DataType, Callable[[Values], pa.Array]]:
     name = descriptor.full_name
-    if name in _TIMES:
+    if name in _TIMES and (name == _TIMESTAMP or not building.texts):
         kind = _TIMES[name]
         return kind, lambda values: pa.array([None if one is None else _microseconds(one) for one in values], kind)
     if name in _WRAPPERS:
-        kind, inner = _value(descriptor.fields_by_name["value"], around, count)
+        kind, inner = _value(descriptor.fields_by_name["value"], around, building)
         return kind, lambda values: inner([None if one is None else one.value for one in values])
-    if name in _ANY_SHAPE:
+    is_standard = name.startswith(_STANDARD) and name != _ANY
+    if name in _ANY_SHAPE or (building.texts and (is_standard or name in around or not descriptor.fields)):
         return pa.string(), lambda values: pa.array(
             [None if one is None else _json(one) for one in values], pa.string()
         )
-    made = _Message(descriptor, around, count)
+    made = _Message(descriptor, around, building)
     return made.arrow_type, made.array
 
 
@@ -148,7 +155,7 @@ def _json(message: Any) -> str:
     from google.protobuf import json_format
 
     try:
-        return str(json_format.MessageToJson(message, indent=None))
+        return str(json_format.MessageToJson(message, preserving_proto_field_name=True, indent=None))
     except (json_format.Error, RecursionError) as error:
         raise ValueError(str(error)) from error
 

@@ -1,7 +1,8 @@
 """Keys and values in the wire format as an Arrow array of one reader's schema, each read with its own writer's.
 
-Called in Spark's workers with a batch at a time, and on the driver for the columns' types. A value that cannot be read
-is null, with the reason; a registry that cannot be asked raises: nothing is wrong with the value then.
+Called in Spark's workers with a batch at a time, on the driver for the columns' types, and by ``oncelog export``. A
+value that cannot be read is null, with the reason; a registry that cannot be asked raises: nothing is wrong with the
+value then.
 """
 
 from __future__ import annotations
@@ -16,18 +17,17 @@ from pyarrow import compute
 
 from oncelog.schemas import structs
 from oncelog.schemas.arrow.avro_types import AvroTypes
-from oncelog.schemas.arrow.decoder import ColumnDecoder, array_of
+from oncelog.schemas.arrow.decoder import decoder_of
+from oncelog.schemas.arrow.fitting import Problems
 from oncelog.schemas.arrow.json_columns import JsonColumns
-from oncelog.schemas.arrow.layout import ReadStep
 from oncelog.schemas.arrow.named_in_headers import with_ids
 from oncelog.schemas.arrow.protobuf_columns import ProtobufColumns
-from oncelog.schemas.arrow.resolution import mismatches, resolve
 from oncelog.schemas.avro_codec import AvroCodec
 from oncelog.schemas.codecs import SERIALIZED, Codec, Codecs
 from oncelog.schemas.framing import HEADER_BYTES, indexes_of, schema_id_of
 from oncelog.schemas.protobuf_codec import ProtobufCodec, read_message
 from oncelog.schemas.registry import LATEST
-from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch, SchemaRegistryError, reason_of
+from oncelog.schemas.schema_errors import OtherType, SchemaError, SchemaMismatch, SchemaRegistryError
 from oncelog.schemas.structs import PROTOBUF, Schema
 
 if TYPE_CHECKING:
@@ -81,22 +81,40 @@ def find_reader(registry: SchemaRegistry, text: str, message: str = "") -> Reade
     return ReaderSchema(found.subject, found.version, found.schema_id, found.schema, needs, message)
 
 
+def reader_of_id(registry: SchemaRegistry, schema_id: int, message: str = "") -> ReaderSchema:
+    """A schema to read into by its id, whatever its subject.
+
+    :raises SchemaRegistryError: it is not there, or the registry cannot be asked.
+    """
+    schema = registry.schema(schema_id)
+    form = SERIALIZED if schema.schema_type == PROTOBUF else ""
+    if form:
+        schema = registry.schema(schema_id, form)
+    return ReaderSchema("", 0, schema_id, schema, tuple(registry.dependencies(schema, form).items()), message)
+
+
 class ReadValues(NamedTuple):
     """What was read.
 
-    :param problems: why a row is null though it has a value.
     :param verdicts: what the ids of the values stand for: a digest of the schema, or :data:`UNKNOWN`.
     """
 
     values: pa.Array
-    problems: dict[int, str]
+    problems: Problems
     verdicts: dict[int, str]
 
 
 class _Format(Protocol):
     arrow_type: pa.DataType
 
-    def read(self, rows: list[bytes | None], writers: Mapping[bytes, Any]) -> tuple[pa.Array, dict[int, str]]: ...
+    def reading(self, head: bytes, writer: Any) -> Any:
+        """What :meth:`read` takes for the values of a writer's codec, whose first five bytes are ``head``.
+
+        :raises SchemaError: the reader cannot take what is written with it.
+        """
+
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        """The values, each read as ``readings`` says for its first five bytes."""
 
 
 def columns_of(reader: ReaderSchema) -> pa.StructType:
@@ -108,106 +126,99 @@ def columns_of(reader: ReaderSchema) -> pa.StructType:
     return kind if pa.types.is_struct(kind) else pa.struct([pa.field("value", kind)])
 
 
-def _format(reader: ReaderSchema) -> _Format:
-    needs = dict(reader.needs)
-    match reader.schema.schema_type:
+def _format(reader: ReaderSchema, *, texts: bool = False) -> _Format:
+    needs, kind = dict(reader.needs), reader.schema.schema_type
+    if reader.message and kind != PROTOBUF:
+        raise SchemaError(
+            f"the schema is of type {kind}, and has no messages to choose from: leave out {reader.message!r}"
+        )
+    match kind:
         case structs.PROTOBUF:
-            return _Protobuf(ProtobufCodec(reader.schema, needs), reader.message)
+            return _Protobuf(ProtobufCodec(reader.schema, needs), reader.message, texts=texts)
         case structs.JSON:
             return _Json(reader.schema, needs)
         case structs.AVRO:
-            return _Avro(AvroCodec(reader.schema, needs))
-    raise SchemaError(f"schemas of type {reader.schema.schema_type} are not known here")
+            return _Avro(AvroCodec(reader.schema, needs), texts=texts)
+    raise SchemaError(f"schemas of type {kind} are not known here")
 
 
 class ColumnReader:
     """Reads values into the columns of one reader's schema.
 
-    :raises SchemaError: the schema has no columns in Spark.
+    :param texts: what has no type of its own in a file is a text, JSON for most; otherwise the types are Spark's.
+    :raises SchemaError: the schema has no columns.
     """
 
-    def __init__(self, reader: ReaderSchema, codecs: Codecs) -> None:
+    def __init__(self, reader: ReaderSchema, codecs: Codecs, *, texts: bool = False) -> None:
         self._codecs = codecs
         self._type = reader.schema.schema_type
-        self._format = _format(reader)
+        self._format = _format(reader, texts=texts)
         self.arrow_type = self._format.arrow_type
 
     def read(self, values: pa.Array, headers: pa.Array | None = None, *, is_key: bool = False) -> ReadValues:
         """:param headers: the records', which may name the schemas of their keys or values.
         :raises SchemaRegistryError: the registry cannot be asked.
         """
-        values, unnamed = with_ids(values, headers, self._codecs, is_key=is_key)
-        writers: dict[bytes, Codec | str] = {}
-        verdicts = {}
+        values, problems = with_ids(values, headers, self._codecs, is_key=is_key)
+        readings: dict[bytes, Any] = {}
+        refused: dict[bytes, SchemaError] = {}
+        verdicts: dict[int, str] = {}
         for head in compute.unique(compute.binary_slice(values, 0, HEADER_BYTES)).drop_null().to_pylist():
             try:
-                schema_id = schema_id_of(head)
+                codec = self._writer(schema_id_of(head), verdicts)
+                readings[head] = self._format.reading(head, codec)
             except SchemaError as error:
-                writers[head] = str(error)
-            else:
-                writers[head], verdicts[schema_id] = self._writer(schema_id)
-        found, problems = self._format.read(values.to_pylist(), writers)
-        return ReadValues(found, problems | unnamed, verdicts)
+                refused[head] = error
+        rows: list[bytes | None] = values.to_pylist()
+        for number, row in enumerate(rows if refused else ()):
+            if row is not None and row[:HEADER_BYTES] in refused:
+                rows[number], problems[number] = None, refused[row[:HEADER_BYTES]]
+        found, unread = self._format.read(rows, readings)
+        return ReadValues(found, problems | unread, verdicts)
 
-    def _writer(self, schema_id: int) -> tuple[Codec | str, str]:
-        """The codec of what was written with an id, or why there is none; and the verdict on the id."""
+    def _writer(self, schema_id: int, verdicts: dict[int, str]) -> Codec:
+        """The codec of what was written with an id; the verdict on the id is put into ``verdicts``.
+
+        :raises SchemaError: there is none.
+        """
         try:
             codec = self._codecs.of(schema_id)
             text = self._codecs.registry.schema(schema_id).text
         except SchemaRegistryError as error:
             if not error.is_not_found:
                 raise
-            return f"schema id {schema_id} is not known to {self._codecs.registry.url}", UNKNOWN
+            verdicts[schema_id] = UNKNOWN
+            raise SchemaError(f"schema id {schema_id} is not known to {self._codecs.registry.url}") from None
         except SchemaError as error:
-            return reason_of(error), str(error)
-        verdict = hashlib.sha256(text.encode()).hexdigest()
+            verdicts[schema_id] = str(error)
+            raise
+        verdicts[schema_id] = hashlib.sha256(text.encode()).hexdigest()
         if codec.schema_type != self._type:
-            why = f"it was written with schema {schema_id} of type {codec.schema_type}, not {self._type}"
-            return reason_of(SchemaMismatch(why)), verdict
-        return codec, verdict
+            raise OtherType(f"it was written with schema {schema_id} of type {codec.schema_type}, not {self._type}")
+        return codec
 
 
 class _Avro:
-    def __init__(self, reader: AvroCodec) -> None:
-        self._types = AvroTypes(reader.parsed)
-        self._column = self._types.column()
-        self.arrow_type = self._column.arrow_type
-        self._steps: dict[bytes, ReadStep | str] = {}
-        self._mismatches: set[str] = set()
-        """What steps say where nothing is wrong with the bytes."""
+    def __init__(self, reader: AvroCodec, *, texts: bool) -> None:
+        self._decoder = decoder_of(AvroTypes(reader.parsed), texts=texts)
+        self.arrow_type = self._decoder.arrow_type
+        self._readings: dict[bytes, Any] = {}
 
-    def read(self, rows: list[bytes | None], writers: Mapping[bytes, Any]) -> tuple[pa.Array, dict[int, str]]:
-        decoder = ColumnDecoder(self._column)
-        reads: dict[bytes, Any] = {}
-        for head, writer in writers.items():
-            step = writer if isinstance(writer, str) else self._step(head, writer)
-            reads[head] = step if isinstance(step, str) else decoder.compiled(step)
-        problems = decoder.read_rows(rows, reads)
-        return array_of(self._column, decoder.cells()), {
-            number: problem if isinstance(reads[_head(rows[number])], str) else self._reason(rows[number], problem)
-            for number, problem in problems.items()
-        }
-
-    def _reason(self, row: bytes | None, problem: str) -> str:
-        if problem in self._mismatches:
-            return reason_of(SchemaMismatch(f"schema {schema_id_of(row or b'')}: {problem}"))
-        return f"the bytes do not fit schema {schema_id_of(row or b'')}: {problem}"
-
-    def _step(self, head: bytes, writer: AvroCodec) -> ReadStep | str:
-        """How a writer's values are read, or why they cannot be read."""
-        found = self._steps.get(head)
+    def reading(self, head: bytes, writer: AvroCodec) -> Any:
+        found = self._readings.get(head)
         if found is None:
-            try:
-                found = resolve(AvroTypes(writer.parsed), self._types, self._column)
-                self._mismatches |= mismatches(found)
-            except SchemaError as error:
-                found = reason_of(error)
-            self._steps[head] = found
+            found = self._readings[head] = self._decoder.reading(AvroTypes(writer.parsed))
         return found
 
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        found, problems = self._decoder.read(rows, readings)
+        return found, {number: _of_schema(rows[number] or b"", problem) for number, problem in problems.items()}
 
-def _head(row: bytes | None) -> bytes:
-    return b"" if row is None else row[:HEADER_BYTES]
+
+def _of_schema(row: bytes, problem: SchemaError) -> SchemaError:
+    if isinstance(problem, SchemaMismatch):
+        return SchemaMismatch(f"schema {schema_id_of(row)}: {problem}")
+    return SchemaError(f"the bytes do not fit schema {schema_id_of(row)}: {problem}")
 
 
 class _Json:
@@ -215,36 +226,41 @@ class _Json:
         self._columns = JsonColumns(schema, needs)
         self.arrow_type = self._columns.arrow_type
 
-    def read(self, rows: list[bytes | None], writers: Mapping[bytes, Any]) -> tuple[pa.Array, dict[int, str]]:
-        return self._columns.array([None if row is None else (writers[_head(row)], row) for row in rows])
+    def reading(self, head: bytes, writer: Any) -> Any:
+        return writer
+
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        return self._columns.array([None if row is None else (readings[row[:HEADER_BYTES]], row) for row in rows])
 
 
 class _Protobuf:
-    def __init__(self, reader: ProtobufCodec, message: str) -> None:
+    def __init__(self, reader: ProtobufCodec, message: str, *, texts: bool) -> None:
         if message:
             reader.choose(message)
         self._class = reader.message_class(reader.path)
-        self._columns = ProtobufColumns(self._class.DESCRIPTOR)
+        self._columns = ProtobufColumns(self._class.DESCRIPTOR, texts=texts)
         self.arrow_type = self._columns.arrow_type
 
-    def read(self, rows: list[bytes | None], writers: Mapping[bytes, Any]) -> tuple[pa.Array, dict[int, str]]:
-        messages, problems = [], {}
+    def reading(self, head: bytes, writer: Any) -> Any:
+        return writer
+
+    def read(self, rows: list[bytes | None], readings: Mapping[bytes, Any]) -> tuple[pa.Array, Problems]:
+        messages: list[Any] = []
+        problems: Problems = {}
         for number, row in enumerate(rows):
             message = None
             if row is not None:
                 try:
-                    message = self._message(row, writers[_head(row)])
+                    message = self._message(row, readings[row[:HEADER_BYTES]])
                 except SchemaError as error:
-                    problems[number] = reason_of(error)
+                    problems[number] = error
             messages.append(message)
         found, more = self._columns.array(messages)
         return found, problems | more
 
-    def _message(self, row: bytes, writer: ProtobufCodec | str) -> Any:
-        if isinstance(writer, str):
-            raise SchemaError(writer)
+    def _message(self, row: bytes, writer: ProtobufCodec) -> Any:
         path, position = indexes_of(row, HEADER_BYTES)
         wrote = writer.message_class(path).DESCRIPTOR.full_name
         if wrote != self._columns.name:
-            raise SchemaMismatch(f"the message is a {wrote}, not a {self._columns.name}")
+            raise OtherType(f"the message is a {wrote}, not a {self._columns.name}")
         return read_message(self._class, row[position:])

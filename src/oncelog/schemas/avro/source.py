@@ -53,6 +53,8 @@ class AvroSource:
             if count < 0:
                 count = -count
                 size = self.whole()
+                if size < 0:
+                    raise SchemaError(f"a length is {size}")
                 if sized:
                     self.take(size)
                     continue

@@ -1,7 +1,8 @@
 """Avro's bytes as Python's values, as a plan of :mod:`oncelog.schemas.avro.resolution` says. Pure.
 
-The values are those that fastavro reads; every record has its own. :data:`PYTHON` is for programs, :data:`EXACT` for
-what is written elsewhere: there times are numbers, whatever their year, and the types of unions are named.
+The values are those that fastavro reads; every record has its own. :data:`PYTHON` is for programs, :data:`EXACT` and
+:data:`RAW` for what is written elsewhere: there times are numbers, whatever their year, and the types of unions are
+named.
 """
 
 from __future__ import annotations
@@ -34,15 +35,18 @@ class Form(NamedTuple):
 
     :param has_times: dates and times are those of Python; otherwise numbers of days or microseconds.
     :param names_types: a value of a union of several types is a pair, the type's name and the value.
+    :param is_raw: a decimal number and a UUID are what they are made of, bytes or a text.
     """
 
     has_times: bool
     names_types: bool
+    is_raw: bool = False
 
 
 PYTHON = Form(has_times=True, names_types=False)
 NAMED = Form(has_times=True, names_types=True)
 EXACT = Form(has_times=False, names_types=True)
+RAW = Form(has_times=False, names_types=True, is_raw=True)
 
 
 class ValueReader:
@@ -235,7 +239,7 @@ def no_symbol(index: int) -> str:
 
 def _conversion(reader: Any, form: Form) -> Callable[[Any], Any] | None:
     """What a logical type makes of a value."""
-    logical = logical_type(reader)
+    logical = None if form.is_raw else logical_type(reader)
     match logical:
         case "decimal":
             return decimal_of(reader.get("scale", 0))

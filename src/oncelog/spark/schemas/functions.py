@@ -22,7 +22,7 @@ from oncelog.schemas.arrow.value_reading import ColumnReader, ReaderSchema, find
 from oncelog.schemas.arrow.value_writing import ColumnWriter
 from oncelog.schemas.codecs import Codecs, need_schema_packages
 from oncelog.schemas.registry import LATEST, SchemaRegistry
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, reason_of
 from oncelog.schemas.structs import Schema
 from oncelog.spark.process import this_process
 from oncelog.spark.python_worker import acknowledge
@@ -225,11 +225,13 @@ class _Decode(VersionChecked):
             self._verdicts.add(found.verdicts)
         if self._malformed == FAIL and found.problems:
             number, problem = next(iter(sorted(found.problems.items())))
-            raise SchemaError(f"a value of {len(values[number].as_py())} bytes cannot be read: {problem}")
+            raise SchemaError(f"a value of {len(values[number].as_py())} bytes cannot be read: {reason_of(problem)}")
         if self._malformed != REPORT:
             return found.values
-        problems = [found.problems.get(number) for number in range(len(values))] if found.problems else None
-        reasons = pa.nulls(len(values), pa.string()) if problems is None else pa.array(problems, pa.string())
+        texts = {number: reason_of(problem) for number, problem in found.problems.items()}
+        reasons = pa.nulls(len(values), pa.string())
+        if texts:
+            reasons = pa.array([texts.get(number) for number in range(len(values))], pa.string())
         return pa.StructArray.from_arrays([found.values, reasons], names=[VALUE, PROBLEM])
 
 

@@ -11,19 +11,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from oncelog.schemas.arrow import _python, decoder
-from oncelog.schemas.arrow.avro_types import AvroTypes
-from oncelog.schemas.arrow.resolution import mismatches, resolve
+from oncelog.schemas.arrow import decoder
+from oncelog.schemas.arrow.avro_types import AvroColumns, AvroTypes
 from oncelog.schemas.arrow.value_reading import ReaderSchema
 from oncelog.schemas.arrow.value_writing import ColumnWriter
 from oncelog.schemas.avro_codec import AvroCodec
-from oncelog.schemas.schema_errors import SchemaError
+from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import JSON, Schema
 
-ENGINES = list(dict.fromkeys([decoder.ColumnDecoder, _python.ColumnDecoder]))
+ENGINES = [decoder.RowDecoder] if decoder.compiled is None else [decoder.CompiledDecoder, decoder.RowDecoder]
+HEAD = bytes(5)
 
 
-@pytest.fixture(params=ENGINES, ids=lambda engine: engine.__module__.rpartition(".")[2])
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Any:
     return request.param
 
@@ -41,16 +41,21 @@ def record(*fields: Any, name: str = "R") -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": made}
 
 
-def read(engine: Any, writer: Any, reader: Any, *payloads: bytes) -> pa.Array:
-    """The values, from the bytes behind the schema id."""
+def attempted(engine: Any, writer: Any, reader: Any, *payloads: bytes | None) -> tuple[pa.Array, dict[int, Any]]:
+    """The values, from the bytes behind the schema id, and why some are null."""
     types = AvroTypes(codec_of(reader).parsed)
-    column = types.column()
-    made = engine(column)
-    function = made.compiled(resolve(AvroTypes(codec_of(writer).parsed), types, column))
-    for payload in payloads:
-        made.read(payload, 0, function)
-    found = decoder.array_of(column, made.cells())
+    made = engine(types, AvroColumns(types))
+    rows = [None if payload is None else HEAD + payload for payload in payloads]
+    found, problems = made.read(rows, {HEAD: made.reading(AvroTypes(codec_of(writer).parsed))})
     found.validate(full=True)
+    return found, problems
+
+
+def read(engine: Any, writer: Any, reader: Any, *payloads: bytes) -> pa.Array:
+    """The values; raises what is wrong with the first one that cannot be read."""
+    found, problems = attempted(engine, writer, reader, *payloads)
+    for problem in problems.values():
+        raise problem
     return found
 
 
@@ -202,20 +207,12 @@ ORDER = {"id": 300, "parts": {"a": ["x", "yy"], "b": None}, "color": "BLUE", "am
 
 def test_payload_cut_at_every_byte_is_refused_and_leaves_nothing_behind(engine: Any) -> None:
     payload = codec_of(NESTED).encode({**ORDER, "more": {**ORDER, "more": None}})
-    types = AvroTypes(codec_of(FLAT).parsed)
-    column = types.column()
-    made = engine(column)
-    function = made.compiled(resolve(AvroTypes(codec_of(NESTED).parsed), types, column))
-    for end in range(len(payload)):
-        with pytest.raises(SchemaError):
-            made.read(payload[:end], 0, function)
-    with pytest.raises(SchemaError, match="1 bytes are left over"):
-        made.read(payload + b"x", 0, function)
-    made.null()
-    made.read(payload, 0, function)
-    found = decoder.array_of(column, made.cells())
-    found.validate(full=True)
-    assert found.to_pylist() == [None, {**ORDER, "parts": [("a", ["x", "yy"]), ("b", None)]}]
+    cut = [payload[:end] for end in range(len(payload))]
+    found, problems = attempted(engine, NESTED, FLAT, *cut, payload + b"x", None, payload)
+    assert list(problems) == list(range(len(payload) + 1))
+    assert str(problems[len(payload)]) == "1 bytes are left over"
+    whole = {**ORDER, "parts": [("a", ["x", "yy"]), ("b", None)]}
+    assert found.to_pylist() == [*[None] * (len(payload) + 2), whole]
 
 
 @pytest.mark.parametrize(
@@ -347,13 +344,15 @@ def test_union_takes_the_structs_that_it_is_read_as() -> None:
         writer.write(plain)
 
 
-def test_what_the_reader_cannot_take_is_told_from_bytes_that_do_not_fit() -> None:
-    """By both decoders: only the second kind is a fault of the record."""
-    reader = codec_of(record("int", "int"))
-    types = AvroTypes(reader.parsed)
-    steps = resolve(AvroTypes(codec_of(record("int")).parsed), types, types.column())
-    assert mismatches(steps) == {"b was not written, and has no default in the reader's schema"}
-    symbols = codec_of({**COLORS, "symbols": ["RED"]})
-    types = AvroTypes(symbols.parsed)
-    steps = resolve(AvroTypes(codec_of(COLORS).parsed), types, types.column())
-    assert mismatches(steps) == {"symbol 1 of an enum is none of the reader's, which has no default"}
+def test_what_the_reader_cannot_take_is_told_from_bytes_that_do_not_fit(engine: Any) -> None:
+    """Only the second kind is a fault of the record."""
+    _, problems = attempted(engine, record("int"), record("int", "int"), b"\2", b"")
+    assert {number: (type(problem), str(problem)) for number, problem in problems.items()} == {
+        0: (SchemaMismatch, "b was not written, and has no default in the reader's schema"),
+        1: (SchemaError, "they end too early"),
+    }
+    _, problems = attempted(engine, COLORS, {**COLORS, "symbols": ["RED"]}, b"\2", b"\x08")
+    assert {number: (type(problem), str(problem)) for number, problem in problems.items()} == {
+        0: (SchemaMismatch, "symbol 1 of an enum is none of the reader's, which has no default"),
+        1: (SchemaError, "an enum has no symbol 4"),
+    }

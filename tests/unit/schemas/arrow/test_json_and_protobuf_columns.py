@@ -116,7 +116,7 @@ def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
             as_json(1, {"id": 2**64}), as_json(9, {}), framed(3, b"\2"), b"", b"{}"]  # fmt: skip
     found = reader.read(pa.array(rows))
     assert found.values.to_pylist() == [{"id": 1}] + [None] * 9
-    assert {number: problem[:40] for number, problem in found.problems.items()} == {
+    assert {number: str(problem)[:40] for number, problem in found.problems.items()} == {
         1: "the value does not fit the JSON Schema: ",
         2: "id is 'x', which cannot be read as an in",
         3: "id is missing, and the reader's schema r",
@@ -226,11 +226,11 @@ def test_protobuf_that_does_not_fit_is_null_with_the_reason() -> None:
     rows = [whole, whole[:-1], message({"name": "x"}, "Part"), framed(1, b"\2\x14"), late, framed(1, b"")]
     found = reader.read(pa.array(rows))
     assert [row is None for row in found.values.to_pylist()] == [False] + [True] * 5
-    assert {number: problem[:40] for number, problem in found.problems.items()} == {
+    assert {number: str(problem)[:40] for number, problem in found.problems.items()} == {
         1: "the bytes do not fit the message shop.Or",
         2: "the message is a shop.Part, not a shop.O",
         3: "the schema's Protobuf file has no messag",
-        4: "the message cannot be read into columns:",
+        4: "the value cannot be read into columns: P",
         5: "the path to the message in its Protobuf ",
     }
 

@@ -1,0 +1,33 @@
+"""Python's values as an Arrow array; a value that a column cannot hold is null, with the reason. Pure.
+
+Called for every format that Python reads row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from oncelog.schemas.schema_errors import SchemaError
+
+UNFIT = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
+"""What values raise that a column cannot hold, a text that is not UTF-8 among them."""
+Problems = dict[int, SchemaError]
+"""By the number of a row: why it is null though it has a value."""
+
+
+def fitting(values: list[Any], make: Callable[[list[Any]], pa.Array]) -> tuple[pa.Array, Problems]:
+    """The array that ``make`` makes of the values; those that do not fit are null in it."""
+    try:
+        return make(values), {}
+    except UNFIT:
+        pass
+    kept, problems = list(values), {}
+    for number, value in enumerate(values):
+        try:
+            make([value])
+        except UNFIT as error:
+            kept[number], problems[number] = None, SchemaError(f"the value cannot be read into columns: {error}")
+    return make(kept), problems

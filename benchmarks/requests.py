@@ -186,6 +186,8 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "produce 1 KB, 2 x 5": plain(1024, 2, 5),
     "produce 1 KB, 4 x 5": plain(1024, 4, 5),
     "produce 1 KB, 64 x 5": plain(1024, 64, 5),
+    "produce 1 KB, 16 x 1": plain(1024, 16, 1),
+    "produce 1 KB, 64 x 1": plain(1024, 64, 1),
     "produce 16 KB, 4 x 5": plain(16 * 1024, 4, 5),
     "produce 64 KB, 4 x 5": plain(64 * 1024, 4, 5),
     "produce 1 MB, 4 x 5": plain(1_000_000, 4, 5),

@@ -59,8 +59,6 @@ class Scene:
     """The pause between the end of all work and the last looks."""
     watch_s: float = 0.25
     """The pause between two looks at the partitions' offsets."""
-    writes_elsewhere: bool = False
-    """Whether another thread writes all batches; it does in half of the other worlds."""
     waived: Collection[str] = ()
     foreseen: Collection[str] = ()
     name: str = ""
@@ -673,23 +671,6 @@ def intruded(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
-def crossing_writes(rng: random.Random) -> Scene:
-    """Batches of several producers of one partition meet while the other thread writes one of them."""
-
-    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
-        made: list[Program] = []
-        for number in range(4):
-            plain = PlainProducer(world, history, f"plain{number}", "plain", 1, 100, max_batch_size=100)
-            plain.pause_s = 0.02
-            made.append(plain)
-        return made
-
-    return Scene(
-        people, 1, 1, ["plain"], {rng.choice(DEATHS), rng.choice(NETWORK)}, topic_settings=_segments(rng),
-        end=_end(rng), most=2, calm_s=6.0, writes_elsewhere=True,
-    )  # fmt: skip
-
-
 def moving_members(rng: random.Random) -> Scene:
     """Members of a group of the consumer protocol come and go amid their work, and take time to give partitions up."""
 
@@ -731,7 +712,7 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
         unclean, sink, outbox, registries, compaction, elections, power_losses, stalled_copiers, aborted_copies,
-        doubles, takeovers, crowded_disks, compacted_producers, intruded, crossing_writes, moving_members,
+        doubles, takeovers, crowded_disks, compacted_producers, intruded, moving_members,
     )
 }  # fmt: skip
 COMPACTIONS, NARROW, OUTBOXES, REGISTRIES = 8, 12, 44, 28

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oncelog.broker.core.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.broker.log import checkpoints
 from oncelog.broker.server.server import Server
 from oncelog.client.aio.admin.admin import Admin
@@ -58,12 +56,6 @@ class Outcome:
         return self.world.timeline.fingerprint
 
 
-def _write_all_elsewhere(server: Server) -> None:
-    """Have batches of any size written by the thread for large ones, if there is one."""
-    if server.broker.large_writes.least_bytes == LARGE_WRITE_BYTES:
-        server.broker.large_writes.least_bytes = 1
-
-
 class _Errors(logging.Handler):
     """Errors that are logged while a world runs."""
 
@@ -93,9 +85,6 @@ class World:
         whole = plan(seed, kinds=self.scene.kinds, begin_s=1.0, end_s=self.scene.calm_s - 2, most=self.scene.most)
         self.planned = [fault for number, fault in enumerate(whole) if number not in set(left_out)]
         self.programs: list[Program] = []
-        half = random.Random(f"{seed}/writes elsewhere").random() < 0.5
-        self.writes_elsewhere = half or self.scene.writes_elsewhere
-        """Whether another thread writes the batches."""
 
     @property
     def producer_id_expiration_ms(self) -> int:
@@ -113,13 +102,9 @@ class World:
         helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
         others = Watcher | Sampler | Copier | Deserter
         workers = [program for program in self.programs if not isinstance(program, others)]
-        if self.writes_elsewhere:
-            world.broker.at_start.append(_write_all_elsewhere)
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
         world.broker.at_start.append(lambda server: note_cut_markers(server, self.history))
         if world.broker.is_running:
-            if self.writes_elsewhere:
-                _write_all_elsewhere(world.broker.server)
             self._watch(world, world.broker.server, wheres)
             note_cut_markers(world.broker.server, self.history)
         await faults

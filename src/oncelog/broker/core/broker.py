@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from oncelog.broker.core.administration.listeners import RunningListeners
 from oncelog.broker.core.administration.nodes import BrokerNodes
 from oncelog.broker.core.administration.topics import Topics
-from oncelog.broker.core.appending.large_writes import LargeWrites
 from oncelog.broker.core.appending.validation_thread import ValidationThread
 from oncelog.broker.core.cluster.node import SimulatedNode
 from oncelog.broker.core.coordination.commit_order import CommitOrder
@@ -103,7 +102,6 @@ class Broker:
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.tasks, self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
-        self.large_writes = LargeWrites(self.request_memory)
         self.answer_memory = AnswerMemory(self.request_memory)
         self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
@@ -302,7 +300,7 @@ class Broker:
         """The append pipeline, created for the first batch."""
         from oncelog.broker.core.appending.pipeline import AppendPipeline
 
-        return AppendPipeline(self, self.validation_thread, self.large_writes)
+        return AppendPipeline(self, self.validation_thread)
 
     def _learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
         learner = self._learners.get(api_key)

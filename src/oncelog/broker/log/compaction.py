@@ -174,7 +174,7 @@ class Compaction:
             return self._dirty_from
         while self._results:
             old, new = self._results.pop(0)
-            log.trimmer().replace_segments(old, new, now_ms)
+            log.trimmer.replace_segments(old, new, now_ms)
         return self._end
 
     def discard(self) -> None:

@@ -1,9 +1,8 @@
 """One partition's log: reads, searches and opens it, and hands out what changes it.
 
 Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder. Changes are
-made by other objects: :meth:`PartitionLog.writer` appends, :meth:`PartitionLog.trimmer` removes, ``files`` says what to
-sync. The first two are returned only when no append is under way in a worker thread. Source: Kafka's ``UnifiedLog`` and
-``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
+made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` says what to sync. Source: Kafka's
+``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class PartitionLog(LogState):
     ) -> None:
         super().__init__(disk, folder, topic_partition, config, producers, loaded, now_ms)
         self.files = LogFiles(self, loaded.unsynced)
-        self._writer = LogWriter(self, self.files)
-        self._trimmer = LogTrimmer(self, self.files)
+        self.writer = LogWriter(self, self.files)
+        self.trimmer = LogTrimmer(self, self.files)
 
     @classmethod
     def open(
@@ -196,28 +195,12 @@ class PartitionLog(LogState):
         """Base offset of the active segment."""
         return self.segment_list.active.base_offset
 
-    def writer(self) -> LogWriter:
-        """The object that appends, once any append under way has ended. Call this for each change."""
-        if self._writer.under_way is not None:
-            self._writer.settle()
-        return self._writer
-
     def has_expired_producers(self, now_ms: int) -> bool:
         """Whether :meth:`LogWriter.expire_producers` would forget any."""
         return self.producers.has_expired(now_ms)
 
-    def trimmer(self) -> LogTrimmer:
-        """The object that removes records, once any append under way has ended."""
-        self.settle()
-        return self._trimmer
-
-    def settle(self) -> None:
-        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
-        self._writer.settle()
-
     def begin_close(self) -> FlushTicket | None:
         """Write everything that :meth:`close` has to sync, so that the syncs of many logs can be combined before it."""
-        self.settle()
         return self.files.begin_close()
 
     def close(self, clean: bool = True) -> None:
@@ -225,7 +208,6 @@ class PartitionLog(LogState):
 
         :raises StorageError: the disk failed; the log must then be opened as after a crash.
         """
-        self.settle()
         if clean and self.failed is None:
             ticket = self.begin_close()
             if ticket is not None:

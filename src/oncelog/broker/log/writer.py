@@ -1,8 +1,7 @@
-"""Appends to one partition's log. :meth:`PartitionLog.writer` returns it; nothing else appends.
+"""Appends to one partition's log. It is ``PartitionLog.writer``; nothing else appends.
 
-Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are written; no other
-append is under way when one begins, for ``PartitionLog.writer`` ends it first. After a failed write every append is
-refused with KAFKA_STORAGE_ERROR until the folder is opened again.
+Invariants: offsets appended here rise without gaps; nothing in memory changes before its bytes are written. After a
+failed write every append is refused with KAFKA_STORAGE_ERROR until the folder is opened again.
 Source: Kafka's ``UnifiedLog.append`` (KIP-98, KIP-360, KIP-890).
 """
 
@@ -14,7 +13,6 @@ from collections.abc import Sequence
 from struct import Struct
 
 from oncelog.broker.log.files import LogFiles
-from oncelog.broker.log.long_append import LongAppend
 from oncelog.broker.log.producers.producer_entry import BatchMetadata
 from oncelog.broker.log.producers.producer_rules import Refusal
 from oncelog.broker.log.producers.verification import VerificationGuard
@@ -51,8 +49,6 @@ class LogWriter(LogPart):
     def __init__(self, log: LogState, files: LogFiles) -> None:
         super().__init__(log)
         self._files = files
-        self.under_way: LongAppend | None = None
-        """The append that a worker thread is writing; until it is in the log, only :meth:`settle` may be called."""
         self._found_full_at = -1
         """The log end offset when a full disk was last logged."""
 
@@ -74,55 +70,6 @@ class LogWriter(LogPart):
         if isinstance(admitted, AppendResult):
             return admitted
         return self._append_data(admitted.records, admitted.header, leader_epoch, now_ms, _append_time_ms(admitted))
-
-    def begin_append(
-        self,
-        batch: Buffer,
-        *,
-        leader_epoch: int,
-        now_ms: int,
-        guard: VerificationGuard | None = None,
-        checked: Checked | None = None,
-    ) -> LongAppend | AppendResult:
-        """Like :meth:`append_client`, but a worker thread may write the batch: it is in the log after the next
-        :meth:`settle`.
-
-        Returns the result at once if nothing is to be written. The caller must not change ``batch`` until then.
-        """
-        admitted = self._admit(batch, now_ms, guard, checked)
-        if isinstance(admitted, AppendResult):
-            return admitted
-        header = admitted.header
-        size_bytes, last_offset = header.size_bytes, self._log.log_end_offset + header.last_offset_delta
-        try:
-            segment = self._segment_for(size_bytes, header.max_timestamp, last_offset, now_ms)
-        except StorageError as error:
-            return self._append_failed(error)
-        buffers = self._with_base_offset_and_epoch(admitted.records, header, leader_epoch)
-        self.under_way = LongAppend(segment, buffers, header, leader_epoch, now_ms, _append_time_ms(admitted))
-        return self.under_way
-
-    def settle(self) -> None:
-        """Wait until an append under way in a worker thread is in the file, and make it part of the log."""
-        log = self._log
-        append = self.under_way
-        if append is None:
-            return
-        append.write()
-        self.under_way = None
-        if append.refused is not None:
-            append.result = self._append_failed(append.refused)
-            return
-        if log.failed is not None:  # meanwhile: nothing is accepted any more
-            append.result = self._storage_error(log.failed)
-            return
-        header, base_offset, now_ms = append.header, log.log_end_offset, append.now_ms
-        size_bytes, last_offset = header.size_bytes, base_offset + header.last_offset_delta
-        interval_bytes = log.config.index_interval_bytes
-        append.segment.take_in(size_bytes, last_offset, header.max_timestamp, now_ms, interval_bytes)
-        self._wrote(1, size_bytes, base_offset, last_offset + 1, append.leader_epoch, now_ms)
-        log.producers.apply_data(header, base_offset)
-        append.result = _appended(base_offset, last_offset, append.append_time_ms, log.log_start_offset)
 
     def _admit(
         self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None

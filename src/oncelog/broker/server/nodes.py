@@ -51,7 +51,7 @@ class Nodes:
         if partition is None:
             raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic_partition}")
         self._broker.forget_patterns()
-        return partition.log.writer().forget_producers(producer_id)
+        return partition.log.writer.forget_producers(producer_id)
 
     @property
     def cluster(self) -> Cluster:

@@ -324,8 +324,6 @@ def _start(
     server = Server(broker, clock, flushers, background, checker, source)
     if store_log is not None:
         _sync_metadata_in_background(server, machine, store_log)
-    if machine.keeps and broker.cluster is None:
-        _write_in_background(server, machine)
     return server, acceptors
 
 
@@ -334,13 +332,6 @@ def _sync_metadata_in_background(server: Server, machine: Machine, log: StoreLog
     server.at_end += [worker.stop, log.close]
     background = server.broker.logs.checkpoints.background = BackgroundWorker(worker, server.background_done)
     server.broker.metadata_sync.begin(background, log.sync, threading.Lock())
-
-
-def _write_in_background(server: Server, machine: Machine) -> None:
-    """Have another thread write large batches."""
-    worker = BackgroundWorker(machine.worker(server.loop, "oncelog-writer"), server.background_done)
-    server.background_workers.append(worker)
-    server.broker.large_writes.begin(worker, threading.Lock)
 
 
 class _Observed(NamedTuple):

@@ -88,7 +88,6 @@ class Server:
         self._syncing = Syncing(self, flushers)
         self._background = background
         self._checking = BackgroundWorker(checker, self.background_done)
-        self.background_workers = [self._checking]  # all background work that answers wait for
         if broker.cluster is None:  # with several nodes: each iteration serves a single one
             broker.validation_thread.worker = self._checking
         self._listeners: dict[Acceptor, asyncio.Server] = {}
@@ -202,15 +201,10 @@ class Server:
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while self._syncing.under_way or (
             self.loop.time() < deadline
-            and (
-                broker.tasks
-                or broker.logs.checkpoints.is_writing
-                or any(work.is_coming for work in self.background_workers)
-            )
+            and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
         ):
             await asyncio.sleep(0.001)
         self._over = True
-        broker.large_writes.end()
         if not self._checking.under_way:  # else a batch could overtake one being validated
             broker.validation_thread.worker = None  # from now on batches are validated in their own iteration
         try:
@@ -252,8 +246,7 @@ class Server:
             acceptor.close()
         self._syncing.stop()
         self._background.stop()
-        for work in self.background_workers:
-            work.end()
+        self._checking.end()
 
     # --- connections
 

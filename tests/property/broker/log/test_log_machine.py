@@ -189,7 +189,7 @@ class LogMachine(RuleBasedStateMachine):
     def truncate(self, share: float) -> None:
         bounds = [item.base for item in self.items]
         self.cut(bounds[int(share * (len(bounds) - 1))])
-        self.log.trimmer().truncate_to(self.end)
+        self.log.trimmer.truncate_to(self.end)
         self.high_watermark = min(self.high_watermark, self.end)
         self.flushed = min(self.flushed, self.end)
 

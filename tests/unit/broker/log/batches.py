@@ -59,7 +59,7 @@ def batch(
 
 
 def append(log: PartitionLog, data: bytes | bytearray, *, now_ms: int = NOW_MS, **kwargs: Any) -> AppendResult:
-    return log.writer().append_client(data, leader_epoch=0, now_ms=now_ms, **kwargs)
+    return log.writer.append_client(data, leader_epoch=0, now_ms=now_ms, **kwargs)
 
 
 def fill(log: PartitionLog, batches: int, count: int = 1, *, timestamp: int = NOW_MS, size: int = 10) -> None:
@@ -72,7 +72,7 @@ def fill(log: PartitionLog, batches: int, count: int = 1, *, timestamp: int = NO
 def marker(
     log: PartitionLog, pid: int, *, epoch: int = 0, commit: bool = True, coordinator_epoch: int = 0, version: int = 0
 ) -> AppendResult:
-    return log.writer().append_marker(
+    return log.writer.append_marker(
         ProducerIdAndEpoch(pid, epoch),
         commit=commit,
         coordinator_epoch=coordinator_epoch,

@@ -313,8 +313,8 @@ def test_segments_that_were_dropped_meanwhile_end_the_job(writer: Writer, disk: 
     job = compaction.plan(writer.log, 0, NOW_MS, force=True)
     assert job is not None
     job.run()
-    writer.log.trimmer().delete_records_before(2)
-    writer.log.trimmer().apply_retention(NOW_MS)
+    writer.log.trimmer.delete_records_before(2)
+    writer.log.trimmer.apply_retention(NOW_MS)
     assert job.finish(writer.log, NOW_MS) == 0
     assert not [name for name in disk.list(FOLDER) if name.endswith("cleaned")]
     assert table(writer.log) == {"a": "2"}

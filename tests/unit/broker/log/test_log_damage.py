@@ -149,7 +149,7 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
     fill(log, 1)
     log.fail("cannot sync")
     data = batch(pid=1, seq=0)
-    writer = log.writer()
+    writer = log.writer
     assert writer.append_run([data], [read_header(data)], leader_epoch=0, now_ms=NOW_MS) == []
     checked = writer.append_client(data, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(data), data))
     own = writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
@@ -160,27 +160,27 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
 def test_what_is_larger_than_a_segment_is_refused_however_it_is_appended(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_bytes=1 << 20, max_message_bytes=2 << 20))
     data = batch(pid=1, seq=0, size=1 << 20)
-    checked = log.writer().append_client(
+    checked = log.writer.append_client(
         data, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(data), data)
     )
-    own = log.writer().append_coordinator([(b"k", b"v" * (1 << 20))], leader_epoch=0, now_ms=NOW_MS)
+    own = log.writer.append_coordinator([(b"k", b"v" * (1 << 20))], leader_epoch=0, now_ms=NOW_MS)
     assert (checked.error, own.error) == (Error.RECORD_LIST_TOO_LARGE,) * 2
     assert log.log_end_offset == 0
 
 
 def test_a_coordinators_batch_is_no_larger_than_the_topic_allows(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(max_message_bytes=1000))
-    refused = log.writer().append_coordinator([(b"k", b"v" * 1000)], leader_epoch=0, now_ms=NOW_MS)
+    refused = log.writer.append_coordinator([(b"k", b"v" * 1000)], leader_epoch=0, now_ms=NOW_MS)
     assert (refused.error, log.log_end_offset) == (Error.MESSAGE_TOO_LARGE, 0)
 
 
 def test_a_fenced_producer_is_refused_however_it_is_appended(log: PartitionLog) -> None:
     assert append(log, batch(pid=1, epoch=3, seq=0)).error is Error.NONE
     late = batch(pid=1, epoch=2, seq=0)
-    checked = log.writer().append_client(
+    checked = log.writer.append_client(
         late, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(late), late)
     )
-    own = log.writer().append_coordinator(
+    own = log.writer.append_coordinator(
         [(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS, producer=ProducerIdAndEpoch(1, 2)
     )
     assert (checked.error, own.error) == (Error.INVALID_PRODUCER_EPOCH,) * 2
@@ -189,10 +189,10 @@ def test_a_fenced_producer_is_refused_however_it_is_appended(log: PartitionLog) 
 
 def test_a_full_disk_refuses_a_coordinators_batch(disk: FaultyDisk, log: PartitionLog) -> None:
     disk.free_bytes = 20
-    refused = log.writer().append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
+    refused = log.writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
     assert (refused.error, log.log_end_offset) == (Error.KAFKA_STORAGE_ERROR, 0)
     disk.free_bytes = None
-    assert log.writer().append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS).base_offset == 0
+    assert log.writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS).base_offset == 0
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_the_end_of_the_log_reads_as_nothing(filled: PartitionLog) -> None:
 
 def test_an_offset_before_the_start_of_the_log_is_out_of_range(filled: PartitionLog) -> None:
     filled.maybe_advance_high_watermark(300)
-    assert filled.trimmer().delete_records_before(100) is Error.NONE
+    assert filled.trimmer.delete_records_before(100) is Error.NONE
     assert filled.read(99, 100, 300, at_least_one_batch=True) is Error.OFFSET_OUT_OF_RANGE
     assert read_headers(filled, 100, 1)[0].base_offset == 99
 
@@ -166,7 +166,7 @@ def test_an_empty_log_has_no_largest_timestamp(log: PartitionLog) -> None:
 
 def test_deleted_records_are_not_found_by_timestamp(filled: PartitionLog) -> None:
     filled.maybe_advance_high_watermark(300)
-    filled.trimmer().delete_records_before(10)
+    filled.trimmer.delete_records_before(10)
     answer = filled.offset_for_timestamp(0)
     assert answer is not None
     assert answer.offset == 10
@@ -279,7 +279,7 @@ def test_what_was_cut_and_written_again_is_read_again(disk: FaultyDisk) -> None:
     for timestamp in (NOW_MS, NOW_MS + 5):
         fill(log, 3, timestamp=timestamp)
         assert [header.base_timestamp for header in read_headers(log, 1, 1 << 20)] == [timestamp + 1, timestamp + 2]
-        log.trimmer().truncate_to(0)
+        log.trimmer.truncate_to(0)
 
 
 def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk) -> None:
@@ -289,7 +289,7 @@ def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk)
     assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is kept
     roll(log)
     assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is not kept
-    log.trimmer().truncate_fully_and_start_at(0)
+    log.trimmer.truncate_fully_and_start_at(0)
     fill(log, 3, timestamp=NOW_MS + 5)
     assert read_headers(log, 0, 1 << 20)[0].base_timestamp == NOW_MS + 5
 

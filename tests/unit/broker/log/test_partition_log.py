@@ -18,7 +18,7 @@ MAX_MESSAGE_BYTES = 1_048_588
 def test_an_append_gets_the_next_offsets_and_the_leader_epoch(log: PartitionLog) -> None:
     fill(log, 1, 3)
     data = batch(2)
-    result = log.writer().append_client(data, leader_epoch=9, now_ms=NOW_MS)
+    result = log.writer.append_client(data, leader_epoch=9, now_ms=NOW_MS)
     assert result[:4] == (Error.NONE, 3, 4, -1)
     assert log.log_end_offset == 5
     ((header, stored),) = log.batches(3)

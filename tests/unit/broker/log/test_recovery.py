@@ -215,7 +215,7 @@ def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk:
 def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: bytes) -> None:
     log = open_log(disk)
     for epoch in (0, 2, 5):
-        log.writer().append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
+        log.writer.append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
     expected = log.leader_epoch_cache.entries
     assert expected == ((0, 0), (2, 8), (5, 16))
     log.close()
@@ -378,7 +378,7 @@ def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk,
     """Otherwise a consumer that asks for an epoch that is no longer known would have to start over."""
     log = open_log(disk)
     for epoch in range(3):
-        log.writer().append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+        log.writer.append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)
     entries = log.leader_epoch_cache.entries
     if closed:
         log.close()

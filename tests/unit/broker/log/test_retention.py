@@ -44,21 +44,21 @@ def test_segments_go_when_their_newest_record_is_older_than_retention_ms(
     disk: FaultyDisk, now_ms: int, left: list[int]
 ) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
-    assert log.trimmer().apply_retention(now_ms) == 3 - len(left) + (left == [15])
+    assert log.trimmer.apply_retention(now_ms) == 3 - len(left) + (left == [15])
     assert bases(log) == left
     assert log.log_start_offset == left[0]
 
 
 def test_a_segment_that_is_young_enough_keeps_all_after_it(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000), timestamps=(300, 100, 200))
-    assert log.trimmer().apply_retention(1250) == 0
+    assert log.trimmer.apply_retention(1250) == 0
 
 
 @pytest.mark.parametrize(("keep", "left"), [(15, [0, 5, 10]), (11, [0, 5, 10]), (10, [5, 10]), (5, [10]), (0, [15])])
 def test_segments_go_while_enough_bytes_are_left(disk: FaultyDisk, keep: int, left: list[int]) -> None:
     one = len(batch())
     log = segmented(disk, TopicConfig(retention_bytes=keep * one, retention_ms=-1))
-    log.trimmer().apply_retention(NOW_MS)
+    log.trimmer.apply_retention(NOW_MS)
     assert bases(log) == left
 
 
@@ -68,22 +68,22 @@ def test_nothing_above_the_high_watermark_goes(disk: FaultyDisk) -> None:
     roll(log)
     fill(log, 5)
     log.maybe_advance_high_watermark(4)
-    assert log.trimmer().apply_retention(NOW_MS * 2) == 0
+    assert log.trimmer.apply_retention(NOW_MS * 2) == 0
     log.maybe_advance_high_watermark(5)
-    assert log.trimmer().apply_retention(NOW_MS * 2) == 1
+    assert log.trimmer.apply_retention(NOW_MS * 2) == 1
 
 
 def test_a_compacted_topic_keeps_old_segments(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(cleanup_policy=("compact",), retention_ms=1, retention_bytes=0))
-    assert log.trimmer().apply_retention(NOW_MS) == 0
+    assert log.trimmer.apply_retention(NOW_MS) == 0
 
 
 def test_dropped_files_are_renamed_and_removed_after_the_delay(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=60_000))
-    log.trimmer().apply_retention(1101)
+    log.trimmer.apply_retention(1101)
     deleted = [name for name in disk.list(FOLDER) if name.endswith(".deleted")]
     assert "00000000000000000000.log.deleted" in deleted
-    log.trimmer().apply_retention(1101 + 59_999)
+    log.trimmer.apply_retention(1101 + 59_999)
     assert set(deleted) <= set(disk.list(FOLDER))
     log.files.remove_deleted_files(1101 + 60_000)
     assert not set(deleted) & set(disk.list(FOLDER))
@@ -94,7 +94,7 @@ def test_a_read_that_is_under_way_survives_the_deletion(disk: FaultyDisk) -> Non
     read = log.read(0, 1000, 15, at_least_one_batch=True)
     assert not isinstance(read, Error)
     before = read.slices[0].read_bytes()
-    log.trimmer().apply_retention(1101)
+    log.trimmer.apply_retention(1101)
     assert read.slices[0].read_bytes() == before
 
 
@@ -107,14 +107,14 @@ def test_a_read_that_is_under_way_survives_the_deletion(disk: FaultyDisk) -> Non
 )
 def test_records_are_deleted_up_to_the_high_watermark(disk: FaultyDisk, offset: int, error: Error, start: int) -> None:
     log = segmented(disk, TopicConfig())
-    assert log.trimmer().delete_records_before(offset) is error
+    assert log.trimmer.delete_records_before(offset) is error
     assert log.log_start_offset == start
 
 
 def test_segments_wholly_below_the_start_go_at_the_next_retention(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(cleanup_policy=("compact",)))
-    log.trimmer().delete_records_before(11)
-    log.trimmer().apply_retention(NOW_MS)
+    log.trimmer.delete_records_before(11)
+    log.trimmer.apply_retention(NOW_MS)
     assert (bases(log), log.log_start_offset) == ([10], 11)
 
 
@@ -122,8 +122,8 @@ def test_sequences_go_on_though_all_records_were_deleted(disk: FaultyDisk) -> No
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
-    log.trimmer().delete_records_before(-1)
-    log.trimmer().apply_retention(NOW_MS)
+    log.trimmer.delete_records_before(-1)
+    log.trimmer.apply_retention(NOW_MS)
     assert append(log, batch(pid=1, seq=6)).error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert append(log, batch(pid=1, seq=5)).error is Error.NONE
 
@@ -132,7 +132,7 @@ def test_sequences_go_on_after_a_restart_though_all_records_were_deleted(disk: F
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
-    log.trimmer().delete_records_before(-1)
+    log.trimmer.delete_records_before(-1)
     log.close()
     log = open_log(disk, clean=True, log_start_offset=5)
     assert append(log, batch(pid=1, seq=6)).error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -144,16 +144,16 @@ def test_the_last_stable_offset_is_not_before_the_start(disk: FaultyDisk) -> Non
     append(log, batch(5, pid=1, seq=0, txn=True))
     commit_all(log)
     assert log.last_stable_offset == 0
-    log.trimmer().delete_records_before(3)
+    log.trimmer.delete_records_before(3)
     assert log.last_stable_offset == 3
 
 
 def test_leader_epochs_before_the_start_are_forgotten(disk: FaultyDisk) -> None:
     log = open_log(disk)
     for epoch in (1, 2, 3):
-        log.writer().append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
+        log.writer.append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
     commit_all(log)
-    log.trimmer().delete_records_before(3)
+    log.trimmer.delete_records_before(3)
     assert log.leader_epoch_cache.entries == ((2, 3), (3, 4))
 
 
@@ -168,9 +168,9 @@ def test_a_truncated_log_goes_on_where_it_was_cut(disk: FaultyDisk, offset: int)
             roll(log)
         append(log, batch(pid=1, seq=number, txn=True, timestamp=number))
         if number == 2:
-            log.trimmer().truncate_to(3)  # at the end: nothing
+            log.trimmer.truncate_to(3)  # at the end: nothing
     kept = [header for header in headers(log) if header.base_offset < offset]
-    log.trimmer().truncate_to(offset)
+    log.trimmer.truncate_to(offset)
     assert (log.log_end_offset, headers(log)) == (offset, kept)
     assert append(log, batch(pid=1, seq=offset, txn=True)).base_offset == offset
     log.close()
@@ -183,7 +183,7 @@ def test_truncation_takes_back_sequences_transactions_and_bounds(disk: FaultyDis
     marker(log, 1, commit=False)
     append(log, batch(pid=1, seq=1, txn=True))
     commit_all(log)
-    log.trimmer().truncate_to(1)
+    log.trimmer.truncate_to(1)
     assert log.aborted_transactions(0, 9) == []
     assert (log.high_watermark, log.last_stable_offset) == (1, 0)
     assert append(log, batch(pid=1, seq=0, txn=True)).duplicate
@@ -192,8 +192,8 @@ def test_truncation_takes_back_sequences_transactions_and_bounds(disk: FaultyDis
 
 def test_truncation_forgets_later_leader_epochs(log: PartitionLog) -> None:
     for epoch in (1, 2, 3):
-        log.writer().append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
-    log.trimmer().truncate_to(3)
+        log.writer.append_client(batch(2), leader_epoch=epoch, now_ms=NOW_MS)
+    log.trimmer.truncate_to(3)
     assert log.log_end_offset == 2, "a batch goes whole"
     assert log.leader_epoch_cache.entries == ((1, 0),)
 
@@ -201,7 +201,7 @@ def test_truncation_forgets_later_leader_epochs(log: PartitionLog) -> None:
 def test_a_log_may_be_emptied_and_begin_elsewhere(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig())
     append(log, batch(pid=1, seq=0))
-    log.trimmer().truncate_fully_and_start_at(100)
+    log.trimmer.truncate_fully_and_start_at(100)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.size_bytes) == (100, 100, 100, 0)
     assert log.active_producers() == []
     assert append(log, batch()).base_offset == 100
@@ -212,8 +212,8 @@ def test_a_log_may_be_emptied_and_begin_elsewhere(disk: FaultyDisk) -> None:
 
 def test_truncating_below_the_first_segment_begins_there(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
-    log.trimmer().apply_retention(1101)
-    log.trimmer().truncate_to(3)
+    log.trimmer.apply_retention(1101)
+    log.trimmer.truncate_to(3)
     assert (log.log_start_offset, log.log_end_offset) == (3, 3)
 
 
@@ -223,7 +223,7 @@ def test_truncating_below_the_first_segment_begins_there(disk: FaultyDisk) -> No
 def test_an_idle_producer_may_begin_anywhere_after_its_expiry(log: PartitionLog) -> None:
     append(log, batch(pid=1, seq=0, timestamp=NOW_MS))
     append(log, batch(pid=2, seq=0, timestamp=NOW_MS, txn=True))
-    log.writer().expire_producers(NOW_MS + 86_400_000)
+    log.writer.expire_producers(NOW_MS + 86_400_000)
     assert append(log, batch(pid=1, seq=7)).error is Error.NONE
     assert append(log, batch(pid=2, seq=7, txn=True)).error is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -234,13 +234,13 @@ def test_an_idle_producer_may_begin_anywhere_after_its_expiry(log: PartitionLog)
 )
 def test_the_end_of_a_leader_epoch(log: PartitionLog, epoch: int, expected: tuple[int, int]) -> None:
     for known in (1, 3, 5):
-        log.writer().append_client(batch(2), leader_epoch=known, now_ms=NOW_MS)
+        log.writer.append_client(batch(2), leader_epoch=known, now_ms=NOW_MS)
     assert log.end_offset_for_epoch(epoch) == expected
 
 
 def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=60_000))
-    log.trimmer().apply_retention(1201)
+    log.trimmer.apply_retention(1201)
     stubborn, remove = f"{FOLDER}/00000000000000000000.log.deleted", disk.remove
 
     def refusing(path: str) -> None:
@@ -251,7 +251,7 @@ def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: F
     with mock.patch.object(disk, "remove", refusing):
         for _ in range(2):
             with pytest.raises(StorageError, match="Operation not permitted"):
-                log.trimmer().apply_retention(1201 + 60_000)
+                log.trimmer.apply_retention(1201 + 60_000)
             left = [name for name in disk.list(FOLDER) if name.endswith(".deleted") and name < "00000000000000000010"]
             assert left == ["00000000000000000000.log.deleted"]
     assert bases(log) == [15], "what is due now goes all the same"
@@ -270,8 +270,8 @@ def test_a_segment_of_which_one_file_could_not_be_renamed_goes_the_next_time(dis
         rename(old, new)
 
     with mock.patch.object(disk, "rename", refusing), pytest.raises(StorageError, match="Input/output error"):
-        log.trimmer().apply_retention(1201)
-    assert log.trimmer().apply_retention(1201) == 2
+        log.trimmer.apply_retention(1201)
+    assert log.trimmer.apply_retention(1201) == 2
     assert bases(log) == [10]
-    log.trimmer().apply_retention(1201)
+    log.trimmer.apply_retention(1201)
     assert not [name for name in disk.list(FOLDER) if name < "00000000000000000010"]

@@ -52,10 +52,6 @@ class PendingBatch:
         self.validated: Checked | None = None
         self.guard: VerificationGuard | None = None
 
-    @property
-    def size_bytes(self) -> int:
-        return self.header.size_bytes
-
 
 def refused(index: int, error: Error, message: str | None = None) -> PartitionProduceResponse:
     """The answer to a batch for partition ``index`` that was refused before its partition was known."""

@@ -38,7 +38,6 @@ from oncelog.runtime.deferred import Deferred
 from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.broker.core.appending.large_writes import LargeWrites
     from oncelog.broker.core.appending.validation_thread import ValidationThread
     from oncelog.broker.core.requests.context import RequestContext
     from oncelog.broker.core.storage.partition import Partition
@@ -78,10 +77,9 @@ class AppendPorts(AccessPorts, VerificationPorts, Protocol):
 class AppendPipeline:
     """Appends producers' batches for one broker."""
 
-    def __init__(self, ports: AppendPorts, validation: ValidationThread, large_writes: LargeWrites) -> None:
+    def __init__(self, ports: AppendPorts, validation: ValidationThread) -> None:
         self._ports = ports
         self._validation = validation
-        self._large_writes = large_writes
 
     def from_start(
         self, context: RequestContext, request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
@@ -163,14 +161,14 @@ class AppendPipeline:
             return _refused_batch(batch, error)
         if batch.header.is_transactional:
             return (yield from self._once_verified(batch, self.verify(batch)))
-        return (yield from self._answer_when_committed(batch, (yield from self._append(batch))))
+        return (yield from self._answer_when_committed(batch, self._append(batch)))
 
     def _once_verified(self, batch: PendingBatch, verified: Deferred[Verification]) -> Work[PartitionProduceResponse]:
         verification: Verification = verified.value if verified.succeeded else (yield verified)
         error, batch.guard = verification
         if error is not Error.NONE:
             return _refused_batch(batch, Error.NOT_ENOUGH_REPLICAS if error in NOT_REACHED else error)
-        return (yield from self._answer_when_committed(batch, (yield from self._append(batch))))
+        return (yield from self._answer_when_committed(batch, self._append(batch)))
 
     def _validate(self, batch: PendingBatch) -> Work[Error]:
         """Validate a batch in advance if that takes long; all others are validated when they are appended."""
@@ -188,23 +186,11 @@ class AppendPipeline:
                 return Error.UNKNOWN_TOPIC_OR_PARTITION
         return Error.NONE
 
-    def _append(self, batch: PendingBatch) -> Work[AppendResult | Error]:
-        """Append now, or once the large batches before it are written."""
-        partition, large_writes = batch.partition, self._large_writes
-        if large_writes.must_queue(batch):
-            yield large_writes.queue(batch)
-            if self._is_gone(batch):
-                return Error.UNKNOWN_TOPIC_OR_PARTITION
+    def _append(self, batch: PendingBatch) -> AppendResult | Error:
+        partition = batch.partition
         if batch.request.acks == ALL_IN_SYNC and partition.lacks_replicas:
             return Error.NOT_ENOUGH_REPLICAS
-        now_ms = self._ports.now_ms
-        if batch.size_bytes >= large_writes.least_bytes:
-            begun = partition.begin_append(batch.records, now_ms, batch.guard, batch.validated)
-            if isinstance(begun, AppendResult):
-                return begun
-            yield large_writes.write(batch, begun)
-            return Error.UNKNOWN_TOPIC_OR_PARTITION if self._is_gone(batch) else partition.end_append(begun)
-        result = partition.append_client(batch.records, now_ms, batch.guard, batch.validated)
+        result = partition.append_client(batch.records, self._ports.now_ms, batch.guard, batch.validated)
         batch.context.may_be_repeated = result.error is Error.NONE and not batch.header.attributes & ~TRANSACTIONAL_BIT
         return result
 

@@ -34,7 +34,6 @@ from oncelog.records.validation import ValidatedBatch
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.core.appending.large_writes import LargeWrites
     from oncelog.broker.core.appending.pipeline import AppendPipeline
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.metadata.store import MetadataStore
@@ -97,7 +96,6 @@ class RunPorts(AccessPorts, Protocol):
     metadata: MetadataStore
     timers: Timers
     request_metrics: RequestMetrics | None
-    large_writes: LargeWrites
 
     @property
     def appends(self) -> AppendPipeline: ...
@@ -167,7 +165,6 @@ class ProduceRuns:
 
     def __init__(self, ports: RunPorts) -> None:
         self._ports = ports
-        self._large_writes = ports.large_writes
         self._patterns: dict[Channel, list[ProducePattern]] = {}
 
     def forget(self, channel: Channel | None = None) -> None:
@@ -216,7 +213,7 @@ class ProduceRuns:
         All answers of a run are sent as the one for ``slot``.
         """
         pattern = self._pattern(channel, buffer, start)
-        if pattern is None or (end - start >= self._large_writes.least_bytes and self._is_large(buffer, start)):
+        if pattern is None:
             return start
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
@@ -240,10 +237,6 @@ class ProduceRuns:
         answers = template.fill(correlation_ids, offsets, partition.log.log_start_offset)
         self._answer(partition, run, answers, now_ms)
         return found[count - 1].end
-
-    def _is_large(self, buffer: bytearray, start: int) -> bool:
-        """Whether the first request's batch is so large that the general path may write it on a worker thread."""
-        return int.from_bytes(buffer[start : start + 4], "big") >= self._large_writes.least_bytes
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Pass a transaction's first batch, if it is small, to the general path, which begins with verification."""

@@ -38,7 +38,7 @@ def verify_transaction(
     base_sequence: int = NO_SEQUENCE,
 ) -> Deferred[Verification]:
     """Whether the producer may append to ``partition`` in its transaction, and the guard that the append must carry."""
-    guard = partition.log.writer().begin_verification(*producer, base_sequence, operation.supports_epoch_bump)
+    guard = partition.log.writer.begin_verification(*producer, base_sequence, operation.supports_epoch_bump)
     if guard is None:
         return _NOT_NEEDED
     if isinstance(guard, Error):

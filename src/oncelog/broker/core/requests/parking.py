@@ -33,8 +33,6 @@ class ParkReason(Enum):
 
     MEMORY = "memory to be decoded, in the order of arrival"
     VALIDATION = "a worker thread validates a batch"
-    WRITE = "a worker thread writes a large batch"
-    LARGE_WRITES = "earlier large batches of the partition are written"
     MANY_PARTITIONS = "it is handled, and its answer encoded, in chunks"
 
 

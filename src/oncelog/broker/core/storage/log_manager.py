@@ -232,7 +232,7 @@ class LogManager:
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
         """Truncate a log (``LogManager.truncateTo``)."""
         log = self._logs[topic_partition]
-        log.trimmer().truncate_to(offset)
+        log.trimmer.truncate_to(offset)
         if self._cleaner.truncated(topic_partition, log.log_end_offset):  # may be below ``offset``
             self._cleaner.write_checkpoint()
 
@@ -389,7 +389,7 @@ class LogManager:
             if log.failed is None:
                 before = log.log_start_offset
                 try:
-                    log.trimmer().apply_retention(now_ms)
+                    log.trimmer.apply_retention(now_ms)
                 except StorageError as error:
                     logger.error("%s: old segments cannot be removed now: %s", log.topic_partition, error)
                 if log.log_start_offset > before:
@@ -397,11 +397,11 @@ class LogManager:
                     self.removed[log.topic_partition] = known + log.log_start_offset - before
 
     def _retains_all(self, now_ms: int) -> bool:
-        return not any(log.failed is None and log.trimmer().has_expired(now_ms) for log in self._logs.values())
+        return not any(log.failed is None and log.trimmer.has_expired(now_ms) for log in self._logs.values())
 
     def _keeps_producers(self, now_ms: int) -> bool:
         return not any(log.has_expired_producers(now_ms) for log in self._logs.values())
 
     def _expire_producers(self, now_ms: int) -> None:
         for log in self._logs.values():
-            log.writer().expire_producers(now_ms)
+            log.writer.expire_producers(now_ms)

@@ -13,14 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.log.results import AppendResult
-from oncelog.errors import NONE, CorruptLogError, Error, InvariantError, StorageError
+from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Buffer
 from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.cluster.cluster import Replicas
-    from oncelog.broker.log.long_append import LongAppend
     from oncelog.broker.log.partition_log import PartitionLog
     from oncelog.broker.log.producers.verification import VerificationGuard
     from oncelog.broker.log.results import FlushTicket
@@ -104,10 +103,9 @@ class Partition:
 
     def lead(self, leader_epoch: int) -> None:
         """Another node leads, with a new epoch: answer the requests that wait for the old leader with an error."""
-        self.log.settle()
         self.leader_epoch = leader_epoch
         self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
-        self.log.writer().forget_verifications()
+        self.log.writer.forget_verifications()
         self.leader_left()
 
     def leader_left(self) -> None:
@@ -159,7 +157,7 @@ class Partition:
         :param checked: as in :meth:`LogWriter.append_client`.
         """
         return self._appended(
-            self.log.writer().append_client(
+            self.log.writer.append_client(
                 batch,
                 leader_epoch=self.leader_epoch,
                 now_ms=now_ms,
@@ -168,28 +166,11 @@ class Partition:
             )
         )
 
-    def begin_append(
-        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None, checked: Checked | None
-    ) -> LongAppend | AppendResult:
-        """The same for a batch that a worker thread writes; afterwards the caller calls :meth:`end_append`."""
-        begun = self.log.writer().begin_append(
-            batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard, checked=checked
-        )
-        return self._appended(begun) if isinstance(begun, AppendResult) else begun
-
-    def end_append(self, append: LongAppend) -> AppendResult:
-        """The result of :meth:`begin_append`, once the batch is in the log or the write has failed."""
-        if append.result is None:
-            self.log.settle()
-        if append.result is None:
-            raise InvariantError(f"an append to {self} has ended without a result")
-        return self._appended(append.result)
-
     def append_run(
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:
         """Base offsets of the batches, from the first on, appended at once (:meth:`LogWriter.append_run`)."""
-        offsets = self.log.writer().append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        offsets = self.log.writer.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if offsets:
             self._on_dirty(self)
             if not self._sync_before_commit:
@@ -208,7 +189,7 @@ class Partition:
     ) -> AppendResult:
         """Append keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
         return self._appended(
-            self.log.writer().append_coordinator(
+            self.log.writer.append_coordinator(
                 pairs, leader_epoch=self.leader_epoch, now_ms=now_ms, producer=producer, guard=guard
             )
         )
@@ -224,7 +205,7 @@ class Partition:
     ) -> AppendResult:
         """Append the marker that ends a producer's transaction on this partition (WriteTxnMarkers)."""
         return self._appended(
-            self.log.writer().append_marker(
+            self.log.writer.append_marker(
                 producer,
                 commit=commit,
                 coordinator_epoch=coordinator_epoch,

@@ -115,9 +115,9 @@ def test_transaction_verification(admin: Admin) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     partition = admin.broker.partition(T0)
     assert partition is not None
-    assert partition.log.writer().begin_verification(7, 0, 0, False) is not None
+    assert partition.log.writer.begin_verification(7, 0, 0, False) is not None
     change(admin, "transaction.partition.verification.enable", "false")
-    assert partition.log.writer().begin_verification(8, 0, 0, False) is None
+    assert partition.log.writer.begin_verification(8, 0, 0, False) is None
 
 
 @effect_of("group.consumer.assignment.interval.ms")

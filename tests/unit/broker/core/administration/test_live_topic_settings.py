@@ -184,12 +184,12 @@ def _(world: World) -> None:
 @case("file.delete.delay.ms", retention_ms="1000")
 def _(world: World) -> None:
     world.segment()
-    world.log.trimmer().apply_retention(NOW_MS + 5000)
+    world.log.trimmer.apply_retention(NOW_MS + 5000)
     world.log.files.remove_deleted_files(NOW_MS + 5500)
     assert world.deleted_files(0)
     world.change(500)
     world.segment()
-    world.log.trimmer().apply_retention(NOW_MS + 5000)
+    world.log.trimmer.apply_retention(NOW_MS + 5000)
     assert world.deleted_files(5)
     world.log.files.remove_deleted_files(NOW_MS + 5500)
     assert world.deleted_files(0)
@@ -322,17 +322,17 @@ def _(world: World) -> None:
 def _(world: World) -> None:
     world.segment()
     world.segment()
-    assert world.log.trimmer().apply_retention(NOW_MS) == 0
+    assert world.log.trimmer.apply_retention(NOW_MS) == 0
     world.change(1)
-    assert world.log.trimmer().apply_retention(NOW_MS) == 1
+    assert world.log.trimmer.apply_retention(NOW_MS) == 1
 
 
 @case("retention.ms")
 def _(world: World) -> None:
     world.segment()
-    assert world.log.trimmer().apply_retention(NOW_MS + 5000) == 0
+    assert world.log.trimmer.apply_retention(NOW_MS + 5000) == 0
     world.change(1000)
-    assert world.log.trimmer().apply_retention(NOW_MS + 5000) == 1
+    assert world.log.trimmer.apply_retention(NOW_MS + 5000) == 1
 
 
 @case("segment.bytes")

@@ -82,7 +82,7 @@ def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
     context, held_after = request_of(peer), []
 
     def steps() -> Work[None]:
-        yield Park(context, ParkReason.WRITE, until)
+        yield Park(context, ParkReason.VALIDATION, until)
         held_after.append(peer.held)
 
     tasks = Tasks()
@@ -132,7 +132,7 @@ def test_a_park_holds_the_connection_until_the_request_has_continued(
     context, held_after = request_of(peer), []
 
     def steps() -> Work[None]:
-        yield Park(context, ParkReason.WRITE, until)
+        yield Park(context, ParkReason.VALIDATION, until)
         held_after.append(peer.held)
 
     carry_out(steps())
@@ -152,7 +152,7 @@ def test_between_two_parks_no_other_request_is_started(
 
     def steps() -> Work[None]:
         yield Park(context, ParkReason.VALIDATION, first)
-        yield Park(context, ParkReason.WRITE, second)
+        yield Park(context, ParkReason.VALIDATION, second)
 
     result = carry_out(steps())
     monkeypatch.setattr(peer, "resume_requests", released.append)

@@ -45,7 +45,7 @@ class Folder:
         """One more record, and the segment is closed."""
         log = self.logs[name]
         batch = encode_batch([Record(offset=0, timestamp=NOW_MS, key=key, value=value)])
-        assert log.writer().append_client(batch, leader_epoch=0, now_ms=NOW_MS).error is Error.NONE
+        assert log.writer.append_client(batch, leader_epoch=0, now_ms=NOW_MS).error is Error.NONE
         log.maybe_advance_high_watermark(log.log_end_offset)
         if rolls:
             roll(log, NOW_MS)
@@ -57,7 +57,7 @@ class Folder:
             self.later.do_next()
 
     def cut(self, name: TopicPartition, offset: int) -> None:
-        self.logs[name].trimmer().truncate_to(offset)
+        self.logs[name].trimmer.truncate_to(offset)
         self.cleaner.truncated(name, offset)
 
     def records(self, name: TopicPartition) -> list[tuple[int, bytes | None, bytes | None]]:

@@ -220,7 +220,7 @@ def test_a_batch_that_could_not_be_sent_is_refused_for_its_partition_alone_witho
         assert (behind.error_code, len(behind.records)) == (Error.NONE, (EACH - DAMAGED_AT - 1) * SIZE)
         assert _ask(admin, channel, _fetch(EACH))[0].error_code == Error.NONE
         assert len(asked) == seen
-    log.trimmer().apply_retention(NOW_MS)
+    log.trimmer.apply_retention(NOW_MS)
     assert _read(log, 0, EACH) == EACH, "the disk has changed its mind"
 
 
@@ -230,7 +230,7 @@ def test_what_the_disk_refused_is_forgotten_with_the_end_that_a_log_loses(tmp_pa
     with _refusing(DAMAGED_AT * SIZE + 1, 2):
         admin.broker.logs.find_unreadable(CLOSED, 0, EACH * SIZE)
         assert _read(log, 0, EACH) == DAMAGED_AT
-    log.trimmer().truncate_to(1)
+    log.trimmer.truncate_to(1)
     assert _read(log, 0, EACH) == 1, "nothing behind the file's end is promised to a reader"
 
 

@@ -21,7 +21,7 @@ def log_on(disk: MemoryDisk, partition: int = 0) -> PartitionLog:
 
 def append(log: PartitionLog, size_bytes: int) -> None:
     record = Record(offset=0, timestamp=0, key=None, value=b"v" * size_bytes, headers=())
-    assert not log.writer().append_client(encode_batch([record]), leader_epoch=0, now_ms=0).error
+    assert not log.writer.append_client(encode_batch([record]), leader_epoch=0, now_ms=0).error
 
 
 def flush(log: PartitionLog) -> FlushTicket:

@@ -35,7 +35,7 @@ def append(logs: LogManager, topic_id: bytes) -> int:
     """Appends one record; returns its offset."""
     log = logs.open(T0, topic_id, TopicConfig(), 0)
     batch = encode_batch([Record(offset=0, timestamp=0, key=None, value=b"v")])
-    return log.writer().append_client(batch, leader_epoch=0, now_ms=0).base_offset
+    return log.writer.append_client(batch, leader_epoch=0, now_ms=0).base_offset
 
 
 def test_folder_of_a_deleted_topic_does_not_become_the_new_topics() -> None:
@@ -120,7 +120,7 @@ def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)
     log = logs._logs[T0]
-    log.trimmer().delete_records_before(-1)
+    log.trimmer.delete_records_before(-1)
     for name in checkpoints.OFFSET_CHECKPOINTS:
         checkpoints.write_offset_checkpoint(disk, name, {T0: 1})
     logs._cleaner.load()
@@ -175,8 +175,8 @@ def test_retention_goes_on_after_a_storage_error_of_one_log(monkeypatch: pytest.
         looked.append("u")
         return 0
 
-    monkeypatch.setattr(logs._logs[T0].trimmer(), "apply_retention", fails)
-    monkeypatch.setattr(other.trimmer(), "apply_retention", works)
+    monkeypatch.setattr(logs._logs[T0].trimmer, "apply_retention", fails)
+    monkeypatch.setattr(other.trimmer, "apply_retention", works)
     timers.fire(30_000)
     timers.fire(330_000)
     assert looked == ["t", "u"] * 2
@@ -188,7 +188,7 @@ def test_retention_is_checked_as_often_as_the_setting_says(monkeypatch: pytest.M
     logs.started(0)
     append(logs, OLD_ID)
     looked: list[int] = []
-    monkeypatch.setattr(logs._logs[T0].trimmer(), "apply_retention", lambda now_ms: looked.append(now_ms) or 0)
+    monkeypatch.setattr(logs._logs[T0].trimmer, "apply_retention", lambda now_ms: looked.append(now_ms) or 0)
     for now_ms in range(0, 60_000, 500):
         timers.fire(now_ms)
     assert looked == [30_000, 37_000, 44_000, 51_000, 58_000]
@@ -205,7 +205,7 @@ def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
             producer_epoch=0,
             base_sequence=0,
         )
-        assert log.writer().append_client(batch, leader_epoch=0, now_ms=0).error is Error.NONE
+        assert log.writer.append_client(batch, leader_epoch=0, now_ms=0).error is Error.NONE
     assert logs.producer_ids_end(1000) == 7_000_001
     assert logs.producer_ids_end(8_000_000) == 8_000_000
 
@@ -218,7 +218,7 @@ def test_what_is_written_behind_a_cut_is_never_taken_for_clean() -> None:
     logs.start(store)
     log = logs.open(T0, OLD_ID, compacted, 0)
     records = [Record(offset=number, timestamp=0, key=b"k%d" % number, value=b"v") for number in range(3)]
-    assert log.writer().append_client(encode_batch(records), leader_epoch=0, now_ms=0).last_offset == 2
+    assert log.writer.append_client(encode_batch(records), leader_epoch=0, now_ms=0).last_offset == 2
     logs.stop()
     checkpoints.write_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, {T0: 3})
     again, _, _ = manager(disk)

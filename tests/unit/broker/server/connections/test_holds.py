@@ -7,10 +7,7 @@ import threading
 from pathlib import Path
 from random import Random
 
-import pytest
-
 import oncelog
-from oncelog.broker.core.appending.large_writes import LARGE_WRITE_BYTES
 from oncelog.broker.server.server import Server
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
@@ -74,8 +71,7 @@ class Client:
         return number, answer, body
 
 
-@pytest.mark.parametrize("first", [10, LARGE_WRITE_BYTES], ids=["short", "long"])
-def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_written(first: int, tmp_path: Path) -> None:
+def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_written(tmp_path: Path) -> None:
     """The one before it waits for its transaction's coordinator when the other is begun, so it is written later."""
     go_on = threading.Event()
 
@@ -90,9 +86,7 @@ def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_writte
         server: Server = broker.on_loop(lambda nodes: nodes.server)
         client = Client(connection)
         broker.on_loop(lambda _: server._checking.worker.submit(wait))
-        client.send(
-            client.produce(0, 0, first), client.produce(1, 0, 200_000, Compression.GZIP), client.produce(1, 1, 10)
-        )
+        client.send(client.produce(0, 0, 10), client.produce(1, 0, 200_000, Compression.GZIP), client.produce(1, 1, 10))
         assert client.error() == Error.NONE
         for _ in range(10):  # turns in which the third could begin
             broker.on_loop(lambda _: None)

@@ -80,7 +80,7 @@ def _delete(
         return _refused(asked, Error.KAFKA_STORAGE_ERROR)
     if info.config.cleanup_policy and "delete" not in info.config.cleanup_policy:
         return _refused(asked, Error.POLICY_VIOLATION)
-    error = partition.log.trimmer().delete_records_before(asked.offset)
+    error = partition.log.trimmer.delete_records_before(asked.offset)
     if error is not Error.NONE:
         return _refused(asked, error)
     return DeleteRecordsPartitionResult(

@@ -302,7 +302,7 @@ def fill_with_holes(data: Path, count: int) -> None:
             disk, f"log-{index}", TopicPartition("log", index), TopicConfig(), now_ms=now_ms, clean_shutdown=True
         )
         for _ in range(count * 1_000_000_000 // len(zeros) // LOG_PARTITIONS):
-            result = log.writer().append_client(zeros, leader_epoch=0, now_ms=now_ms)
+            result = log.writer.append_client(zeros, leader_epoch=0, now_ms=now_ms)
             if result.error:
                 raise RuntimeError(f"a batch was refused: {result.error.name}")
         ticket = log.begin_close()

@@ -1,7 +1,6 @@
 """Requests that differ from an earlier one of their connection only in one gap and in the correlation id.
 
-Called by ``repeated_fetches`` and ``repeated_commits`` of the broker, which compare such requests instead of parsing
-them again.
+Called by ``repeated_commits`` of the broker, which compares such requests instead of parsing them again.
 """
 
 from __future__ import annotations

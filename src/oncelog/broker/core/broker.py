@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oncelog.broker.core.administration.listeners import RunningListeners
 from oncelog.broker.core.administration.nodes import BrokerNodes
@@ -57,15 +57,15 @@ if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.core.appending.pipeline import AppendPipeline
     from oncelog.broker.core.appending.produce_runs import ProduceRuns
+    from oncelog.broker.core.coordination.repeated_commits import RepeatedCommits
     from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
     from oncelog.broker.core.limits.throttle import Throttle
-    from oncelog.broker.core.requests.repeated_requests import RepeatedRequests
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.protocol.acls import Acl
 
 logger = logging.getLogger(__name__)
 
-PRODUCE, FETCH, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT))
+PRODUCE, OFFSET_COMMIT = map(int, (ApiKey.PRODUCE, ApiKey.OFFSET_COMMIT))
 """Plain numbers, because every request uses them: looking up an enum member takes as long as several calls."""
 
 
@@ -105,7 +105,7 @@ class Broker:
         self.answer_memory = AnswerMemory(self.request_memory)
         self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
-        self._learners: dict[int, ProduceRuns | RepeatedRequests[Any]] = {}
+        self._learners: dict[int, ProduceRuns | RepeatedCommits] = {}
         """The caches of request patterns that have learned a request, by API key."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
@@ -172,7 +172,7 @@ class Broker:
     def import_all(self) -> None:
         """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
         import_handlers(self.served)
-        for api_key in (PRODUCE, FETCH, OFFSET_COMMIT):
+        for api_key in (PRODUCE, OFFSET_COMMIT):
             self._learner(api_key)
         self.appends  # noqa: B018 - made, and so imported
         import_module("oncelog.broker.log.compaction")
@@ -302,21 +302,17 @@ class Broker:
 
         return AppendPipeline(self, self.validation_thread)
 
-    def _learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+    def _learner(self, api_key: int) -> ProduceRuns | RepeatedCommits:
         learner = self._learners.get(api_key)
         if learner is None:
             learner = self._learners[api_key] = self._new_learner(api_key)
         return learner
 
-    def _new_learner(self, api_key: int) -> ProduceRuns | RepeatedRequests[Any]:
+    def _new_learner(self, api_key: int) -> ProduceRuns | RepeatedCommits:
         if api_key == PRODUCE:
             from oncelog.broker.core.appending.produce_runs import ProduceRuns
 
             return ProduceRuns(self)
-        if api_key == FETCH:
-            from oncelog.broker.core.fetching.repeated_fetches import RepeatedFetches
-
-            return RepeatedFetches(self)
         from oncelog.broker.core.coordination.repeated_commits import RepeatedCommits
 
         return RepeatedCommits(self)

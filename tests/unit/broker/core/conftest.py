@@ -11,6 +11,7 @@ from oncelog.broker.core.broker import Broker
 from oncelog.broker.core.cluster.node import SimulatedNode
 from oncelog.broker.core.requests.request_metrics import RequestMetrics
 from oncelog.broker.core.requests.session import Part, Session
+from oncelog.broker.log.results import FileSlice
 from oncelog.broker.metadata.opening import open_metadata
 from oncelog.broker.server.disk.memory_disk import MemoryDisk
 from oncelog.protocol.framing import decode_response_header
@@ -45,6 +46,13 @@ class RecordingChannel:
 
     def close(self, reason: str) -> None:
         self.closed = reason
+
+
+class Reader(RecordingChannel):
+    """Reads the ranges of files that it is sent."""
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        super().reply(slot, [part.read_bytes() if isinstance(part, FileSlice) else part for part in parts])
 
 
 class Admin:

@@ -61,7 +61,7 @@ FOR_TOPICS = [
     "oncelog.broker.core.appending.pipeline",
     "oncelog.broker.core.appending.produce_runs",
     "oncelog.broker.core.fetching.fetch_sessions",
-    "oncelog.broker.core.requests.repeated_requests",
+    "oncelog.broker.core.coordination.repeated_commits",
     "oncelog.broker.log.compaction",
     "oncelog.broker.log.partition_log",
     "oncelog.protocol.fetch_fast",

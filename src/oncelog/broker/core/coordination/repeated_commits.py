@@ -1,7 +1,10 @@
 """OffsetCommits that differ from an earlier one of their connection only in offset, leader epoch and correlation id.
 
-Only commits of one partition, in a flexible version, are learned (``apis/offset_commit.py`` is the general path). The
-group's permission is checked each time. A property test compares both paths.
+Called by ``Broker`` for complete requests in a connection's buffer. Only commits of one partition, in a flexible
+version, are learned (``apis/groups/offset_commit.py`` is the general path): the bytes of a commit that was accepted
+there, and its answer. A request that matches them is compared instead of decoded; any other is left to the general
+path, from its first byte on. The group's permission is checked each time. A pattern is dropped when anything that it
+was learned from changes (``Broker.forget_patterns``). A property test compares both paths.
 """
 
 from __future__ import annotations
@@ -10,8 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.repeated_requests import MeasurePorts, RepeatedRequests
-from oncelog.broker.core.requests.session import Part
+from oncelog.broker.core.requests.session import Channel
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.repeated import CORRELATION_AT, RequestPattern
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.broker.coordinator.group.offset_requests import OneCommit
     from oncelog.broker.core.coordination.commit_order import CommitOrder
+    from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.storage.flushing import Flushing
     from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
 
 FIRST_FLEXIBLE: Final = 8
+LEARNED_IN_VAIN: Final = 8
+"""After this many consecutive commits that did not match, no more patterns are learned from the connection."""
 _GAP: Final = Struct(">qi")
 _MARKS: Final = (-0x5A5A_0001_7E57_0006, -0x5A5A_0007)
 
@@ -39,7 +44,7 @@ class _CommitPattern(NamedTuple):
     version: int
 
 
-class RepeatedCommitPorts(MeasurePorts, Protocol):
+class RepeatedCommitPorts(Protocol):
     """What a repeated commit needs from the broker."""
 
     @property
@@ -47,13 +52,25 @@ class RepeatedCommitPorts(MeasurePorts, Protocol):
 
     commit_order: CommitOrder
     flushing: Flushing
+    request_metrics: RequestMetrics | None
 
 
-class RepeatedCommits(RepeatedRequests[_CommitPattern]):
-    _ports: RepeatedCommitPorts
+class RepeatedCommits:
+    """The learned patterns of all connections of one broker, one for each."""
 
     def __init__(self, ports: RepeatedCommitPorts) -> None:
-        super().__init__(ports, ApiKey.OFFSET_COMMIT)
+        self._ports = ports
+        self._known: dict[Channel, _CommitPattern] = {}
+        self._in_vain: dict[Channel, int] = {}
+
+    def forget(self, channel: Channel | None = None) -> None:
+        """Drop the pattern of ``channel``, or all of them."""
+        if channel is None:
+            self._known.clear()
+            self._in_vain.clear()
+        else:
+            self._known.pop(channel, None)
+            self._in_vain.pop(channel, None)
 
     def learn(self, context: RequestContext, request: OffsetCommitRequest, frame: memoryview, body: int) -> None:
         """Learn the pattern of a commit that was just accepted, if the next one may match it."""
@@ -78,12 +95,31 @@ class RepeatedCommits(RepeatedRequests[_CommitPattern]):
         answer = encode_response_header(ApiKey.OFFSET_COMMIT, version, 0, len(encoded)) + encoded
         self._known[channel] = _CommitPattern(pattern, commit, answer[:4], answer[8:], version)
 
-    def _answer(self, known: _CommitPattern, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
+    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Answer the request at ``buffer[start:end]``; returns its end, ``start`` if it is for the general path."""
+        known = self._known.get(channel)
+        if known is None:
+            return start
+        after = known.pattern.end(buffer, start, end)
         ports = self._ports
-        if known.commit.request.group_id in ports.commit_order:
-            return None
+        if after == start or known.commit.request.group_id in ports.commit_order:
+            return start
+        requests = ports.request_metrics
+        begun_ns = requests.clock() if requests is not None else 0
         offset, leader_epoch = _GAP.unpack_from(buffer, start + known.pattern.gap_at)
         if not ports.groups.commit_again(known.commit, offset, leader_epoch, now_ms):
-            return None
+            return start
+        self._in_vain[channel] = 0
+        if requests is not None:
+            requests.handled_and_answered(ApiKey.OFFSET_COMMIT, known.version, requests.clock() - begun_ns, None)
         correlation_id = bytes(buffer[start + CORRELATION_AT : start + CORRELATION_AT + 4])
-        return [known.size + correlation_id + known.answer]
+        channel.reply(slot, [known.size + correlation_id + known.answer])
+        return after
+
+    def _may_learn(self, channel: Channel) -> bool:
+        """Whether to learn another pattern; it counts as unused until a request matches it."""
+        in_vain = self._in_vain.get(channel, 0)
+        if in_vain >= LEARNED_IN_VAIN:
+            return False
+        self._in_vain[channel] = in_vain + 1
+        return True

@@ -49,8 +49,8 @@ class RequestContext:
     now_ms: int
     state: RequestState = RequestState.RECEIVED
     may_be_repeated: bool = False
-    """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended),
-    Fetch (answered at once, with records) and OffsetCommit (the offset of one partition was committed at once)."""
+    """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended)
+    and OffsetCommit (the offset of one partition was committed at once)."""
     has_many_partitions: bool = False
     """Whether it names so many partitions that it is handled and answered in chunks, and is parked meanwhile. Set by
     Produce and Fetch, whose answers are not examined."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
 from oncelog.broker.core.broker import Broker
 from oncelog.broker.core.requests.request_metrics import RequestMetrics
-from oncelog.broker.core.requests.session import Part
-from oncelog.broker.log.results import FileSlice
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
-from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.offset_commit_request import (
@@ -27,18 +24,11 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from tests.support.frames import encode_request, receive_as_run
-from tests.unit.broker.core.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.broker.core.conftest import NOW_MS, Admin, Reader
 from tests.unit.broker.log.batches import batch
 
 PRODUCE, FETCH, COMMIT, METADATA = ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.METADATA
 STEP_NS = 1000
-
-
-class Reader(RecordingChannel):
-    """Reads the ranges of files that it is sent."""
-
-    def reply(self, slot: int, parts: Sequence[Part]) -> None:
-        super().reply(slot, [part.read_bytes() if isinstance(part, FileSlice) else part for part in parts])
 
 
 class Measured:
@@ -122,20 +112,13 @@ def test_a_run_that_is_not_committed_in_time_fails_as_the_first_batch_does(synce
     assert first == second
 
 
-def test_repeated_fetches_and_commits_are_counted(measured: Measured) -> None:
-    measured.produce()
-    asked = FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
-    fetch = FetchRequest(min_bytes=1, max_bytes=1000, session_epoch=-1, topics=[FetchTopic("t", partitions=[asked])])
-    assert [measured.send(fetch, 12) for _ in range(2)] == [False, True]
+def test_repeated_commits_are_counted(measured: Measured) -> None:
     commit = OffsetCommitRequest(
         "g", topics=[OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 1, -1, "")])]
     )
     assert [measured.send(commit, 9) for _ in range(2)] == [False, True]
-    assert (measured.number(FETCH), measured.number(COMMIT)) == (2, 2)
-    assert {key: number for key, number in measured.metrics.errors.items() if key[0] != PRODUCE} == {
-        (FETCH, Error.NONE): 2,
-        (COMMIT, Error.NONE): 2,
-    }
+    assert measured.number(COMMIT) == 2
+    assert measured.metrics.errors == {(COMMIT, Error.NONE): 2}
 
 
 def test_other_requests_count_for_each_error_in_their_answers(measured: Measured) -> None:

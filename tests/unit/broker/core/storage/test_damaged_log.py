@@ -26,9 +26,8 @@ from oncelog.protocol.generated.list_offsets_request import (
 )
 from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
 from oncelog.types import TopicPartition
-from tests.property.broker.core.test_repeated_fetches import Reader
-from tests.support.frames import encode_request, receive_as_run
-from tests.unit.broker.core.conftest import NOW_MS, Admin
+from tests.support.frames import encode_request
+from tests.unit.broker.core.conftest import NOW_MS, Admin, Reader
 from tests.unit.broker.log.batches import roll
 
 EACH = 10
@@ -81,10 +80,9 @@ def _fetch(offset: int, indexes: tuple[int, ...] = (0, 1), isolation: int = 0) -
     )
 
 
-def _ask(admin: Admin, channel: Reader, request: FetchRequest, *, as_run: bool = False) -> dict[int, Any]:
+def _ask(admin: Admin, channel: Reader, request: FetchRequest) -> dict[int, Any]:
     sent = encode_request(1, 12, 7, "test", request.encode(12))
-    if not (as_run and receive_as_run(admin.broker, channel, 0, sent, NOW_MS)):
-        admin.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
+    admin.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
     assert channel.closed is None
     answer = FetchResponse.decode(channel.answers[-1], 12, 9)
     return {part.partition_index: part for topic in answer.responses for part in topic.partitions}
@@ -124,21 +122,12 @@ def test_a_disk_that_refuses_to_read_a_partition_is_told_for_it_alone(unreadable
     assert (partition.reads, partition.failed_reads) == (1, 1)
 
 
-def test_a_repeated_fetch_is_told_the_same(unreadable: Admin) -> None:
-    channel = Reader()
-    assert _ask(unreadable, channel, _fetch(EACH, (0,)))[0].error_code == Error.NONE
-    assert _ask(unreadable, channel, _fetch(DAMAGED_AT, (0,)), as_run=True)[0].error_code == Error.KAFKA_STORAGE_ERROR
-    assert _ask(unreadable, channel, _fetch(EACH + 1, (0,)), as_run=True)[0].error_code == Error.NONE
-
-
 def test_a_transaction_index_that_is_damaged_is_told_to_readers_of_what_is_committed(tmp_path: Path) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
     admin.broker.logs.disk.write_atomic(CLOSED.replace(".log", ".txnindex"), b"not an entry")  # since it was opened
     found = _ask(admin, channel, _fetch(0, isolation=1))
     assert (found[0].error_code, found[1].error_code) == (Error.CORRUPT_MESSAGE, Error.NONE)
     assert _ask(admin, channel, _fetch(EACH, (0,), isolation=1))[0].error_code == Error.NONE
-    repeated = _ask(admin, channel, _fetch(0, (0,), isolation=1), as_run=True)
-    assert repeated[0].error_code == Error.CORRUPT_MESSAGE
     assert _ask(admin, channel, _fetch(0))[0].error_code == Error.NONE
 
 

@@ -67,7 +67,6 @@ def handle(
         return _ChunkedFetch(ports, context, request, isolation).begin(_opened(opened))
     answers = list(read_all(ports, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
-        context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
         return _respond(ports, session, answers)
     response: Deferred[FetchResponse] = Deferred()
 

@@ -21,7 +21,8 @@ class Progress:
     """One batch of a pipeline.
 
     :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included; ``avg_behind``,
-        ``min_behind``, ``max_behind``: the lag per partition, over all sources.
+        ``min_behind``, ``max_behind``: the lag per partition, over all sources. All are None if Spark reports no ends
+        of the logs, as for a batch that an earlier run had planned.
     :param late_rows: rows dropped because they were older than the watermark.
     :param watermark: ISO 8601, empty if the query has none.
     :param reached: the offset after the last one read, by ``topic-partition``.
@@ -34,16 +35,16 @@ class Progress:
     batch: int
     rows: int
     rows_per_second: float
-    lag: int
+    lag: int | None
     duration_ms: int
     watermark: str
     state_rows: int
     late_rows: int
     reached: Mapping[str, int]
     path: str = ""
-    avg_behind: float = 0.0
-    min_behind: int = 0
-    max_behind: int = 0
+    avg_behind: float | None = None
+    min_behind: int | None = None
+    max_behind: int | None = None
     sinks: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> str:
@@ -69,10 +70,10 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
         batch=int(report.get("batchId", -1)),
         rows=int(report.get("numInputRows", 0)),
         rows_per_second=_number(report.get("processedRowsPerSecond")),
-        lag=sum(item.total for item in behind),
-        avg_behind=max((item.average for item in behind), default=0.0),
-        min_behind=min((item.least for item in behind), default=0),
-        max_behind=max((item.most for item in behind), default=0),
+        lag=sum(item.total for item in behind) if behind else None,
+        avg_behind=max((item.average for item in behind), default=None),
+        min_behind=min((item.least for item in behind), default=None),
+        max_behind=max((item.most for item in behind), default=None),
         duration_ms=int(report.get("batchDuration", 0)),
         watermark=str(report.get("eventTime", {}).get("watermark", "")),
         state_rows=sum(int(state.get("numRowsTotal", 0)) for state in states),

@@ -214,11 +214,12 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> RunningQuer
 def lag(query: StreamingQuery) -> int | None:
     """Offsets between the query's position and the ends of the logs it reads, by its last progress report.
 
-    None before the first report. Control records count, as they do in any consumer's lag.
+    None before the first report, and after a batch that an earlier run had planned, for which Spark reports no ends of
+    the logs. Control records count, as they do in any consumer's lag.
     """
     progress = query.lastProgress
     if progress is None:
         return None
     report = json.loads(progress.json) if hasattr(progress, "json") else progress
-    behind = [offsets_behind(source) for source in report.get("sources", [])]
-    return sum(item.total for item in behind if item is not None)
+    behind = [one for source in report.get("sources", []) if (one := offsets_behind(source)) is not None]
+    return sum(one.total for one in behind) if behind else None

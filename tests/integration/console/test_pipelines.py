@@ -57,7 +57,10 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
     report(oncelog_console, replace(told, batch=8, lag=0))
     expect(card).to_contain_text("batch 8, in step with the checkpoint")
     expect(card.locator("canvas")).to_be_visible()  # the part around it was updated, the chart stayed
-    report(oncelog_console, replace(told, batch=9), state=("failed", "<b>it broke</b>"))
+    report(oncelog_console, replace(told, batch=9, lag=None))
+    expect(card).to_contain_text("the last batch does not say how many are left")
+    expect(card.locator("progress")).to_have_count(0)
+    report(oncelog_console, replace(told, batch=10), state=("failed", "<b>it broke</b>"))
     expect(card).to_contain_text("<b>it broke</b>")
 
 

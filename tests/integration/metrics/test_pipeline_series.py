@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -54,9 +55,17 @@ def test_batches_are_counted_by_what_became_of_them(source: PipelineSource, addr
     assert page.value("oncelog_pipeline_commit_seconds_sum", **late) == 0.5
     assert page.value("oncelog_pipeline_marker_age_seconds", **late) == 2.5
     assert page.value("oncelog_pipeline_batch", **late) == 5
+    assert page.value("oncelog_pipeline_lag_offsets", **late) == 30
     assert page.value("oncelog_pipeline_batches_total", pipeline="idle", outcome="driver") == 0
     ours = {family for family, known in FAMILIES.items() if known.origin == PIPELINE}
     assert {one.removesuffix("_total") for one in ours} <= {one.removesuffix("_total") for one in page.families}
+
+
+def test_lag_that_spark_does_not_report_is_no_series(source: PipelineSource, address: str) -> None:
+    source.progress(replace(progress(4, 100), lag=None))
+    page = scrape(address)
+    assert page.values("oncelog_pipeline_lag_offsets") == []
+    assert page.value("oncelog_pipeline_batch", pipeline="late") == 4
 
 
 def test_a_run_is_ready_while_its_queries_run(source: PipelineSource, address: str) -> None:

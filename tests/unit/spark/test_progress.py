@@ -42,7 +42,15 @@ def test_lag_is_what_lies_between_reached_and_latest_over_all_partitions() -> No
 def test_report_of_another_source_and_rates_of_empty_batches_are_read_as_nothing() -> None:
     source = {"endOffset": 17, "latestOffset": None}
     progress = read_progress("p", report(0, sources=[source], processedRowsPerSecond=float("nan")))
-    assert (progress.lag, progress.rows_per_second, progress.watermark) == (0, 0.0, "")
+    assert (progress.lag, progress.rows_per_second, progress.watermark) == (None, 0.0, "")
+
+
+def test_lag_after_a_batch_that_an_earlier_run_had_planned_is_unknown() -> None:
+    """Spark asks a source for no ends then, and reports none."""
+    source = {"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 5}}, "latestOffset": None}
+    progress = read_progress("p", report(3, sources=[source]))
+    assert (progress.lag, progress.avg_behind, progress.min_behind, progress.max_behind) == (None, None, None, None)
+    assert Progress.from_json(progress.as_json()) == progress
 
 
 def test_state_and_late_rows_are_summed_up() -> None:

@@ -25,13 +25,13 @@ _WRITTEN_BEFORE = "none"
 
 @dataclass(frozen=True, slots=True)
 class BatchRow:
-    """One reported batch, with the time of the report."""
+    """One reported batch, with the time of the report; its lag may be unknown."""
 
     seen_ms: int
     number: int
     rows: int
     rows_per_second: float
-    lag: int
+    lag: int | None
     duration_ms: int
     state_rows: int
     late_rows: int
@@ -65,10 +65,10 @@ class PipelineRow:
         return self.batches[-1] if self.batches else None
 
     @property
-    def done(self) -> float:
-        """The records read since the first report, as a share of those and the ones left to read."""
-        if self.last is None:
-            return 0.0
+    def done(self) -> float | None:
+        """The records read since the first report, as a share of those and the ones left to read, if that is known."""
+        if self.last is None or self.last.lag is None:
+            return None
         return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0
 
     def continues(self, other: PipelineRow) -> bool:
@@ -129,7 +129,7 @@ def _add(one: PipelineRow, progress: Mapping[str, Any], now_ms: int) -> None:
         _number(progress, "batch", -1),
         _number(progress, "rows"),
         _rate(progress.get("rows_per_second")),
-        _number(progress, "lag"),
+        None if progress.get("lag") is None else _number(progress, "lag"),
         _number(progress, "duration_ms"),
         _number(progress, "state_rows"),
         _number(progress, "late_rows"),

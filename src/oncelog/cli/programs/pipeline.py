@@ -420,8 +420,12 @@ def _shown(as_json: bool) -> Iterator[Show]:
 def _line(progress: Progress) -> str:
     return (
         f"{progress.pipeline}: batch {progress.batch}, {progress.rows} rows, "
-        f"{progress.rows_per_second:.0f} rows/s, lag {progress.lag}{_written_by(progress)}"
+        f"{progress.rows_per_second:.0f} rows/s, lag {_lag(progress)}{_written_by(progress)}"
     )
+
+
+def _lag(progress: Progress) -> str:
+    return "unknown" if progress.lag is None else str(progress.lag)
 
 
 def _written_by(progress: Progress) -> str:
@@ -456,9 +460,9 @@ def _bars() -> Iterator[Show]:
             bars.update(
                 tasks[name],
                 completed=rows[name],
-                total=rows[name] + progress.lag,
+                total=None if progress.lag is None else rows[name] + progress.lag,
                 rate=f"{progress.rows_per_second:,.0f}",
-                lag=f"{progress.lag:,}",
+                lag=_lag(progress),
             )
 
         yield show

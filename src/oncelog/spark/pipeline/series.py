@@ -49,7 +49,11 @@ _SERIES: Final[Mapping[str, tuple[MetricKind, str, tuple[str, ...]]]] = {
     ),
     "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "How long the last batch took, planning included.", ()),
     "oncelog_pipeline_rows_per_second": (MetricKind.GAUGE, "Rows read a second in the last batch.", ()),
-    "oncelog_pipeline_lag_offsets": (MetricKind.GAUGE, "Offsets that were not read yet after the last batch.", ()),
+    "oncelog_pipeline_lag_offsets": (
+        MetricKind.GAUGE,
+        "Offsets that were not read yet after the last batch; missing if an earlier run had planned it.",
+        (),
+    ),
     "oncelog_pipeline_state_rows": (MetricKind.GAUGE, "Rows in the query's state.", ()),
     "oncelog_pipeline_late_rows_total": (
         MetricKind.COUNTER,
@@ -157,5 +161,6 @@ class PipelineSource:
             page.add(f"{prefix}batch", counts.last.batch, at)
             page.add(f"{prefix}batch_seconds", counts.last.duration_ms / 1000, at)
             page.add(f"{prefix}rows_per_second", round(counts.last.rows_per_second, 3), at)
-            page.add(f"{prefix}lag_offsets", counts.last.lag, at)
+            if counts.last.lag is not None:
+                page.add(f"{prefix}lag_offsets", counts.last.lag, at)
             page.add(f"{prefix}state_rows", counts.last.state_rows, at)

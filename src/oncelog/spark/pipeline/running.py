@@ -200,8 +200,8 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
     """Start a pipeline's query. Raises PipelineError if Spark refuses it, for instance for bad SQL."""
     checkpoint = Checkpoint.open(checkpoint_of(one, settings))
     known = known_reads(checkpoint)
-    _report_other_topics(one, checkpoint, settings)
     starts = _first_offsets(one, known, settings)
+    _report_other_topics(one, checkpoint, settings)
     if starts is not None and known is not None:
         keep_reads(checkpoint, one, known)
     if settings.once and not HAS_DATA_SOURCES:
@@ -215,8 +215,9 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 def _report_other_topics(one: Pipeline, checkpoint: Checkpoint, settings: RunSettings) -> None:
     """Say which batches went to other topics than the next ones will: those stay where they are."""
-    named = one.writer_options("").keys() & {"topic", "topics"} if one.writes_topics else ()
-    now = one.topics if named else ()
+    if not one.writes_topics:
+        return
+    now = one.topics if one.writer_options("").keys() & {"topic", "topics"} else ()
     for last_write in checkpoint.last_writes():
         if last_write.table or not last_write.topics or last_write.topics[-1].topics == now:
             continue

@@ -66,6 +66,10 @@ def test_tombstones_are_written_and_told_from_text_that_reads_null(served: Serve
     assert served.run(*read, "--null-marker", "NULL").done().out == lines
     told = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "-").done().out
     assert [line.split("\t")[4:] for line in told.splitlines()[1:]] == [["a", "-"], ["b", "null"], ["-", ""]]
+    told = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "").done().out
+    assert [line.split("\t")[4:] for line in told.splitlines()[1:]] == [["a", ""], ["b", "null"], ["", '""']]
+    told = served.run(*read[:-2], "--format", "%k=%s %h\\n", "--null-marker", "").done().out
+    assert told.splitlines() == ["a= h=,g=null", "b=null h=,g=null", "= h=,g=null"]
     told = served.run("consume", "-t", topic, "--from-beginning", "-e", "--show", "headers").done().out
     assert told.splitlines()[0] == 'h=null,g="null"\tnull'
 

@@ -155,7 +155,7 @@ def command(
         raise ConfigError("--null-marker has no effect in JSON, which has a null: drop it")
     with _decoding(schema_registry) as decoding:
         if show_transactions:
-            _show_outcomes(cluster, what, None if in_json else null_marker or NULL, decoding)
+            _show_outcomes(cluster, what, None if in_json else _null(null_marker), decoding)
             return
         line = _line(in_json, form, fields, key_separator, null_marker, decoding)
         _consume(cluster, what, group, isolation, line, from_beginning=from_beginning)
@@ -165,6 +165,10 @@ def _show_outcomes(cluster: ConnectionOptions, what: ConsumeRange, null: str | N
     from oncelog.cli.records.stored_records import show_outcomes
 
     asyncio.run(show_outcomes(cluster.admin_settings(), what, null=null, decoding=decoding))
+
+
+def _null(marker: str | None) -> str:
+    return NULL if marker is None else marker
 
 
 def _line(
@@ -179,8 +183,7 @@ def _line(
         raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
     if in_json:
         return as_json if decoding is None else decoding.as_json
-    null = NULL if null_marker is None else null_marker
-    line = as_text(fields, key_separator, null) if form == "text" else by_format(form, null_marker)
+    line = as_text(fields, key_separator, _null(null_marker)) if form == "text" else by_format(form, null_marker)
     return line if decoding is None else decoding.around(line)
 
 

@@ -47,7 +47,7 @@ def by_format(text: str, null: str | None = None) -> Line:
         if letter in _BYTES:
             parts.append(lambda record, of=_BYTES[letter]: absent if (data := of(record)) is None else data)  # type: ignore[misc]
         elif letter == "h":
-            parts.append(lambda record: headers_text(record.headers, null or NULL).encode())
+            parts.append(lambda record: headers_text(record.headers, NULL if null is None else null).encode())
         elif letter in _PARTS:
             parts.append(_PARTS[letter])
         elif dangling is not None or letter is not None:

@@ -32,7 +32,7 @@ def framed(schema_id: int, payload: bytes) -> bytes:
 def schema_id_of(data: bytes) -> int:
     """:raises SchemaError: the bytes do not begin as a serializer's output does."""
     if len(data) < HEADER_BYTES:
-        raise SchemaError(f"{len(data)} bytes cannot hold a schema id: it takes {HEADER_BYTES}")
+        raise SchemaError(f"no schema id: the length is {len(data)}, and an id takes {HEADER_BYTES} bytes")
     magic, schema_id = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise SchemaError(f"no schema id: the first byte is {data[0]}, not {MAGIC}")
@@ -87,7 +87,7 @@ def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
     try:
         return schema_id_of(header), HEADER_BYTES
     except SchemaError as error:
-        raise SchemaError(f"the record's header names no schema: {error}") from error
+        raise SchemaError(f"the record's header has {error}") from error
 
 
 def prefixed(data: bytes, header: bytes | None, id_of: Callable[[str], int]) -> bytes:

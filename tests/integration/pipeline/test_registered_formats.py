@@ -118,8 +118,8 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
         f"schema id 999 is not known to {registry_url}",
         "the bytes do not fit schema 1: they end too early",
         "the bytes do not fit schema 1: 1 bytes are left over",
-        "0 bytes cannot hold a schema id: it takes 5",
-        "2 bytes cannot hold a schema id: it takes 5",
+        "no schema id: the length is 0, and an id takes 5 bytes",
+        "no schema id: the length is 2, and an id takes 5 bytes",
         "schema 2: it was written as record Other, which cannot be read as record shop.Order: nothing is wrong with "
         "the record",
     ]

@@ -262,5 +262,5 @@ class _Protobuf:
         path, position = indexes_of(row, HEADER_BYTES)
         wrote = writer.message_class(path).DESCRIPTOR.full_name
         if wrote != self._columns.name:
-            raise OtherType(f"the message is a {wrote}, not a {self._columns.name}")
+            raise OtherType(f"the message is of type {wrote}, not of {self._columns.name}")
         return read_message(self._class, row[position:])

@@ -52,7 +52,7 @@ def check(found: dict[str, Any], url: str) -> None:
         {"n": 1, "id": 2, "lines": lines, "problem": None},
         {"n": 2, "id": None, "lines": None, "problem": None},
         {"n": 3, "id": None, "lines": None, "problem": f"schema id 4095 is not known to {url}"},
-        {"n": 4, "id": None, "lines": None, "problem": "3 bytes cannot hold a schema id: it takes 5"},
+        {"n": 4, "id": None, "lines": None, "problem": "no schema id: the length is 3, and an id takes 5 bytes"},
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_header_names_the_schema_first(spark: SparkSession, url: str, unique_n
     found = rows.select("n", read.alias("r")).orderBy("n").collect()
     assert [row["r"]["value"] for row in found] == [5, 7, 7, None, None, None]
     assert "has no schema with the GUID 00000000-0000" in found[4]["r"]["problem"]
-    assert found[5]["r"]["problem"] == "1 bytes cannot hold a schema id: it takes 5"
+    assert found[5]["r"]["problem"] == "no schema id: the length is 1, and an id takes 5 bytes"
 
 
 def test_columns_of_a_batch(spark: SparkSession, url: str, unique_name: str) -> None:

@@ -124,8 +124,8 @@ def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
         5: "id is 18446744073709551616, which cannot",
         6: "schema id 9 is not known to http://regis",
         7: "it was written with schema 3 of type AVR",
-        8: "0 bytes cannot hold a schema id: it take",
-        9: "2 bytes cannot hold a schema id: it take",
+        8: "no schema id: the length is 0, and an id",
+        9: "no schema id: the length is 2, and an id",
     }
     assert set(found.verdicts) == {1, 2, 3, 9}
     assert found.verdicts[9] == UNKNOWN
@@ -228,7 +228,7 @@ def test_protobuf_that_does_not_fit_is_null_with_the_reason() -> None:
     assert [row is None for row in found.values.to_pylist()] == [False] + [True] * 5
     assert {number: str(problem)[:40] for number, problem in found.problems.items()} == {
         1: "the bytes do not fit the message shop.Or",
-        2: "the message is a shop.Part, not a shop.O",
+        2: "the message is of type shop.Part, not of",
         3: "the schema's Protobuf file has no messag",
         4: "the value cannot be read into columns: P",
         5: "the path to the message in its Protobuf ",

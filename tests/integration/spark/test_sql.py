@@ -35,7 +35,8 @@ class Tables:
         return self.spark.sql(statement).collect()
 
     def topic(self, name: str, partitions: int = 2) -> str:
-        return create_topic(self.address, f"{self._name}-{name}", partitions)
+        """It keeps old records."""
+        return create_topic(self.address, f"{self._name}-{name}", partitions, retention_ms="-1")
 
     def table(self, name: str, options: str = "") -> str:
         """A table of a topic of its own; returns the topic."""
@@ -85,6 +86,10 @@ def test_page_does_what_it_says(tables: Tables) -> None:
     assert sorted(row[:2] for row in first) == [("1", "tea"), ("2", "rice")]
     assert sorted(read["SELECT item, sum(amount) FROM sales GROUP BY item"]) == [("rice", 40), ("tea", 3)]
     assert read["SELECT count(*) FROM orders_now"] == [(2,)]
+    tables.table("sparse")
+    tables.run("INSERT INTO sparse (value) VALUES (X'01')")
+    (by_time,) = (text for text in read if "startingTimestamp" in text)
+    assert [tuple(row) for row in tables.run(by_time.replace("FROM orders", "FROM sparse"))] == [(1,)]
     seen = tables.records(large)
     assert sorted(values(seen)) == [b"\x01", b'{"item": "rice", "amount": 40}', b"{}"]
     for view in ("orders_now", "orders_sink"):

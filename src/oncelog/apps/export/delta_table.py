@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from oncelog.apps.export.target import ExportError, ExportProgress, ExportSource
 from oncelog.errors import InvariantError
-from oncelog.spark.tables.lake.delta import add_files, file_system, short
+from oncelog.spark.tables.lake.delta import add_files, file_system, find_table, short
 from oncelog.spark.tables.lake.delta_demands import check_name
 from oncelog.spark.tables.lake.parquet import FileWriter, file_schema
 from oncelog.spark.tables.options import TableFormat, TableOptions
@@ -120,9 +120,7 @@ class ExportedDelta:
 
     def _load(self) -> DeltaTable | None:
         try:
-            return DeltaTable(self._options.table, storage_options=dict(self._options.storage))
-        except TableNotFoundError:
-            return None
+            return find_table(self._options)
         except (DeltaError, OSError) as error:
             raise self._refused(error) from error
 

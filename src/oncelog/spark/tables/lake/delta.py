@@ -256,9 +256,7 @@ class DeltaTableStore:
 
     def _load(self) -> DeltaTable | None:
         try:
-            return DeltaTable(self._options.table, storage_options=dict(self._options.storage))
-        except TableNotFoundError:
-            return None
+            return find_table(self._options)
         except (DeltaError, OSError) as error:
             raise self._refused(error) from error
 
@@ -287,6 +285,17 @@ class DeltaFilesWriter:
         except OSError as error:
             raise TableRefused(f"{self.options} cannot be written: {short(error)}") from error
         yield WrittenPart(sum(f.rows for f in files), sum(f.size_bytes for f in files), written=pickle.dumps(files))
+
+
+def find_table(options: TableOptions) -> DeltaTable | None:
+    """The table as it is now; None if there is none.
+
+    :raises DeltaError, OSError: it cannot be read.
+    """
+    try:
+        return DeltaTable(options.table, storage_options=dict(options.storage))
+    except TableNotFoundError:
+        return None
 
 
 def add_files(

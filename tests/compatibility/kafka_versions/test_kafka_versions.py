@@ -10,14 +10,18 @@ import pytest
 import oncelog
 import oncelog.client.aio
 from oncelog import NewTopic, TopicPartition
+from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.apps.conformance.registry import all_checks, cases_of
 from oncelog.apps.conformance.runner import CheckOutcome, run
 from oncelog.apps.lab import flows
 from oncelog.apps.lab.flow_context import LabError
 from oncelog.client.core.client_errors import ProducerFenced
 from oncelog.client.core.config import AdminConfig
+from oncelog.client.core.releases import first_with
 from oncelog.protocol.api_keys import ApiKey
-from tests.compatibility.kafka_versions.versions import SHORT
+from oncelog.protocol.generated import API_VERSIONS
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from tests.compatibility.kafka_versions.versions import RELEASES, SHORT
 from tests.integration.client.reading import values
 from tests.integration.conformance.test_command import open_on
 from tests.integration.console.test_guard import ask
@@ -37,6 +41,23 @@ def topic(kafka: ApacheKafka, unique_name: str) -> str:
     with oncelog.Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
     return unique_name
+
+
+def test_messages_name_the_release_that_first_had_a_version(kafka: ApacheKafka, request: pytest.FixtureRequest) -> None:
+    with RawConnection(kafka.bootstrap_servers) as connection:
+        rows = connection.ask(ApiVersionsRequest(), 0).api_keys
+    highest = {row.api_key: row.max_version for row in rows}
+    release = RELEASES[request.node.callspec.params["kafka"]].release
+    wrong = {}
+    for key, known in API_VERSIONS.items():
+        for version in range(known.lowest, known.highest_stable + 1):
+            first = first_with(ApiKey(key), version)
+            if first is None or "KRaft" in first:
+                continue
+            is_offered = version <= highest.get(key, -1)
+            if is_offered != (release >= tuple(map(int, first.split(".")))):
+                wrong[f"{ApiKey(key).name} {version}"] = first, is_offered
+    assert wrong == {}
 
 
 @case("idempotent producer with each codec, consumer group", short=SHORT)

@@ -30,10 +30,10 @@ _TELLS: Mapping[str, tuple[ApiKey, int]] = MappingProxyType(
 _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
     {
         ApiKey.PRODUCE: {10: "3.7", 11: "3.8", 12: "4.0", 13: "4.1"},
-        ApiKey.FETCH: {13: "3.1"},
+        ApiKey.FETCH: {13: "3.1", 14: "3.5", 16: "3.7", 17: "3.9", 18: "4.1"},
         ApiKey.LIST_OFFSETS: {7: "3.0", 8: "3.5", 9: "3.9", 10: "4.0", 11: "4.2"},
         ApiKey.FIND_COORDINATOR: {4: "3.0", 5: "3.8"},
-        ApiKey.OFFSET_FETCH: {8: "3.0"},
+        ApiKey.OFFSET_FETCH: {8: "3.0", 9: "3.7", 10: "4.1"},
         ApiKey.ADD_PARTITIONS_TO_TXN: {4: "3.6", 5: "3.8"},
         ApiKey.END_TXN: {4: "3.8", 5: "4.0"},
         ApiKey.TXN_OFFSET_COMMIT: {4: "3.8", 5: "4.0"},
@@ -41,16 +41,16 @@ _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
         ApiKey.ALTER_CLIENT_QUOTAS: {0: "2.6"},
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {0: "2.7, with KRaft since 3.5"},
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: {0: "2.7, with KRaft since 3.5"},
-        ApiKey.UPDATE_FEATURES: {0: "2.7"},
-        ApiKey.DESCRIBE_CLUSTER: {0: "2.8"},
+        ApiKey.UPDATE_FEATURES: {0: "2.7", 1: "3.3", 2: "4.0"},
+        ApiKey.DESCRIBE_CLUSTER: {0: "2.8", 1: "3.7", 2: "4.0"},
         ApiKey.DESCRIBE_PRODUCERS: {0: "2.8"},
         ApiKey.DESCRIBE_TRANSACTIONS: {0: "3.0"},
         ApiKey.LIST_TRANSACTIONS: {0: "3.0", 1: "3.8", 2: "4.1"},
         ApiKey.CONSUMER_GROUP_HEARTBEAT: {0: "3.7", 1: "4.0"},
-        ApiKey.CONSUMER_GROUP_DESCRIBE: {0: "3.8"},
+        ApiKey.CONSUMER_GROUP_DESCRIBE: {0: "3.8", 1: "4.0"},
     }
 )
-"""By API, the versions that not all supported releases have."""
+"""By API, all versions that not all supported releases have; a version that is not named came with the one before."""
 
 
 def first_with(key: ApiKey, version: int) -> str | None:

@@ -16,6 +16,10 @@ from tests.support.older_broker import KAFKA_2_4, KAFKA_2_8
         (ApiKey.LIST_TRANSACTIONS, 0, "3.0"),
         (ApiKey.LIST_TRANSACTIONS, 1, "3.8"),  # KIP-994
         (ApiKey.DESCRIBE_PRODUCERS, 0, "2.8"),  # KIP-664
+        (ApiKey.FETCH, 15, "3.5"),  # KIP-903
+        (ApiKey.FETCH, 16, "3.7"),  # KIP-951
+        (ApiKey.OFFSET_FETCH, 8, "3.0"),  # KIP-709
+        (ApiKey.OFFSET_FETCH, 9, "3.7"),  # KIP-848
         (ApiKey.LIST_OFFSETS, 7, "3.0"),  # KIP-734
         (ApiKey.LIST_OFFSETS, 6, None),
         (ApiKey.LIST_OFFSETS, 10, "4.0"),  # KIP-1075

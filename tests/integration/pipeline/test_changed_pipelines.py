@@ -225,7 +225,7 @@ def test_tables_beside_topics_come_and_go(changing: Changing, postgres: Postgres
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
 def test_stateful_sink_that_moves_from_a_topic_to_a_table_keeps_its_state(changing: Changing) -> None:
     """``--only`` leaves the pipeline alone meanwhile."""
-    changing.make("t", "a")
+    changing.make("t", "a", "other")
     query = "t.groupBy('id').count()"
     table = """TableSink({"format": "sqlite", "url": "ids.db", "table": "ids", "mode": "upsert", "key": "id"%s})"""
     changing.mode = "update"

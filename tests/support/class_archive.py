@@ -23,7 +23,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from oncelog import Broker
+from oncelog import Admin, Broker, NewTopic
 from oncelog.spark import maven
 from oncelog.spark.java import find_java
 from oncelog.spark.session import session
@@ -141,6 +141,8 @@ def main() -> None:
     spark = session("class archive", master="local[2]", settings=QUICK_START)
     spark.sparkContext.setLogLevel("OFF")
     with tempfile.TemporaryDirectory() as folder, Broker() as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("in"), NewTopic("out")])
         kafka = {"kafka.bootstrap.servers": broker.bootstrap_servers}
         rows = spark.range(100).selectExpr("cast(id % 7 as string) as key", "cast(id as string) as value")
         rows.write.format("oncelog").options(**kafka).option("topic", "in").mode("append").save()

@@ -214,7 +214,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
             return
-        self.last_active = self._server.loop.time()
+        now = self._server.loop.time()
+        if now != self.last_active:  # another iteration
+            self.last_active = now
+            self._iteration_used = 0
         self._received(nbytes)
         self._server.end_iteration_soon()
 
@@ -381,7 +384,10 @@ class Connection(Sending, asyncio.BufferedProtocol):
         return self._only_produce and _is_produce(buffer, position)
 
     def _yield(self) -> None:
-        """Pause reading and starting requests here until the next iteration."""
+        """Pause reading and starting requests here until the next iteration, unless all that arrived has been started:
+        then a slow request costs no pause."""
+        if self._waiting is None and self._frame is None:
+            return
         self._iteration_used = 0
         if not self._yielded and not self._closing and self._transport is not None:
             self._yielded = True

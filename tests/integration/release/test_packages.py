@@ -1,21 +1,33 @@
-"""What a release consists of: the distributions are built, checked and installed as a user would install them."""
+"""What a release consists of: the distributions are built, checked and installed as a user would install them.
+
+The README's two programs run as they stand, in environments that have what the README installs and nothing else.
+"""
 
 from __future__ import annotations
 
 import email
 import os
+import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tomllib
 import venv
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+import oncelog
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.children import of_family
 
 ROOT = Path(__file__).parents[3]
 BIN = Path(sys.executable).parent
@@ -162,3 +174,89 @@ def test_an_installed_distribution_serves_and_reads(kind: str, distributions: di
     assert _run(python, "-c", has_rich, cwd=tmp_path) == f"{with_commands}\n"
     version = _run(tmp_path / "venv" / "bin" / "oncelog", "--version", cwd=tmp_path)
     assert ("pure Python" in version) == (kind == "pure"), version
+
+
+# --- the README's programs
+
+
+def _readme_program(word: str) -> str:
+    """The README's block of Python that has this word."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = (block for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if word in block)
+    return program
+
+
+def _readme_environment(folder: Path, wheel: Path, word: str) -> Path:
+    """The Python of a new environment with what the README's ``pip install`` with this word installs.
+
+    The checkout is replaced by the wheel that was built from it, and pip by uv, which keeps what it has downloaded.
+    """
+    lines = re.findall(r"^    pip install (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (line,) = (line for line in lines if word in line)
+    wanted = shlex.split(line, comments=True)
+    assert wanted[0].startswith(".")
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    packages = [f"{wheel}{wanted[0][1:]}", *wanted[1:]]
+    _run(BIN / "uv", "pip", "install", "--quiet", "--python", python, *packages, cwd=folder)
+    return python
+
+
+def test_the_readme_s_test_passes_where_only_that_is_installed_which_it_names(
+    distributions: dict[str, Path], tmp_path: Path
+) -> None:
+    python = _readme_environment(tmp_path / "venv", distributions["compiled"], "pytest")
+    (tmp_path / "test_order.py").write_text(_readme_program("oncelog_broker"))
+    assert "1 passed" in _run(python, "-m", "pytest", "-q", "test_order.py", cwd=tmp_path, PYTHONPATH="")
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_the_readme_s_query_copies_each_record_once_on_apache_kafka_though_it_is_killed(
+    distributions: dict[str, Path], tmp_path: Path
+) -> None:
+    """The address is replaced, as the reader replaces it."""
+    python = _readme_environment(tmp_path / "venv", distributions["compiled"], "[spark]")
+    values = [b"%d apples" % number for number in range(6)]
+    with ApacheKafka() as kafka:
+        servers = kafka.bootstrap_servers
+        program = _readme_program("writeStream")
+        assert program.count("localhost:9092") == 1
+        (tmp_path / "orders_copy.py").write_text(program.replace("localhost:9092", servers))
+        with oncelog.Producer(bootstrap_servers=servers) as producer:
+            for part in (values[:3], values[3:]):
+                for value in part:
+                    producer.send_and_wait("orders", value)
+                with _killed_at_the_end(python, tmp_path / "orders_copy.py") as process:
+                    assert _copied(servers, part[-1], process) == values[: values.index(part[-1]) + 1]
+
+
+@contextmanager
+def _killed_at_the_end(python: Path, program: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with (program.parent / "copy.log").open("ab") as log:
+        process = subprocess.Popen(
+            [python, program],
+            cwd=program.parent,
+            env=of_family() | {"PYTHONPATH": ""},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _copied(servers: str, last: bytes, process: subprocess.Popen[bytes]) -> list[bytes | None]:
+    """The committed values of the copy, until ``last`` is among them, or the process has ended by itself."""
+    found: list[bytes | None] = []
+    with oncelog.Consumer(
+        "orders-copy", bootstrap_servers=servers, auto_offset_reset="earliest", isolation_level="read_committed"
+    ) as consumer:
+        while last not in found and process.poll() is None:
+            record = consumer.getone(timeout_ms=1000)
+            if record is not None:
+                found.append(record.value)
+    return found

@@ -59,8 +59,8 @@ test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/inte
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
 		status=$$?; echo $$status > artifacts/test.status; exit $$status
 
-demo: setup ## run the main job on real data, with crashes, and prove the result; about five minutes
-	.venv/bin/oncelog demo
+demo: setup ## run the main job on real data, with crashes, and prove the result; two minutes, or FLIGHTS=all for a year's flights
+	.venv/bin/oncelog demo $(FLIGHTS:%=--flights %)
 
 bench: setup ## measure throughput, latency and memory against Apache Kafka, Tansu and Spark's own connector; ONLY=requests for one part, ROUNDS=1 for one round, JSON=FILE to keep the figures
 	@mkdir -p artifacts

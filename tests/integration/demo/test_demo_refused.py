@@ -18,7 +18,7 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
-def refused(folder: Path, *options: str, environment: Mapping[str, str] | None = None) -> str:
+def refused(folder: Path, *options: str, environment: Mapping[str, str] | None = None, status: int = 1) -> str:
     run = subprocess.run(
         [sys.executable, "-m", "oncelog", "demo", *options],
         cwd=folder,
@@ -28,7 +28,7 @@ def refused(folder: Path, *options: str, environment: Mapping[str, str] | None =
         timeout=200,
         check=False,
     )
-    assert run.returncode == 1, run.stdout + run.stderr
+    assert run.returncode == status, run.stdout + run.stderr
     assert run.stderr.startswith("oncelog: "), run.stderr
     assert len(run.stderr.splitlines()) == 1, run.stderr
     return run.stderr
@@ -38,6 +38,12 @@ def test_too_few_flights_for_the_crashes_are_refused(tmp_path: Path) -> None:
     assert "--flights 100 leaves no room for the crashes: give 10000, or --calm" in refused(
         tmp_path, "--flights", "100"
     )
+
+
+def test_flights_are_a_number_or_all(tmp_path: Path) -> None:
+    for flights in ("most", "0"):
+        sentence = refused(tmp_path, "--flights", flights, status=2)
+        assert f"{flights!r} is neither a number of flights nor all" in sentence
 
 
 def test_folder_with_files_of_others_is_left_alone(tmp_path: Path) -> None:

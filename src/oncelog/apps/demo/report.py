@@ -124,7 +124,7 @@ def _crashes(outcome: DemoOutcome) -> str:
 
 
 def _sparks_sink(outcome: DemoOutcome) -> str:
-    """Spark's own sink compared with oncelog's, after the same kills."""
+    """Spark's own sink compared with oncelog's, after fewer kills."""
     sparks_sink = outcome.sparks_sink
     if sparks_sink is None:
         return ""
@@ -144,7 +144,7 @@ def _sparks_sink(outcome: DemoOutcome) -> str:
     )
     return (
         f"<section>{title}<p><code>format(&quot;kafka&quot;)</code> copied the same flights on the same broker; its "
-        "driver was killed as often, each time while it wrote a micro-batch. This sink is at least once by design: "
+        "driver was killed once, while it wrote a micro-batch. This sink is at least once by design: "
         f"Spark repeats the batch, and records written before the kill are in the topic twice.</p>{table}</section>"
     )
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from oncelog.apps.demo.expected import ExpectedTopics
 from oncelog.apps.demo.flights import read_flights
@@ -23,7 +23,7 @@ from oncelog.apps.demo.pipelines import WATERMARK_DAYS
 from oncelog.apps.demo.processes import BrokerProcess, Child, kill_process
 from oncelog.apps.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
 from oncelog.apps.demo.replay import FLIGHTS_A_TRANSACTION, ReplayEvent
-from oncelog.apps.demo.spark_sink_crashes import SparkSinkCrashes, SparkSinkProof
+from oncelog.apps.demo.spark_sink_crashes import Display, SparkSinkCrashes, SparkSinkProof
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.errors import ConfigError, KafkaError, OncelogError
@@ -53,7 +53,7 @@ class DemoFailed(OncelogError):
 class DemoSettings:
     """The settings of ``oncelog demo``.
 
-    :param compare: whether Spark's own sink copies the flights, too, under as many kills.
+    :param compare: whether Spark's own sink copies the flights, too, with one kill of its driver.
     :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only where it is ours.
     :param seconds: about how long the replay takes when nothing holds it up.
     """
@@ -102,14 +102,6 @@ class DemoOutcome:
     @property
     def exact(self) -> bool:
         return all(proof.exact for proof in self.proofs)
-
-
-class Display(Protocol):
-    """Shows the progress to a person."""
-
-    def say(self, text: str) -> None: ...
-
-    def bar(self, name: str, done: int, total: int) -> None: ...
 
 
 class Demo:
@@ -244,6 +236,7 @@ class Demo:
         if settings.master is not None:
             arguments += ["--master", settings.master]
         self._driver = Child("the Spark driver", arguments, settings.folder / "logs" / "spark.log", self._on_progress)
+        self._display.say("a Spark driver starts, with both pipelines, from their checkpoints")
 
     def _on_progress(self, line: str) -> None:
         if not _whole(line):
@@ -271,7 +264,7 @@ class Demo:
         def paused() -> bool:
             return any(entry.paused for entry in journal.read()[before:])
 
-        self._wait(f"a commit of {pipeline} at the step {step.value}", paused)
+        self._wait(f"a commit of {pipeline}, to kill the driver in it", paused)
         self._crashed("driver", f"in the commit of {pipeline}: {where}")
         self._running_driver.kill()
         journal.cancel_stop()
@@ -385,11 +378,10 @@ class Demo:
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)
 
     def _compare(self) -> None:
-        """Run Spark's own sink on the same flights, with as many kills of its driver."""
+        """Run Spark's own sink on the same flights, with one kill of its driver."""
         driver = self._driver
         if driver is not None:
             driver.kill()
-        kills = sum(crash.what == "driver" for crash in self._outcome.crashes)
         sparks_sink = SparkSinkCrashes(
             self._outcome.servers,
             self._settings.folder,
@@ -398,7 +390,7 @@ class Demo:
             self._settings.flights,
             PARTITIONS[ENRICHED],
         )
-        self._outcome.sparks_sink = sparks_sink.run(kills, self._display.say)
+        self._outcome.sparks_sink = sparks_sink.run(self._display)
 
     # --- waiting
 
@@ -413,6 +405,7 @@ class Demo:
             self._look_after_driver()
             if not self._last_event("ended"):
                 self._running_replay.check()
+            self._display.waiting(what)
             time.sleep(0.05)
 
     def _look_after_driver(self) -> None:

@@ -1,4 +1,4 @@
-"""The same crashes with Spark's own Kafka sink: its driver is killed while writing, then restarted.
+"""A crash of Spark's own Kafka sink: its driver is killed while writing, then restarted.
 
 Called by :mod:`oncelog.apps.demo.run` when our pipelines are proven. The sink offers no place to stop at, so it is
 killed as soon as a micro-batch has records in the topic and Spark's commit log does not know of it yet.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from oncelog.apps.demo.processes import Child
 from oncelog.apps.demo.proof import read_topic
@@ -23,8 +23,21 @@ from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 
 BATCHES = 10
 """Roughly how many micro-batches the topic is divided into."""
+KILLS = 1
+"""Of its driver: each costs another start of Spark, and one is enough to see duplicates."""
 _TIMEOUT_S = 300.0
 _LATEST = -1
+
+
+class Display(Protocol):
+    """Shows the progress to a person."""
+
+    def say(self, text: str) -> None: ...
+
+    def bar(self, name: str, done: int, total: int) -> None: ...
+
+    def waiting(self, what: str) -> None:
+        """Called all the time while the demo waits for this; shows it if nothing was shown for a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +68,26 @@ class SparkSinkCrashes:
         self._partitions = [TopicPartition(sink, number) for number in range(partitions)]
         self._checkpoint = folder / "checkpoints" / "sparks-own-sink"
 
-    def run(self, kills: int, say: Callable[[str], None]) -> SparkSinkProof:
-        """Kill it that often, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
+    def run(self, display: Display) -> SparkSinkProof:
+        """Kill it once, let it finish, and count. Raises OncelogError if it makes no progress or gives up."""
         try:
             spark_connector_jars()
         except DownloadFailed as error:
             return SparkSinkProof(missing=str(error).partition("\n")[0])
-        done = 0
+        kills = 0
         with Admin(bootstrap_servers=self._servers) as admin:
             admin.create_topics([NewTopic(self._sink, len(self._partitions), topic_configs={"retention.ms": "-1"})])
             while True:
                 child = self._start()
+                display.say("a driver with Spark's own sink starts, to copy the same flights")
                 try:
-                    if not self._wait(admin, child, to_end=done >= kills):
+                    if not self._wait(admin, child, display, to_end=kills == KILLS):
                         break
                 finally:
                     child.kill()
-                done += 1
-                say(f"kill -9: the driver with Spark's own sink, in the write of batch {self._ended()}")
-        return self._count(done)
+                kills += 1
+                display.say(f"kill -9: the driver with Spark's own sink, in the write of batch {self._ended()}")
+        return self._count(kills)
 
     def _start(self) -> Child:
         arguments = ["-m", "oncelog.apps.demo.sparks_sink", "--bootstrap-server", self._servers]
@@ -81,7 +95,7 @@ class SparkSinkCrashes:
         arguments += ["--rows", str(max(1, self._flights // BATCHES))]
         return Child("Spark's own sink", arguments, self._folder / "logs" / "sparks-own-sink.log", lambda line: None)
 
-    def _wait(self, admin: Admin, child: Child, *, to_end: bool) -> bool:
+    def _wait(self, admin: Admin, child: Child, display: Display, *, to_end: bool) -> bool:
         """Wait until a batch is halfway written, which returns True, or until it has ended by itself."""
         deadline = real_time.monotonic() + _TIMEOUT_S
         ended, stored = self._ended(), self._stored(admin)
@@ -95,6 +109,7 @@ class SparkSinkCrashes:
                 ended, stored = now, self._stored(admin)
             elif not to_end and self._stored(admin) > stored and self._ended() == ended:
                 return True
+            display.waiting("Spark's own sink to copy all flights" if to_end else "Spark's own sink to write a batch")
             time.sleep(0.01)
         if child.ended != 0:
             child.check()

@@ -79,7 +79,7 @@ def _sparks_sink_facts(outcome: DemoOutcome) -> list[tuple[str, str]]:
     if sparks_sink.missing:
         return [("Spark's own sink", f"not run: {sparks_sink.missing}")]
     duplicated, lost = f"{sparks_sink.duplicates:,} duplicates", f"{sparks_sink.lost:,} lost"
-    text = f"{duplicated} and {lost} of {sparks_sink.expected:,} after {sparks_sink.kills} kills"
+    text = f"{duplicated} and {lost} of {sparks_sink.expected:,} after one kill of its driver"
     return [("Spark's own sink", text)]
 
 

@@ -19,17 +19,38 @@ from oncelog.runtime import real_time
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from oncelog.apps.demo.run import DemoOutcome, Display
+    from oncelog.apps.demo.run import DemoOutcome
+    from oncelog.apps.demo.spark_sink_crashes import Display
+
+
+class FlightCount(click.ParamType[int]):
+    """A number of flights, or ``all``."""
+
+    name = "n|all"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "all":
+            return sys.maxsize
+        try:
+            return click.IntRange(1)(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is neither a number of flights nor all", param, ctx)
 
 
 @click.command("demo")
 @click.option("--calm", is_flag=True, help="Kill nothing.")
-@click.option("--no-comparison", is_flag=True, help="Do not run Spark's own sink under the same kills.")
+@click.option("--no-comparison", is_flag=True, help="Do not run Spark's own sink, with one kill.")
 @click.option(
     "--bootstrap-server", "-b", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs."
 )
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
-@click.option("--flights", type=click.IntRange(1), help="Only the first of the year.  [default: all 336,776]")
+@click.option(
+    "--flights",
+    type=FlightCount(),
+    default="10000",
+    show_default=True,
+    help="The first N of the year, or all: 336,776, which take several minutes.",
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
@@ -52,21 +73,21 @@ def command(
     no_comparison: bool,
     bootstrap_server: str | None,
     master: str | None,
-    flights: int | None,
+    flights: int,
     data: Path,
     report: Path | None,
     prefix: str,
     seconds: float,
     as_json: bool,
 ) -> None:
-    """Replay a year of flights through two Spark pipelines, kill everything meanwhile, and prove that nothing is lost.
+    """Replay flights through two Spark pipelines, kill everything meanwhile, and prove that nothing is lost.
 
     Exit status 0: every record is there exactly once and right; 1: it is not.
 
     \b
     Examples:
       oncelog demo
-      oncelog demo --flights 20000 --report demo.html
+      oncelog demo --flights all --report demo.html
       oncelog demo --bootstrap-server 127.0.0.1:9092 --master spark://127.0.0.1:7077
     """
     _need_packages()
@@ -77,7 +98,7 @@ def command(
 
     if report is not None:
         check_writable("--report", report)
-    count = min(flights or TOTAL, TOTAL)
+    count = min(flights, TOTAL)
     settings = DemoSettings(
         data,
         count,
@@ -129,14 +150,22 @@ def _display() -> Iterator[Display]:
 
 
 class _Lines:
-    """For logs: prints events, and each bar about every ten seconds."""
+    """For logs: prints events, each bar about every ten seconds, and what the demo waits for every five."""
 
     def __init__(self) -> None:
-        self._start = real_time.monotonic()
+        self._start = self._last = real_time.monotonic()
         self._reported_at: dict[str, float] = {}
 
     def say(self, text: str) -> None:
-        click.echo(f"[{real_time.monotonic() - self._start:5.1f} s] {text}", err=True)
+        self._last = real_time.monotonic()
+        self._print(f"[{self._last - self._start:5.1f} s] {text}")
+
+    def waiting(self, what: str) -> None:
+        if real_time.monotonic() - self._last >= 5:
+            self.say(f"waiting for {what}")
+
+    def _print(self, line: str) -> None:
+        click.echo(line, err=True)
 
     def bar(self, name: str, done: int, total: int) -> None:
         now = real_time.monotonic()
@@ -147,19 +176,20 @@ class _Lines:
             self.say(f"{name}: {done:,} of {total:,}")
 
 
-class _Bars:
+class _Bars(_Lines):
     """For a terminal."""
 
     def __init__(self, progress: object) -> None:
         from rich.progress import Progress
 
+        super().__init__()
         if not isinstance(progress, Progress):
             raise TypeError(f"not a rich progress display: {progress!r}")
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False, markup=False)
+    def _print(self, line: str) -> None:
+        self._progress.console.print(line, highlight=False, markup=False)
 
     def bar(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:

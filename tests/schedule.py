@@ -15,6 +15,7 @@ SPARK = (
     "integration/pipeline/",
     "integration/demo/test_demo.py",
     "integration/security/test_clients.py",
+    "docs/test_first_aggregation.py",
 )
 BROWSER = ("integration/console/",)
 OWN = (SPARK, SPARK, BROWSER)
@@ -49,8 +50,9 @@ SECONDS = {
     "integration/spark/executors/test_executors.py": 92,
     "integration/spark/sink/test_connect.py": 77,
     "integration/console/test_bad_input.py": 68,
-    "integration/release/test_packages.py": 80,
+    "integration/release/test_packages.py": 140,
     "docs/test_adding.py": 15,
+    "docs/test_first_aggregation.py": 50,
     "integration/crash/test_disk_faults.py": 61,
     "integration/conformance/test_time_outs.py": 26,
     "integration/spark/source/test_source.py": 53,

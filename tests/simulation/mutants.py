@@ -18,7 +18,7 @@ _ENTRIES_BEFORE = (
 IDEMPOTENCE: Sequence[Mutant] = (
     Mutant(
         "sequences are not checked",
-        "log.producers.producer_rules:_out_of_sequence",
+        "broker.log.producers.producer_rules:_out_of_sequence",
         "return a.header.base_sequence != (0 if last == MAX_SEQUENCE else last + 1)",
         "return False",
         scenes=("raw",),
@@ -26,7 +26,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a repeated batch is not recognised",
-        "log.producers.producer_entry:ProducerStateEntry.duplicate_of",
+        "broker.log.producers.producer_entry:ProducerStateEntry.duplicate_of",
         "if header.producer_epoch == self.producer_epoch:",
         "if header.producer_epoch != self.producer_epoch:",
         scenes=("raw",),
@@ -34,7 +34,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "only the last batch is remembered",
-        "log.producers.producer_state:ProducerStateManager.apply_data",
+        "broker.log.producers.producer_state:ProducerStateManager.apply_data",
         "if len(batches) > BATCHES_KEPT:",
         "if len(batches) > 1:",
         scenes=("raw",),
@@ -42,7 +42,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "four batches are remembered",
-        "log.producers.producer_state:ProducerStateManager.apply_data",
+        "broker.log.producers.producer_state:ProducerStateManager.apply_data",
         "if len(batches) > BATCHES_KEPT:",
         "if len(batches) > 4:",
         scenes=("raw",),
@@ -50,7 +50,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a snapshot is one batch old",
-        "log.producers.snapshots:SnapshotFiles.take",
+        "broker.log.producers.snapshots:SnapshotFiles.take",
         _ENTRIES,
         _ENTRIES_BEFORE,
         scenes=("raw",),
@@ -58,7 +58,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a restart knows the last batch only",
-        "log.recovery:_Loader.load_state",
+        "broker.log.recovery:_Loader.load_state",
         "self._recall_batches(found[0])",
         "pass",
         scenes=("raw", "everything"),
@@ -66,7 +66,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a restart forgets producers",
-        "log.producers.producer_state:ProducerStateManager.load",
+        "broker.log.producers.producer_state:ProducerStateManager.load",
         "if not self._expired(entry, now_ms):",
         "if entry.current_txn_first_offset != NONE_OPEN:",
         scenes=("raw",),
@@ -74,7 +74,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "recovery forgets producers",
-        "log.recovery:_Loader.take_scanned",
+        "broker.log.recovery:_Loader.take_scanned",
         "self.state.apply_data(header, header.base_offset)",
         "self.state.skip_to(header.next_offset)",
         scenes=("raw",),
@@ -82,7 +82,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "producer ids are given out again after a restart",
-        "metadata.producer_ids:ProducerIds.allocate_block",
+        "broker.metadata.producer_ids:ProducerIds.allocate_block",
         'self._file.set_meta("next_producer_id", str(after))',
         "pass",
         scenes=("restarts",),
@@ -90,15 +90,15 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a run is admitted without a look at its producers",
-        "log.writer:LogWriter._admitted_at_once",
-        "if not self._log.producers.admits_at_once(header, last.get(producer_id)):",
+        "broker.log.writer:LogWriter._admitted_at_once",
+        "if not producers.admits_at_once(header, last.get(producer_id)):",
         "if False:",
         scenes=("raw",),
         one_in=2,
     ),
     Mutant(
         "a batch of a run is not noted of its producer",
-        "log.writer:LogWriter.append_run",
+        "broker.log.writer:LogWriter.append_run",
         "producers.apply_data(header, offset)",
         "pass",
         scenes=("raw",),
@@ -106,7 +106,7 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a new epoch begins with any sequence",
-        "log.producers.producer_rules:_new_epoch_not_from_zero",
+        "broker.log.producers.producer_rules:_new_epoch_not_from_zero",
         "a.header.base_sequence != 0",
         "False",
         scenes=("raw",),
@@ -214,7 +214,7 @@ CLIENT: Sequence[Mutant] = (
 LAST_STABLE_OFFSET: Sequence[Mutant] = (
     Mutant(
         "the last stable offset is the high watermark",
-        "log.state:LogState.last_stable_offset",
+        "broker.log.state:LogState.last_stable_offset",
         "if unstable is None:",
         "if True:",
         scenes=("coordinator",),
@@ -222,7 +222,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "a committed transaction is stable before its marker is replicated",
-        "log.state:LogState.last_stable_offset",
+        "broker.log.state:LogState.last_stable_offset",
         "unstable = self.producers.first_unstable_offset",
         "unstable = self.producers.first_undecided_offset",
         scenes=("replication",),
@@ -230,7 +230,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "the last stable offset stays where a transaction was",
-        "log.producers.producer_state:ProducerStateManager.replicated_to",
+        "broker.log.producers.producer_state:ProducerStateManager.replicated_to",
         "while unreplicated and unreplicated[0][0] < high_watermark:",
         "while False:",
         scenes=("coordinator",),
@@ -238,7 +238,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "a restart forgets open transactions",
-        "log.producers.producer_state:ProducerStateManager.load",
+        "broker.log.producers.producer_state:ProducerStateManager.load",
         "self._ongoing = dict(open_transactions)",
         "self._ongoing = {}",
         scenes=("coordinator",),
@@ -246,7 +246,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "readers of committed records read to the high watermark",
-        "broker.apis.data.fetch_reading:read_partition",
+        "broker.core.apis.data.fetch_reading:read_partition",
         "bound = partition.readable_to(isolation)",
         "bound = partition.readable_to(IsolationLevel.READ_UNCOMMITTED)",
         scenes=("coordinator",),
@@ -256,7 +256,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
 ABORTED: Sequence[Mutant] = (
     Mutant(
         "no entry in the transaction index",
-        "log.writer:LogWriter.append_marker",
+        "broker.log.writer:LogWriter.append_marker",
         "if done is not None and done.aborted:",
         "if False:",
         scenes=("coordinator",),
@@ -264,7 +264,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "recovery makes no entry in the transaction index",
-        "log.recovery:_apply_marker",
+        "broker.log.recovery:_apply_marker",
         "if done is not None and done.aborted and aborted is not None:",
         "if False:",
         scenes=("restarts",),
@@ -272,7 +272,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "the transaction index is not written",
-        "log.segments.segment:Segment.write_indexes",
+        "broker.log.segments.segment:Segment.write_indexes",
         "(2, TRANSACTION_INDEX_SUFFIX, self._transaction_index),",
         "",
         scenes=("restarts",),
@@ -280,7 +280,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "the search in the transaction index ends at the first entry",
-        "log.producers.producer_state:ProducerStateManager.apply_marker",
+        "broker.log.producers.producer_state:ProducerStateManager.apply_marker",
         "stable = next(iter(self._ongoing), offset + 1)",
         "stable = 2**62",
         scenes=("coordinator",),
@@ -288,7 +288,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "an answer names no aborted transactions",
-        "broker.apis.data.fetch_reading:read_partition",
+        "broker.core.apis.data.fetch_reading:read_partition",
         "        if isolation is IsolationLevel.READ_COMMITTED:",
         "        if False:",
         scenes=("coordinator",),
@@ -296,7 +296,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "aborted transactions are looked up in one segment",
-        "log.segments.segment_list:SegmentList.aborted_transactions",
+        "broker.log.segments.segment_list:SegmentList.aborted_transactions",
         "range(self.number_of(offset), len(self._segments))",
         "range(self.number_of(offset), self.number_of(offset) + 1)",
         scenes=("everything",),
@@ -304,7 +304,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "an aborted transaction is listed from its marker on",
-        "log.writer:LogWriter.append_marker",
+        "broker.log.writer:LogWriter.append_marker",
         "AbortedTxn(done.producer_id, done.first_offset, done.last_offset,",
         "AbortedTxn(done.producer_id, done.last_offset, done.last_offset,",
         scenes=("coordinator",),
@@ -314,7 +314,7 @@ ABORTED: Sequence[Mutant] = (
 COORDINATOR: Sequence[Mutant] = (
     Mutant(
         "markers are not sent again at load",
-        "coordinator.transaction.shard:TransactionShard.loaded",
+        "broker.coordinator.transaction.shard:TransactionShard.loaded",
         "if entry.txn.state in PREPARED:",
         "if False:",
         scenes=("coordinator",),
@@ -322,7 +322,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a marker that failed is not sent again",
-        "coordinator.transaction.shard:TransactionShard._markers_written",
+        "broker.coordinator.transaction.shard:TransactionShard._markers_written",
         "error not in MARKER_DONE",
         "False",
         scenes=("coordinator",),
@@ -330,7 +330,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "every marker commits",
-        "coordinator.transaction.shard:TransactionShard._send_markers",
+        "broker.coordinator.transaction.shard:TransactionShard._send_markers",
         "commit=txn.state is TransactionState.PREPARE_COMMIT,",
         "commit=True,",
         scenes=("coordinator",),
@@ -338,7 +338,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "one partition gets its marker",
-        "coordinator.transaction.shard:TransactionShard._send_markers",
+        "broker.coordinator.transaction.shard:TransactionShard._send_markers",
         "partitions=unmarked,",
         "partitions=unmarked[:1],",
         scenes=("coordinator",),
@@ -346,7 +346,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a prepared transaction is acknowledged before it is stored",
-        "coordinator.transaction.shard:TransactionShard._persist",
+        "broker.coordinator.transaction.shard:TransactionShard._persist",
         "committed.then(settled)",
         "settled(Error.NONE)",
         scenes=("durability",),
@@ -354,7 +354,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "the epoch is not bumped for a new instance",
-        "coordinator.transaction.rules:_renew",
+        "broker.coordinator.transaction.rules:_renew",
         "epoch += 1",
         "epoch += 0",
         scenes=("doubles",),
@@ -362,7 +362,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "the epoch is not bumped at a transaction's end",
-        "coordinator.transaction.rule_parts:prepare_and_bump",
+        "broker.coordinator.transaction.rule_parts:prepare_and_bump",
         "epoch=min(txn.producer_epoch + 1, MAX_EPOCH),",
         "epoch=txn.producer_epoch,",
         scenes=("coordinator",),
@@ -370,7 +370,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a transaction forgets its first partitions",
-        "coordinator.transaction.rules:_add",
+        "broker.coordinator.transaction.rules:_add",
         "partitions=txn.partitions | event.partitions,",
         "partitions=event.partitions,",
         scenes=("coordinator",),
@@ -378,7 +378,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a partition that joins is not written down",
-        "coordinator.transaction.rules:_add",
+        "broker.coordinator.transaction.rules:_add",
         "if ongoing and event.partitions <= txn.partitions:",
         "if ongoing:",
         scenes=("durability",),
@@ -386,7 +386,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "transactions never time out",
-        "coordinator.transaction.rules:_timeout",
+        "broker.coordinator.transaction.rules:_timeout",
         "if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:",
         "if True:",
         scenes=("coordinator",),
@@ -394,16 +394,16 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "verification guard ignored",
-        "log.producers.producer_rules:_not_verified",
+        "broker.log.producers.producer_rules:_not_verified",
         "if not a.verify or not a.header.is_transactional:",
         "if True:",
-        too=(("broker.appending.verification:verify_transaction", "if guard is None:", "if True:"),),
+        too=(("broker.core.appending.verification:verify_transaction", "if guard is None:", "if True:"),),
         scenes=("raw",),
         one_in=2,
     ),
     Mutant(
         "a start goes on below the epochs of coordinators that took over",
-        "broker.administration.nodes:BrokerNodes._lead",
+        "broker.core.administration.nodes:BrokerNodes._lead",
         "self._ports.metadata.leads_with(*topic_partition, epoch)",
         "pass",
         scenes=("takeovers",),
@@ -411,7 +411,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "old epochs may write",
-        "log.producers.producer_rules:_is_older",
+        "broker.log.producers.producer_rules:_is_older",
         "return entry is not None and producer_epoch < entry.producer_epoch",
         "return False",
         scenes=("raw",),
@@ -419,7 +419,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "plain batches are written amid a transaction",
-        "log.producers.producer_rules:_plain_write_in_transaction",
+        "broker.log.producers.producer_rules:_plain_write_in_transaction",
         "!= NONE_OPEN and not a.header.is_transactional",
         "!= NONE_OPEN and False",
         scenes=("intruded",),
@@ -427,7 +427,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "markers are not checked",
-        "log.producers.producer_state:ProducerStateManager.check_marker",
+        "broker.log.producers.producer_state:ProducerStateManager.check_marker",
         "if entry is not None and rule.broken(attempt):",
         "if False:",
         scenes=("intruded",),
@@ -435,7 +435,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a marker of an older epoch is written",
-        "log.producers.producer_rules:_marker_epoch_older",
+        "broker.log.producers.producer_rules:_marker_epoch_older",
         "return _is_older(m.producer_epoch, m.entry)",
         "return False",
         scenes=("intruded",),
@@ -443,7 +443,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a late marker of the transaction's own epoch is written",
-        "log.producers.producer_rules:_marker_epoch_not_bumped",
+        "broker.log.producers.producer_rules:_marker_epoch_not_bumped",
         "return m.producer_epoch == m.entry.producer_epoch",
         "return False",
         scenes=("intruded",),
@@ -451,7 +451,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "a coordinator that was replaced writes markers",
-        "log.producers.producer_rules:_marker_coordinator_older",
+        "broker.log.producers.producer_rules:_marker_coordinator_older",
         "m.coordinator_epoch < m.entry.coordinator_epoch",
         "False",
         scenes=("intruded",),
@@ -459,7 +459,7 @@ COORDINATOR: Sequence[Mutant] = (
     ),
     Mutant(
         "an end by the coordinator uses up two epochs",
-        "coordinator.transaction.rules:_abort_open",
+        "broker.coordinator.transaction.rules:_abort_open",
         "return _end_and_bump(txn, False,",
         "return _end_and_bump(txn._replace(producer_epoch=txn.producer_epoch + 1), False,",
         scenes=("coordinator",),
@@ -469,7 +469,7 @@ COORDINATOR: Sequence[Mutant] = (
 GROUPS: Sequence[Mutant] = (
     Mutant(
         "offsets are committed outside of the transaction",
-        "coordinator.group.offsets:OffsetStore.hold",
+        "broker.coordinator.group.offsets:OffsetStore.hold",
         "pending[place] = committed",
         "return self.commit(place, committed)",
         scenes=("aborted_copies",),
@@ -477,7 +477,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "an aborted transaction's offsets are committed",
-        "coordinator.group.offsets:OffsetStore.replay_marker",
+        "broker.coordinator.group.offsets:OffsetStore.replay_marker",
         "if marker.commit:",
         "if True:",
         scenes=("aborted_copies",),
@@ -485,7 +485,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a committed transaction's offsets are dropped",
-        "coordinator.group.offsets:OffsetStore.replay_marker",
+        "broker.coordinator.group.offsets:OffsetStore.replay_marker",
         "if marker.commit:",
         "if False:",
         scenes=("copying",),
@@ -493,7 +493,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "markers are passed over when a coordinator loads",
-        "coordinator.runtime:CoordinatorRuntime.replay",
+        "broker.coordinator.runtime:CoordinatorRuntime.replay",
         "shard.replay_marker(entry)",
         "pass",
         scenes=("copying",),
@@ -501,7 +501,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a member need not confirm what it gives up",
-        "coordinator.group.consumer.reconcile:_still_owns",
+        "broker.coordinator.group.consumer.reconcile:_still_owns",
         "return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())",
         "return False",
         scenes=("moving_members",),
@@ -509,7 +509,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a partition is given away that another member owns",
-        "coordinator.group.consumer.reconcile:_advance",
+        "broker.coordinator.group.consumer.reconcile:_advance",
         "if p in released or goal.owner_epoch(topic, p) == -1]",
         "]",
         scenes=("moving_members",),
@@ -517,7 +517,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "members of older epochs may commit for any partition",
-        "coordinator.group.consumer.consumer_rules:_by_epoch",
+        "broker.coordinator.group.consumer.consumer_rules:_by_epoch",
         "if epoch == member.epoch:",
         "if epoch <= member.epoch:",
         scenes=("moving_members",),
@@ -525,7 +525,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a member that waits for partitions is at rest",
-        "coordinator.group.consumer.reconcile:_advance",
+        "broker.coordinator.group.consumer.reconcile:_advance",
         "state=MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE",
         "state=MemberState.STABLE",
         scenes=("moving_members",),
@@ -533,7 +533,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a partition is in the target of nobody",
-        "coordinator.group.consumer.assignors:uniform_assignor",
+        "broker.coordinator.group.consumer.assignors:uniform_assignor",
         "for topic, partitions in owned.items() if partitions}",
         "for topic, partitions in owned.items() if len(partitions) > 1}",
         scenes=("moving_members",),
@@ -541,7 +541,7 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a member of an old generation commits",
-        "coordinator.group.offset_requests:OffsetRequests._may_commit_in_transaction",
+        "broker.coordinator.group.offset_requests:OffsetRequests._may_commit_in_transaction",
         "return verdict.error if refused else consumer_rules.any_partition",
         "return consumer_rules.any_partition",
         scenes=("stalled_copiers",),
@@ -551,7 +551,7 @@ GROUPS: Sequence[Mutant] = (
 DURABILITY: Sequence[Mutant] = (
     Mutant(
         "acknowledged before the sync",
-        "broker.storage.partition:Partition._appended",
+        "broker.core.storage.partition:Partition._appended",
         "if not self._sync_before_commit:",
         "if True:",
         scenes=("durability",),
@@ -559,7 +559,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a run is acknowledged before the sync",
-        "broker.storage.partition:Partition.append_run",
+        "broker.core.storage.partition:Partition.append_run",
         "if not self._sync_before_commit:",
         "if True:",
         scenes=("power_losses",),
@@ -567,7 +567,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a sync covers what came after it",
-        "broker.storage.partition:Partition.flushed",
+        "broker.core.storage.partition:Partition.flushed",
         "self._advance(self._written_or_synced)",
         "self._advance(self.log.log_end_offset)",
         scenes=("power_losses",),
@@ -575,7 +575,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a closed segment is not synced",
-        "log.files:LogFiles.begin_flush",
+        "broker.log.files:LogFiles.begin_flush",
         "for segment in log.segment_list.from_offset(log.flushed_offset) if segment.size_bytes]",
         "for segment in [log.segment_list.active] if segment.size_bytes]",
         scenes=("durability",),
@@ -583,7 +583,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a new file's folder is not synced",
-        "log.files:LogFiles.begin_flush",
+        "broker.log.files:LogFiles.begin_flush",
         "(log.folder,) if self._folder_unsynced else ()",
         "()",
         scenes=("durability",),
@@ -591,7 +591,7 @@ DURABILITY: Sequence[Mutant] = (
     ),
     Mutant(
         "a start after a crash checks nothing",
-        "log.recovery:load",
+        "broker.log.recovery:load",
         "if not clean_shutdown:",
         "if False:",
         scenes=("restarts",),
@@ -601,7 +601,7 @@ DURABILITY: Sequence[Mutant] = (
 NODES: Sequence[Mutant] = (
     Mutant(
         "the high watermark does not wait for replicas",
-        "broker.cluster.cluster:Replicas.committed",
+        "broker.core.cluster.cluster:Replicas.committed",
         "if not self.stalled:",
         "if True:",
         scenes=("replication",),
@@ -609,7 +609,7 @@ NODES: Sequence[Mutant] = (
     ),
     Mutant(
         "a replica out of sync is elected",
-        "broker.cluster.cluster:Cluster._candidates",
+        "broker.core.cluster.cluster:Cluster._candidates",
         "return clean or (alive if unclean else [])",
         "return alive[::-1]",
         scenes=("elections",),
@@ -617,7 +617,7 @@ NODES: Sequence[Mutant] = (
     ),
     Mutant(
         "who does not lead appends",
-        "broker.broker:Broker.led_partition",
+        "broker.core.broker:Broker.led_partition",
         "return Error.NOT_LEADER_OR_FOLLOWER",
         "pass",
         scenes=("raw",),
@@ -625,7 +625,7 @@ NODES: Sequence[Mutant] = (
     ),
     Mutant(
         "a coordinator that moved is not loaded",
-        "broker.coordination.coordinators:Coordinators.moved",
+        "broker.core.coordination.coordinators:Coordinators.moved",
         "if has_leader and target is not None:",
         "if False:",
         scenes=("coordinator",),
@@ -635,7 +635,7 @@ NODES: Sequence[Mutant] = (
 COMPACTION: Sequence[Mutant] = (
     Mutant(
         "compaction keeps the oldest record of a key",
-        "log.compaction:Compaction._stays",
+        "broker.log.compaction:Compaction._stays",
         "record.offset < newest.get(record.key, -1)",
         "record.offset > newest.get(record.key, record.offset)",
         scenes=("compaction",),
@@ -643,7 +643,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "an aborted record is the newest of its key",
-        "log.compaction:Compaction._newest_offsets",
+        "broker.log.compaction:Compaction._newest_offsets",
         "elif not transactions.is_aborted(header) and header.last_offset >= self._dirty_from:",
         "elif header.last_offset >= self._dirty_from:",
         scenes=("compaction",),
@@ -651,7 +651,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "compaction passes the last stable offset",
-        "log.compaction:_cleanable",
+        "broker.log.compaction:_cleanable",
         "if end > log.last_stable_offset or (",
         "if (",
         scenes=("compaction",),
@@ -659,7 +659,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "compaction leaves aborted records",
-        "log.compaction:Compaction._kept",
+        "broker.log.compaction:Compaction._kept",
         "if transactions.is_aborted(header):",
         "if transactions.is_aborted(header) and False:",
         scenes=("compaction",),
@@ -667,7 +667,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "tombstones go at once",
-        "log.compaction:Compaction._stays",
+        "broker.log.compaction:Compaction._stays",
         "return record.value is not None or not past_horizon",
         "return record.value is not None",
         scenes=("compaction",),
@@ -675,7 +675,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "the last batch of a producer is compacted away",
-        "log.compaction:Compaction._empty",
+        "broker.log.compaction:Compaction._empty",
         "if newest or only_marker:",
         "if only_marker:",
         scenes=("compacted_producers",),
@@ -683,7 +683,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "a rewritten segment is not synced",
-        "log.compaction:Compaction.run",
+        "broker.log.compaction:Compaction.run",
         "for file in self._files:",
         "for file in self._files[:0]:",
         scenes=("compaction",),
@@ -691,7 +691,7 @@ COMPACTION: Sequence[Mutant] = (
     ),
     Mutant(
         "the cleaner's checkpoint outlives its segments",
-        "broker.storage.cleaner:Cleaner._start",
+        "broker.core.storage.cleaner:Cleaner._start",
         "self._background.run(lambda: self._disk.sync_folder(log.folder), synced)",
         "self._background.run(lambda: None if self._disk and log.folder else None, synced)",
         scenes=("compaction",),
@@ -702,7 +702,7 @@ COMPACTION: Sequence[Mutant] = (
 FULL_DISK: Sequence[Mutant] = (
     Mutant(
         "a marker that found no room is taken for written",
-        "coordinator.transaction.shard:TransactionShard._markers_written",
+        "broker.coordinator.transaction.shard:TransactionShard._markers_written",
         "error not in MARKER_DONE",
         "error not in (*MARKER_DONE, Error.KAFKA_STORAGE_ERROR)",
         scenes=("crowded_disks",),
@@ -710,7 +710,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a marker that found no room ends its transaction",
-        "log.writer:LogWriter.append_marker",
+        "broker.log.writer:LogWriter.append_marker",
         "return self._append_failed(error)",
         "self._append_failed(error)",
         scenes=("crowded_disks",),
@@ -718,7 +718,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a transaction's completion that found no room is not written again",
-        "coordinator.transaction.shard:TransactionShard._complete",
+        "broker.coordinator.transaction.shard:TransactionShard._complete",
         "if error is Error.KAFKA_STORAGE_ERROR:",
         "if False:",
         scenes=("crowded_disks",),
@@ -726,7 +726,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a full disk stops a partition",
-        "log.writer:LogWriter._append_failed",
+        "broker.log.writer:LogWriter._append_failed",
         "if not isinstance(error, RefusedForNow):",
         "if True:",
         scenes=("crowded_disks",),
@@ -734,7 +734,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch that found no room is taken for written",
-        "log.writer:LogWriter._append_data",
+        "broker.log.writer:LogWriter._append_data",
         "return self._append_failed(error)",
         "self._append_failed(error)",
         scenes=("full_disks",),
@@ -742,7 +742,7 @@ FULL_DISK: Sequence[Mutant] = (
     ),
     Mutant(
         "a run that found no room is taken for written",
-        "log.writer:LogWriter.append_run",
+        "broker.log.writer:LogWriter.append_run",
         "self._append_failed(error)",
         "written = True",
         scenes=("full_disks",),

@@ -79,7 +79,7 @@ def test_every_mutant_is_found(mutant: Mutant) -> None:
 
 def test_a_mutant_whose_code_has_changed_is_named() -> None:
     stale = Mutant(
-        "stale", "log.producers.producer_rules:_out_of_sequence", "what was there once", "", scenes=(), one_in=0
+        "stale", "broker.log.producers.producer_rules:_out_of_sequence", "what was there once", "", scenes=(), one_in=0
     )
     with (
         pytest.raises(MutantDoesNotApply, match=r"stale: log\.producers\.producer_rules:_out.* 0 times"),
@@ -88,12 +88,12 @@ def test_a_mutant_whose_code_has_changed_is_named() -> None:
         pass
     with (
         pytest.raises(MutantDoesNotApply, match="gone: there is no"),
-        planted(Mutant("gone", "log.nowhere:x", "a", "b", scenes=(), one_in=0)),
+        planted(Mutant("gone", "broker.log.nowhere:x", "a", "b", scenes=(), one_in=0)),
     ):
         pass
 
 
-_FITS = "log.producers.producer_rules:_out_of_sequence", "last + 1)"
+_FITS = "broker.log.producers.producer_rules:_out_of_sequence", "last + 1)"
 
 
 def test_planted_code_names_only_what_there_is() -> None:

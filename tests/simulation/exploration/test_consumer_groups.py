@@ -58,7 +58,7 @@ def test_a_heartbeat_that_arrives_late_lets_two_clients_commit_for_one_partition
 
 _OLDER_EPOCHS = Mutant(
     "a member of any older epoch is kept",
-    "coordinator.group.consumer.consumer_rules:claim",
+    "broker.coordinator.group.consumer.consumer_rules:claim",
     "return EpochClaim.PREVIOUS if confirmed else EpochClaim.OLDER",
     "return EpochClaim.PREVIOUS",
     scenes=(),

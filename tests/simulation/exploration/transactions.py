@@ -367,8 +367,8 @@ class Transactions:
         if not producer.alive or producer.waits or (index and not world.producers[0].begun):
             return
         if self._bounds.quits:
-            quitted = _replaced(world.producers, index, producer._replace(alive=False, request=None))
-            yield Step(f"{'AB'[index]} is gone", world._replace(producers=quitted))
+            without_it = _replaced(world.producers, index, producer._replace(alive=False, request=None))
+            yield Step(f"{'AB'[index]} is gone", world._replace(producers=without_it))
         for request, asking in self._requests(producer, index):
             asked = world._replace(producers=_replaced(world.producers, index, asking))
             for answer, after, broken in self._serve(asked, request, True):

@@ -39,7 +39,7 @@ from tests.support.crash_rounds.node import ServeProcess
 MB = 1024 * 1024
 TIMEOUT_S = 60
 PARTITIONS = 5000
-KEYS = 400_000
+KEYS = 100_000
 CROWD, HALF_OF, CROWD_STAYS_S = 10_000, 60_000, 10
 Attack = Callable[[str], None]
 
@@ -156,7 +156,7 @@ ROWS: dict[str, tuple[Attack, Attack | None]] = {
     "Fetch with isolation level 7; a name of 32,760": (isolation_level, None),
     "20 requests of 100 MB that never come": (neighbour.announce, None),
     "10,000 requests of which half has come": (halves, None),
-    "400,000 keys in FindCoordinator": (keys, None),
+    "100,000 keys in FindCoordinator": (keys, None),
     "400,000 groups in DescribeGroups": (groups, None),
     "8 KB of Metadata over 5,000 partitions": (metadata, wide("many")),
     "a Produce to 1,000 new partitions": (produce_wide, None),

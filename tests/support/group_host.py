@@ -336,7 +336,7 @@ class GroupClient:
                 )
             ],
         )
-        answer = finished(self.host.coordinator.commit_offsets(request, self.caller(version), self.host.now_ms))
+        answer = self.host.coordinator.commit_offsets(request, self.caller(version), self.host.now_ms)
         return answer.map(lambda response: Error(response.topics[0].partitions[0].error_code))
 
     def commit_in_transaction(
@@ -361,9 +361,7 @@ class GroupClient:
             instance_id,
             [TxnOffsetCommitRequestTopic(topic, partitions=[TxnOffsetCommitRequestPartition(partition, offset)])],
         )
-        answer = finished(
-            self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)
-        )
+        answer = self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)
         return answer.map(lambda response: Error(response.topics[0].partitions[0].error_code))
 
     def fetch(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tools.codec.names import FORMATS
 from tools.codec.schema import Field, MessageDef, StructDef, snake_case
 
 
@@ -29,11 +28,6 @@ class Slot:
             return (self.field.name,)
         child = self.child.signature if self.child else None
         return (self.field.name, self.nullable, self.tagged, self.compact, child)
-
-    @property
-    def is_elements(self) -> bool:
-        """An array of structs or strings."""
-        return self.present and self.field.is_array and self.field.type not in FORMATS
 
 
 @dataclass
@@ -63,14 +57,13 @@ class Layout:
         return sorted(slots, key=lambda slot: slot.field.tag or 0)
 
     @property
-    def has_elements(self) -> bool:
-        """Whether it holds an array whose elements are written one after the other, outside of tagged fields."""
-        return any(slot.is_elements for slot in self.inline)
-
-    @property
     def has_arrays(self) -> bool:
-        """Whether it holds an array of anything, outside of tagged fields."""
-        return any(slot.present and slot.field.is_array for slot in self.inline)
+        """Whether it, or a struct in it, holds an array of anything."""
+        return any(slot.present and (slot.field.is_array or _holds_arrays(slot.child)) for slot in self.slots)
+
+
+def _holds_arrays(layout: Layout | None) -> bool:
+    return layout is not None and layout.has_arrays
 
 
 class Layouts:

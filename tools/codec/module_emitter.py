@@ -54,14 +54,11 @@ def emit_module(message: MessageDef) -> str:
     code: list[str] = []
     ordered = sorted(layouts, key=_depth)
     for layout in ordered:
+        counts = message.kind == "request" and (layout.has_arrays or layout.struct is message.root)
         emitters: list[ReadEmitter | WriteEmitter] = [
-            ReadEmitter(message.name, layout, has_records),
+            ReadEmitter(message.name, layout, has_records, counts=counts),
             WriteEmitter(message.name, layout),
         ]
-        if layout.has_arrays and message.kind == "request":
-            emitters.append(ReadEmitter(message.name, layout, has_records, in_pieces=True))
-        if layout.has_elements and message.kind == "response":
-            emitters.append(WriteEmitter(message.name, layout, in_pieces=True))
         for emitter in emitters:
             code += ["", "", *emitter.emit()]
             functions |= emitter.functions
@@ -72,10 +69,6 @@ def emit_module(message: MessageDef) -> str:
     imports = _imports(functions, helpers)
     bindings = [_binding(name) for name in sorted(functions)]
     tables = [*_table("_READERS", "_read", message, layouts), *_table("_WRITERS", "_write", message, layouts)]
-    if message.kind == "request":
-        tables += _table("_READERS_IN_CHUNKS", "_read", message, layouts, in_pieces=True)
-    if message.kind == "response":
-        tables += _table("_WRITERS_IN_CHUNKS", "_write", message, layouts, in_pieces=True)
     extra = [f"{message.name}._HAS_RECORDS = True"] if has_records else []
     lines = [
         HEADER,
@@ -192,12 +185,7 @@ def _note(item: Field) -> str:
     return text + (", ignorable" if item.ignorable else "")
 
 
-def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts, *, in_pieces: bool = False) -> list[str]:
-    """A function by version; ``in_pieces``: of those versions that have arrays to be taken apart, none if none has."""
-    end = "_in_chunks" if in_pieces else ""
-    rows = [
-        f"    {version}: {prefix}_{layout.suffix}{end},"
-        for version, layout in layouts.by_version.items()
-        if not in_pieces or (layout.has_arrays if prefix == "_read" else layout.has_elements)
-    ]
-    return [f"{message.name}.{name} = {{", *rows, "}"] if rows else []
+def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
+    """A function by version."""
+    rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
+    return [f"{message.name}.{name} = {{", *rows, "}"]

@@ -1,7 +1,6 @@
 """Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields.
 
-A reader in chunks is the same as a generator, which yields after each element of its arrays, and after all of an array
-of numbers, how many these were.
+The reader of a request's struct that holds arrays counts their elements before it builds them, if it is given a limit.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ from tools.codec.names import (
 class ReadEmitter:
     """Collects the lines of one reader and the names it needs from elsewhere."""
 
-    def __init__(self, message: str, layout: Layout, has_records: bool, *, in_pieces: bool = False) -> None:
+    def __init__(self, message: str, layout: Layout, has_records: bool, *, counts: bool = False) -> None:
+        """:param counts: the reader takes a limit of elements."""
         self.message = message
         self.layout = layout
         self.has_records = has_records
-        self.in_pieces = in_pieces
+        self.counts = counts
         self.functions: set[str] = set()
         self.helpers: set[str] = {"READ_ERRORS", "malformed"}
         self._lines: list[str] = []
@@ -44,18 +44,19 @@ class ReadEmitter:
         self._flush()
         body = self._lines
         name, answer = f"_read_{self.layout.suffix}", f"tuple[{struct}, int]"
-        if self.in_pieces:
-            self.helpers.add("CountedChunks")
-            name, answer = f"{name}_in_chunks", f"CountedChunks[{answer}]"
+        limit = ""
+        if self.counts:
+            self.helpers.add("ElementLimit")
+            limit = ", limit: ElementLimit | None = None"
         arguments = ", ".join(self._argument(slot) for slot in self.layout.slots)
         where = f'"{self.message}"' if struct == self.message else f'"{self.message}.{struct}"'
         if not body:
             return [
-                f"def {name}(data: {buffer}, pos: int, size: int) -> {answer}:",
+                f"def {name}(data: {buffer}, pos: int, size: int{limit}) -> {answer}:",
                 f"    return {struct}({arguments}), pos",
             ]
         return [
-            f"def {name}(data: {buffer}, pos: int, size: int) -> {answer}:",
+            f"def {name}(data: {buffer}, pos: int, size: int{limit}) -> {answer}:",
             f'    at = "{self._first_field()}"',
             "    try:",
             *body,
@@ -142,7 +143,7 @@ class ReadEmitter:
         child = slot.child
         if child is None:
             raise ValueError(f"{slot.field.name} has no layout")
-        call = f"_read_{child.suffix}(data, pos, size)"
+        call = self._call(child)
         if not slot.nullable:
             self._flush()
             self._mark(slot.field.attribute)
@@ -208,8 +209,6 @@ class ReadEmitter:
         declare_here = declare and not slot.nullable
         if item.type in FORMATS:
             self._scalar_array(target, item.type, list_type, declare_here)
-            if self.in_pieces and not slot.tagged:
-                self._line("yield count")
         else:
             self._element_array(slot, target, list_type, declare_here)
         if slot.nullable:
@@ -223,6 +222,7 @@ class ReadEmitter:
         self._line(f"end = pos + count * {size}" if size > 1 else "end = pos + count")
         self._line("if end > size:")
         self._line(f"    raise overrun(count * {size}, size - pos)")
+        self._count()
         if type_ == "uuid":
             value = "[bytes(data[start : start + 16]) for start in range(pos, end, 16)]"
         elif fmt == "i":
@@ -239,23 +239,28 @@ class ReadEmitter:
         self.helpers.add("overrun")
         self._line("if count > size - pos:")
         self._line("    raise overrun(count, size - pos)")
+        self._count()
         self._declare(target, list_type, declare, "[]")
         self._line("for _ in range(count):")
         self._indent += 1
         element = f"{target}_item"
-        yields = self.in_pieces and not slot.tagged
-        if slot.child and yields and slot.child.has_arrays:
-            self._line(f"{element}, pos = yield from _read_{slot.child.suffix}_in_chunks(data, pos, size)")
-        elif slot.child:
-            self._line(f"{element}, pos = _read_{slot.child.suffix}(data, pos, size)")
+        if slot.child:
+            self._line(f"{element}, pos = {self._call(slot.child)}")
         else:
             inner = Slot(item, present=True, nullable=False, tagged=False, compact=slot.compact, child=None)
             self._at = item.attribute
             self._bytes(inner, element, declare=False)
         self._line(f"{target}.append({element})")
-        if yields:
-            self._line("yield 1")
         self._indent -= 1
+
+    def _call(self, child: Layout) -> str:
+        limit = ", limit" if self.counts and child.has_arrays else ""
+        return f"_read_{child.suffix}(data, pos, size{limit})"
+
+    def _count(self) -> None:
+        if self.counts:
+            self._line("if limit is not None:")
+            self._line("    limit.take(count)")
 
     # Tagged fields
 

@@ -1,7 +1,4 @@
-"""Emits the writer of one layout: fixed-size fields are packed in runs, everything goes to one ``append``.
-
-A writer in chunks is the same as a generator, which yields after each element of its arrays.
-"""
+"""Emits the writer of one layout: fixed-size fields are packed in runs, everything goes to one ``append``."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ from tools.codec.names import FORMATS, differs_from_default, local, may_be_null,
 class WriteEmitter:
     """Collects the lines of one writer and the names it needs from elsewhere."""
 
-    def __init__(self, message: str, layout: Layout, *, in_pieces: bool = False) -> None:
+    def __init__(self, message: str, layout: Layout) -> None:
         self.message = message
         self.layout = layout
-        self.in_pieces = in_pieces
         self.functions: set[str] = set()
         self.helpers: set[str] = set()
         self._lines: list[str] = []
@@ -36,12 +32,8 @@ class WriteEmitter:
             self._tags()
         self._flush()
         struct = self.layout.struct.name
-        name, answer = f"_write_{self.layout.suffix}", "None"
-        if self.in_pieces:
-            self.helpers.add("Chunks")
-            name, answer = f"{name}_in_chunks", "Chunks[None]"
         return [
-            f"def {name}(w: Append, x: {struct}) -> {answer}:",
+            f"def _write_{self.layout.suffix}(w: Append, x: {struct}) -> None:",
             *(self._lines or ["    pass"]),
         ]
 
@@ -223,29 +215,13 @@ class WriteEmitter:
             self._out(f'pack(f">{{len({target})}}{FORMATS[item.type]}", *{target})')
         elif slot.child:
             self._line(f"for {element} in {target}:")
-            self._indent += 1
-            if self._yields and slot.child.has_elements:
-                self._line(f"yield from _write_{slot.child.suffix}_in_chunks(w, {element})")
-            else:
-                self._line(f"_write_{slot.child.suffix}({self._append}, {element})")
-            self._end_piece()
-            self._indent -= 1
+            self._line(f"    _write_{slot.child.suffix}({self._append}, {element})")
         else:
             self._line(f"for {element} in {target}:")
             self._indent += 1
             inner = Slot(item, present=True, nullable=False, tagged=False, compact=slot.compact, child=None)
             self._bytes(inner, element)
-            self._end_piece()
             self._indent -= 1
-
-    @property
-    def _yields(self) -> bool:
-        """Tagged fields are written at once: they are short."""
-        return self.in_pieces and self._append == "w"
-
-    def _end_piece(self) -> None:
-        if self._yields:
-            self._line("yield")
 
     # Tagged fields
 

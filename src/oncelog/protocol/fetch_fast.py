@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
-from oncelog.protocol.wire import Buffer, Chunks
+from oncelog.protocol.wire import Buffer
 
 _JOIN_BELOW: Final = 4096
 """Buffers shorter than this are joined with their neighbours: copying them costs less than another ``iovec``."""
-
-_PARTS_IN_A_CHUNK: Final = 1000
 
 
 class RecordSlice(Protocol):
@@ -60,23 +58,10 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
 
     Raises the same errors as ``encode``.
     """
-    joining = join_fetch_response(response.encode_parts(version))
-    while True:
-        try:
-            next(joining)
-        except StopIteration as end:
-            parts: ResponseParts = end.value
-            return parts
-
-
-def join_fetch_response(written: list[Buffer]) -> Chunks[ResponseParts]:
-    """As :func:`encode_fetch_response_parts`, for a response written by ``encode_parts``, with pauses."""
     parts = ResponseParts()
     small: list[Buffer] = []
     size_bytes = 0
-    for number, part in enumerate(cast("list[Buffer | RecordSlices]", written), 1):
-        if not number % _PARTS_IN_A_CHUNK:
-            yield
+    for part in cast("list[Buffer | RecordSlices]", response.encode_parts(version)):
         size = len(part)
         size_bytes += size
         if isinstance(part, RecordSlices):

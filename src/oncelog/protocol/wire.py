@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from struct import Struct as BinaryStruct
 from struct import error as StructError
-from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
 
@@ -19,23 +19,11 @@ Buffer: TypeAlias = bytes | memoryview
 Uuid: TypeAlias = bytes
 """Struct format of a UUID: sixteen bytes, most significant first."""
 Append: TypeAlias = Callable[[Buffer], None]
-Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
+Reader: TypeAlias = Callable[..., tuple[Any, int]]
+"""Takes ``(data, pos, size)``; of a request also an ``ElementLimit``."""
 Writer: TypeAlias = Callable[[Append, Any], None]
-T = TypeVar("T")
-Chunks: TypeAlias = Generator[None, None, T]
-"""Work with pauses that returns a result."""
-CountedChunks: TypeAlias = Generator[int, None, T]
-"""The same; each pause yields the number of elements read since the last one."""
-ReaderInChunks: TypeAlias = Callable[[Any, int, int], CountedChunks[tuple[Any, int]]]
-WriterInChunks: TypeAlias = Callable[[Append, Any], Chunks[None]]
-ELEMENTS_IN_A_CHUNK: Final = 100
-MAX_ELEMENTS: Final = 500_000
-"""In a request that is read in chunks: an element of one byte takes about 200 bytes in memory, and as many in the
-answer."""
 MAX_TAGS: Final = 127
-"""In one section, which is read without a pause; Apache Kafka defines at most five."""
-LONG: Final = 500
-"""A message with at least this many elements is written in chunks, so that others need not wait."""
+"""In one section; Apache Kafka defines at most five."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -67,13 +55,6 @@ class Struct:
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{self.__class__.__name__}({fields})"
 
-    def arrays(self) -> Iterator[list[Any]]:
-        """The values of its array fields."""
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if isinstance(value, list):
-                yield value
-
     def replace(self, **changes: Any) -> Self:
         """A shallow copy with the given values for the named fields."""
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -98,10 +79,6 @@ class Message(Struct):
     _READERS: ClassVar[Mapping[int, Reader]]
     _WRITERS: ClassVar[Mapping[int, Writer]]
     _HAS_RECORDS: ClassVar[bool] = False
-    _READERS_IN_CHUNKS: ClassVar[Mapping[int, ReaderInChunks]] = {}
-    """For requests with arrays."""
-    _WRITERS_IN_CHUNKS: ClassVar[Mapping[int, WriterInChunks]] = {}
-    """For responses."""
 
     def encode(self, version: int) -> bytes:
         """The body in the given version.
@@ -123,27 +100,25 @@ class Message(Struct):
             raise UnencodableValue(self.__class__.__name__, str(error)) from error
         return parts
 
-    def is_long(self) -> bool:
-        """Whether its arrays, nested ones included, have more elements than should be written without a pause."""
-        return bool(self._WRITERS_IN_CHUNKS) and _elements(self, LONG + 1) > LONG
-
-    def encode_parts_in_chunks(self, version: int) -> Chunks[list[Buffer]]:
-        """As ``encode_parts``, with a pause after a number of elements of its arrays; only for responses."""
-        writer = self._WRITERS_IN_CHUNKS.get(version)
+    def encode_in_chunks(self, version: int, array: str, size: int) -> Generator[None, None, list[bytes]]:
+        """As ``encode_parts``, with a ``yield`` after each ``size`` elements of the field ``array``."""
+        writer = self._WRITERS.get(version)
         if writer is None:
-            return self.encode_parts(version)
-        parts: list[Buffer] = []
-        written: list[Buffer] = []
+            raise self._unknown(version)
+        elements: list[Any] = getattr(self, array)
+        message, written = self.replace(), list[bytes]()
         try:
-            for count, _ in enumerate(writer(parts.append, self), 1):
-                if not count % ELEMENTS_IN_A_CHUNK:
-                    if not self._HAS_RECORDS:  # joining and freeing all of them at the end would make a long iteration
-                        written.append(b"".join(parts))
-                        parts.clear()
-                    yield
+            for start in range(0, len(elements) or 1, size):
+                parts: list[Buffer] = []
+                chunk = _ArrayChunk(elements[start : start + size], len(elements), parts)
+                setattr(message, array, chunk)
+                writer(parts.append, message)
+                is_last = start + size >= len(elements)
+                written.append(b"".join(parts[chunk.begin if start else 0 : None if is_last else chunk.end]))
+                yield
         except (StructError, UnicodeEncodeError) as error:
             raise UnencodableValue(self.__class__.__name__, str(error)) from error
-        return written + parts
+        return written
 
     @classmethod
     def decode(cls, data: Buffer, version: int, offset: int = 0) -> Self:
@@ -157,8 +132,13 @@ class Message(Struct):
         return message
 
     @classmethod
-    def decode_prefix(cls, data: Buffer, version: int, offset: int = 0) -> tuple[Self, int]:
-        """The message that starts at ``offset``, and the position after it."""
+    def decode_prefix(
+        cls, data: Buffer, version: int, offset: int = 0, limit: ElementLimit | None = None
+    ) -> tuple[Self, int]:
+        """The message that starts at ``offset``, and the position after it.
+
+        :param limit: for a request; ``MalformedMessage`` if its arrays have more elements.
+        """
         reader = cls._READERS.get(version)
         if reader is None:
             raise cls._unknown(version)
@@ -167,55 +147,46 @@ class Message(Struct):
                 data = memoryview(data)
         elif not isinstance(data, bytes):
             data = bytes(data)  # slices of bytes are half the price of slices of a view
-        return reader(data, offset, len(data))
-
-    @classmethod
-    def decode_prefix_in_chunks(
-        cls, data: Buffer, version: int, offset: int = 0, most: int = MAX_ELEMENTS
-    ) -> CountedChunks[tuple[Self, int]]:
-        """As ``decode_prefix``, with a pause after a number of elements of its arrays; only for requests, at most
-        ``most`` elements.
-
-        The contents of ``data`` may change afterwards, unless the message has records.
-        """
-        reader = cls._READERS_IN_CHUNKS.get(version)
-        if reader is None:
-            return cls.decode_prefix(data, version, offset)
-        if not cls._HAS_RECORDS:
-            data = bytes(data)
-        elif not isinstance(data, memoryview):
-            data = memoryview(data)
-        reading = reader(data, offset, len(data))
-        total = count = 0
-        while True:
-            try:
-                count += next(reading)
-            except StopIteration as end:
-                read: tuple[Self, int] = end.value
-                return read
-            if count >= ELEMENTS_IN_A_CHUNK:
-                total += count
-                if total > most:
-                    raise MalformedMessage(cls.__name__, "elements", offset, f"more than {most}: request less at once")
-                yield count
-                count = 0
+        return reader(data, offset, len(data)) if limit is None else reader(data, offset, len(data), limit)
 
     @classmethod
     def _unknown(cls, version: int) -> UnknownVersion:
         return UnknownVersion(cls.__name__, version, cls.MIN_VERSION, cls.MAX_VERSION)
 
 
-def _elements(struct: Struct, enough: int) -> int:
-    """The number of elements in all of its arrays; counting stops at ``enough``."""
-    count = 0
-    for array in struct.arrays():
-        count += len(array)
-        if count < enough and array and isinstance(array[0], Struct):
-            for item in array:
-                count += _elements(item, enough - count)
-                if count >= enough:
-                    break
-    return count
+class _ArrayChunk(list[Any]):
+    """Some elements of an array, which are written after the length of all of it."""
+
+    def __init__(self, elements: list[Any], length: int, parts: list[Buffer]) -> None:
+        super().__init__(elements)
+        self.begin = self.end = 0
+        """Which of ``parts`` are the elements."""
+        self._length = length
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        self.begin = len(self._parts)
+        yield from super().__iter__()
+        self.end = len(self._parts)
+
+
+class ElementLimit:
+    """How many elements all arrays of a request may have, nested ones included: one of a byte becomes hundreds."""
+
+    __slots__ = ("count", "most")
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = 0
+
+    def take(self, count: int) -> None:
+        """Count the elements of one array, before they are built."""
+        self.count += count
+        if self.count > self.most:
+            raise ValueError(f"{self.count} elements, at most {self.most} are accepted: request less at once")
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:

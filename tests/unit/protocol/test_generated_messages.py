@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator
-from functools import partial
 from random import Random
-from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +11,6 @@ from hypothesis import strategies as st
 
 from oncelog.protocol.codec_errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
-from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
-from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from oncelog.protocol.generated.fetch_response import (
     AbortedTransaction,
@@ -26,7 +21,7 @@ from oncelog.protocol.generated.fetch_response import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
-from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import ElementLimit, Message, Struct
 from tests.unit.protocol.message_values import (
     MESSAGES,
     HypothesisSource,
@@ -36,7 +31,6 @@ from tests.unit.protocol.message_values import (
     versions,
 )
 
-T = TypeVar("T")
 every_message = pytest.mark.parametrize("name", MESSAGES)
 
 
@@ -53,50 +47,27 @@ def test_decoding_an_encoded_message_gives_it_back(name: str, data: st.DataObjec
         assert kind.decode_prefix(framed, version, 4) == (message, 4 + len(encoded))
 
 
-def in_pieces(work: Generator[object, None, T]) -> tuple[T, int]:
-    """The result, and how often it paused."""
-    pauses = 0
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: T = end.value
-            return result, pauses
-        pauses += 1
+def elements_of(value: object) -> int:
+    """The elements of all arrays in a message, nested ones included."""
+    if isinstance(value, list):
+        return len(value) + sum(map(elements_of, value))
+    return sum(elements_of(getattr(value, name)) for name in value.__slots__) if isinstance(value, Struct) else 0
 
 
 @every_message
-def test_pieces_come_to_the_same(name: str) -> None:
-    """Written and read in chunks, intact or cut off."""
+def test_a_request_of_too_many_elements_is_malformed(name: str) -> None:
     kind = message_class(name)
+    if not name.endswith("Request"):
+        return
     for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
         made = make_message(name, version, RandomSource(f"{name} {version}"))
-        encoded = made.encode(version)
-        parts, _ = in_pieces(made.encode_parts_in_chunks(version))
-        assert b"".join(parts) == encoded
-        assert in_pieces(kind.decode_prefix_in_chunks(b"head" + encoded, version, 4))[0] == (made, 4 + len(encoded))
-        for end in {len(encoded) // 2, len(encoded) - 1}:
-            outcomes = []
-            for read in (
-                partial(kind.decode_prefix, encoded[:end], version),
-                lambda: in_pieces(kind.decode_prefix_in_chunks(encoded[:end], version))[0],  # noqa: B023 - called here
-            ):
-                try:
-                    outcomes.append(repr(read()))
-                except MalformedMessage as error:
-                    outcomes.append(str(error))
-            assert outcomes[0] == outcomes[1]
-
-
-def test_a_long_message_pauses() -> None:
-    names = [f"n{number}" for number in range(1000)]
-    request = DescribeGroupsRequest(groups=names)
-    read, pauses = in_pieces(DescribeGroupsRequest.decode_prefix_in_chunks(request.encode(5), 5))
-    assert (read[0], pauses) == (request, 10)
-    response = DescribeGroupsResponse(groups=[DescribedGroup(group_id=name) for name in names])
-    assert response.is_long()
-    assert in_pieces(response.encode_parts_in_chunks(5))[1] == 10
-    assert not DescribeGroupsResponse(groups=response.groups[:10]).is_long()
+        encoded, count = made.encode(version), elements_of(made)
+        limit = ElementLimit(count)
+        assert kind.decode_prefix(encoded, version, 0, limit) == (made, len(encoded))
+        assert limit.count == count
+        if count:
+            with pytest.raises(MalformedMessage, match=f"at most {count - 1} are accepted"):
+                kind.decode_prefix(encoded, version, 0, ElementLimit(count - 1))
 
 
 @every_message

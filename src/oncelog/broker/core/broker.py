@@ -17,11 +17,10 @@ from oncelog.broker.core.administration.nodes import BrokerNodes
 from oncelog.broker.core.administration.topics import Topics
 from oncelog.broker.core.appending.validation_thread import ValidationThread
 from oncelog.broker.core.cluster.node import SimulatedNode
-from oncelog.broker.core.coordination.commit_order import CommitOrder
 from oncelog.broker.core.coordination.coordinators import Coordinators
 from oncelog.broker.core.fetching.purgatory import FetchPurgatory
 from oncelog.broker.core.limits.answer_memory import AnswerMemory
-from oncelog.broker.core.limits.long_requests import READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.core.limits.long_requests import LONG_BYTES, LongRequests
 from oncelog.broker.core.limits.request_memory import RequestMemory
 from oncelog.broker.core.registry import handler_for, import_handlers, served_apis
 from oncelog.broker.core.request_life import Answer, RequestLife
@@ -100,10 +99,9 @@ class Broker:
         self.tasks = Tasks(work_clock)
         self.fetches = FetchPurgatory(self.timers, self.tasks)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
-        self.long_requests = LongRequests(self.tasks, self.request_memory)
+        self.long_requests = LongRequests(self.request_memory)
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.answer_memory = AnswerMemory(self.request_memory)
-        self.commit_order = CommitOrder(self)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
         self._learners: dict[int, ProduceRuns | RepeatedCommits] = {}
         """The caches of request patterns that have learned a request, by API key."""
@@ -282,7 +280,7 @@ class Broker:
             request: Message | None = None
             if header.api_key == PRODUCE:
                 request = parse_one_partition(frame, body, header.api_version)
-            if request is None and len(frame) > READ_AT_ONCE_BYTES:
+            if request is None and len(frame) > LONG_BYTES:
                 self._request_life.begin_long(context, frame, body)
                 return
             if request is None:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.core.limits.answer_memory import AnswerTooLong
-from oncelog.broker.core.limits.long_requests import MAY_WAIT_LONG
-from oncelog.broker.core.requests.answers import encoded, encoded_in_chunks, freeing, parts_of, size_of
+from oncelog.broker.core.limits.long_requests import MAY_WAIT_LONG, NEVER_QUEUED
+from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.requests.answers import LISTED_IN_A_CHUNK, LISTS, encoded, encoded_in_chunks, size_of
 from oncelog.broker.core.requests.context import RequestContext, RequestState
 from oncelog.broker.core.requests.parking import Park, ParkReason, carry_out
 from oncelog.broker.core.requests.session import Part
@@ -25,13 +26,13 @@ from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.requests.work import Work
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import MalformedMessage
-from oncelog.protocol.wire import Message
+from oncelog.protocol.messages import request_type
+from oncelog.protocol.wire import ElementLimit, Message
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oncelog.broker.core.coordination.commit_order import CommitOrder
     from oncelog.broker.core.limits.answer_memory import AnswerMemory
     from oncelog.broker.core.limits.long_requests import LongRequests
     from oncelog.broker.core.limits.throttle import Throttle
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHORT = (int(ApiKey.PRODUCE), int(ApiKey.FETCH))
-"""APIs whose handlers set ``has_many_partitions``: the size of their answers is not examined."""
-T = TypeVar("T")
 Answer = Message | None
 Handler = Callable[[RequestContext, Message], Answer | Deferred[Answer]]
 """Returns the response to a request; None: it has no answer."""
@@ -55,7 +53,6 @@ class RequestPorts(Protocol):
     tasks: Tasks
     metadata_sync: MetadataSync
     long_requests: LongRequests
-    commit_order: CommitOrder
     answer_memory: AnswerMemory
     throttle: Throttle | None
     now_ms: int
@@ -75,20 +72,33 @@ class RequestLife:
         self._carry_out(context, self._handle_and_answer(context, request, size_bytes))
 
     def begin_long(self, context: RequestContext, frame: memoryview, body: int) -> None:
-        """A long request has arrived: decode it when there is memory for it, with other requests in between."""
-        self._ports.commit_order.arrived(context, frame, body)
-        self._carry_out(context, self._read_and_handle(context, frame, body))
+        """A long request has arrived: decode it when there is memory for it and its turn among other long ones has
+        come; commits at once."""
+        admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
+        if context.api_key in NEVER_QUEUED:
+            turn.resolve(None)
+        self._carry_out(context, self._decode_and_handle(context, frame, body, turn))
+        if not turn.done:
+            channel = context.channel if context.api_key in ONLY_LOOKS else None
+            self._ports.tasks.begin(_resolving(turn, admitted), channel)
 
     def _carry_out(self, context: RequestContext, steps: Work[None]) -> None:
         ended = carry_out(steps)
         if not ended.succeeded:
             ended.then(lambda _: None, lambda error: self._drop(context, error))
 
-    def _read_and_handle(self, context: RequestContext, frame: memoryview, body: int) -> Work[None]:
+    def _decode_and_handle(
+        self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None]
+    ) -> Work[None]:
         ports, size_bytes = self._ports, len(frame)
-        reading = ports.long_requests.read(context, frame, body)
-        del frame  # it is freed once it has been read
-        request: Message = yield reading
+        if not turn.done:
+            yield Park(context, ParkReason.MEMORY, turn)
+        limit = ElementLimit(SERVED[context.api_key].most_elements)
+        begun_ns = ports.tasks.begins_for(context)
+        request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
+        ports.tasks.ends_for(context, begun_ns)
+        ports.long_requests.decoded(context, limit.count)
+        del frame
         context.enter(RequestState.READ)
         context.now_ms = ports.now_ms
         yield from self._handle_and_answer(context, request, size_bytes)
@@ -107,7 +117,7 @@ class RequestLife:
         else:
             if context.is_long and context.api_key in MAY_WAIT_LONG:
                 ports.long_requests.answered(context)
-            answer = yield _parked_if_many_partitions(context, result)
+            answer = yield result
         context.enter(RequestState.HANDLED)
         if not ports.metadata_sync.is_settled:
             yield from ports.metadata_sync.until_answer_is_durable(context)
@@ -115,10 +125,10 @@ class RequestLife:
             return
         if ports.request_metrics is not None:
             self._measure(ports.request_metrics, context, answer)
-        if answer is not None and (context.has_many_partitions or (context.api_key not in SHORT and answer.is_long())):
-            work = self._encode_in_chunks(context, answer)
-            encoded_later = ports.tasks.begin(work, context.channel, owner=context, continues=True)
-            parts: Sequence[Part] = yield _parked_if_many_partitions(context, encoded_later)
+        listed = LISTS.get(context.api_key)
+        if listed is not None and answer is not None and len(getattr(answer, listed) or ()) > LISTED_IN_A_CHUNK:
+            work = self._encode_in_chunks(context, answer, listed)
+            parts: Sequence[Part] = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
         else:
             parts = self._encode(context, answer)
         context.enter(RequestState.ANSWERED)
@@ -144,10 +154,9 @@ class RequestLife:
     def _is_wanted(self, context: RequestContext) -> bool:
         """Whether a request that has been handled is still to be answered; the next ones of its connection may
         start."""
-        if context.commit_place is not None:
-            context.commit_place.leave()
-        if context.is_long and not self._ports.long_requests.carried_out(context):
+        if context.is_long and not self._ports.long_requests.is_wanted(context):
             context.enter(RequestState.DROPPED)
+            self._ports.long_requests.answered(context)
             self._ports.answer_memory.end(context.channel)
             self._charge(context)  # otherwise a client that disconnects at once would write without being counted
             return False
@@ -163,16 +172,13 @@ class RequestLife:
             parts = encoded(context, answer)
         return parts
 
-    def _encode_in_chunks(self, context: RequestContext, answer: Message) -> Work[Sequence[Part]]:
-        """Encode a long answer, with other requests in between."""
-        throttle, tasks = self._ports.throttle, self._ports.tasks
-        parts = yield from encoded_in_chunks(context, answer)
+    def _encode_in_chunks(self, context: RequestContext, answer: Message, listed: str) -> Work[Sequence[Part]]:
+        """Encode an answer that lists the broker's state, with other requests in between."""
+        throttle = self._ports.throttle
+        parts = yield from encoded_in_chunks(context, answer, listed)
         if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
-            parts = yield from encoded_in_chunks(context, answer)
-        structures = yield from parts_of(answer)
-        del answer
-        tasks.begin(freeing(structures))
+            parts = yield from encoded_in_chunks(context, answer, listed)
         return parts
 
     def _charge(self, context: RequestContext) -> None:
@@ -193,8 +199,6 @@ class RequestLife:
         was_read = context.state is not RequestState.RECEIVED
         if context.state is not RequestState.DROPPED:
             context.enter(RequestState.DROPPED)
-        if context.commit_place is not None:
-            context.commit_place.leave()
         self._ports.answer_memory.end(context.channel)
         if context.is_long:
             self._ports.long_requests.answered(context)
@@ -211,6 +215,7 @@ class RequestLife:
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
 
 
-def _parked_if_many_partitions(context: RequestContext, later: Deferred[T]) -> Deferred[T] | Park[T]:
-    """A request of many partitions is handled in chunks, and later requests of its connection wait."""
-    return Park(context, ParkReason.MANY_PARTITIONS, later) if context.has_many_partitions else later
+def _resolving(turn: Deferred[None], admitted: Deferred[None]) -> Work[None]:
+    """As a task: what waits for ``turn`` counts for the budget of tasks."""
+    yield admitted
+    turn.resolve(None)

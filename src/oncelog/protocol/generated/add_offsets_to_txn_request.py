@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
 
 _pack_h = _Struct(">h").pack
 _pack_qh = _Struct(">qh").pack
@@ -35,7 +35,7 @@ class AddOffsetsToTxnRequest(Message):
         self.group_id = group_id
 
 
-def _read_add_offsets_to_txn_request_v0(data: bytes, pos: int, size: int) -> tuple[AddOffsetsToTxnRequest, int]:
+def _read_add_offsets_to_txn_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddOffsetsToTxnRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -74,7 +74,7 @@ def _write_add_offsets_to_txn_request_v0(w: Append, x: AddOffsetsToTxnRequest) -
     w(group_id_bytes)
 
 
-def _read_add_offsets_to_txn_request_v3(data: bytes, pos: int, size: int) -> tuple[AddOffsetsToTxnRequest, int]:
+def _read_add_offsets_to_txn_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddOffsetsToTxnRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]

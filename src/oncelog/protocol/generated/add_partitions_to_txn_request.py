@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -72,7 +72,7 @@ class AddPartitionsToTxnTransaction(Struct):
         self.topics = [] if topics is EMPTY else topics
 
 
-def _read_add_partitions_to_txn_topic_v0(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnTopic, int]:
+def _read_add_partitions_to_txn_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -92,6 +92,8 @@ def _read_add_partitions_to_txn_topic_v0(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -109,35 +111,7 @@ def _write_add_partitions_to_txn_topic_v0(w: Append, x: AddPartitionsToTxnTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_add_partitions_to_txn_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest.AddPartitionsToTxnTopic", at, pos, error) from None
-    return AddPartitionsToTxnTopic(name, partitions), pos
-
-
-def _read_add_partitions_to_txn_topic_v3(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnTopic, int]:
+def _read_add_partitions_to_txn_topic_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -162,6 +136,8 @@ def _read_add_partitions_to_txn_topic_v3(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -187,45 +163,7 @@ def _write_add_partitions_to_txn_topic_v3(w: Append, x: AddPartitionsToTxnTopic)
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_topic_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest.AddPartitionsToTxnTopic", at, pos, error) from None
-    return AddPartitionsToTxnTopic(name, partitions), pos
-
-
-def _read_add_partitions_to_txn_request_v0(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnRequest, int]:
     at = "v3_and_below_transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -245,9 +183,11 @@ def _read_add_partitions_to_txn_request_v0(data: bytes, pos: int, size: int) -> 
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v0(data, pos, size)
+            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v0(data, pos, size, limit)
             v3_and_below_topics.append(v3_and_below_topics_item)
     except READ_ERRORS as error:
         raise malformed("AddPartitionsToTxnRequest", at, pos, error) from None
@@ -267,37 +207,7 @@ def _write_add_partitions_to_txn_request_v0(w: Append, x: AddPartitionsToTxnRequ
         _write_add_partitions_to_txn_topic_v0(w, v3_and_below_topics_item)
 
 
-def _read_add_partitions_to_txn_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
-    at = "v3_and_below_transactional_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        v3_and_below_transactional_id = data[pos:end].decode()
-        pos = end
-        at = "v3_and_below_producer_id"
-        v3_and_below_producer_id, v3_and_below_producer_epoch, count = _unpack_qhi(data, pos)
-        pos += 14
-        at = "v3_and_below_topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
-        for _ in range(count):
-            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v0_in_chunks(data, pos, size)
-            v3_and_below_topics.append(v3_and_below_topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest", at, pos, error) from None
-    return AddPartitionsToTxnRequest(EMPTY, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
-
-
-def _read_add_partitions_to_txn_request_v3(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnRequest, int]:
     at = "v3_and_below_transactional_id"
     try:
         count = data[pos]
@@ -322,9 +232,11 @@ def _read_add_partitions_to_txn_request_v3(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size)
+            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size, limit)
             v3_and_below_topics.append(v3_and_below_topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -352,47 +264,7 @@ def _write_add_partitions_to_txn_request_v3(w: Append, x: AddPartitionsToTxnRequ
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
-    at = "v3_and_below_transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        v3_and_below_transactional_id = data[pos:end].decode()
-        pos = end
-        at = "v3_and_below_producer_id"
-        v3_and_below_producer_id, v3_and_below_producer_epoch, count = _unpack_qhB(data, pos)
-        pos += 11
-        at = "v3_and_below_topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
-        for _ in range(count):
-            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_chunks(data, pos, size)
-            v3_and_below_topics.append(v3_and_below_topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest", at, pos, error) from None
-    return AddPartitionsToTxnRequest(EMPTY, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
-
-
-def _read_add_partitions_to_txn_transaction_v4(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnTransaction, int]:
+def _read_add_partitions_to_txn_transaction_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnTransaction, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -417,9 +289,11 @@ def _read_add_partitions_to_txn_transaction_v4(data: bytes, pos: int, size: int)
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size)
+            topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -445,47 +319,7 @@ def _write_add_partitions_to_txn_transaction_v4(w: Append, x: AddPartitionsToTxn
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_transaction_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnTransaction, int]]:
-    at = "transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        transactional_id = data[pos:end].decode()
-        pos = end
-        at = "producer_id"
-        producer_id, producer_epoch, verify_only, count = _unpack_qhTB(data, pos)
-        pos += 12
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[AddPartitionsToTxnTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction", at, pos, error) from None
-    return AddPartitionsToTxnTransaction(transactional_id, producer_id, producer_epoch, verify_only, topics), pos
-
-
-def _read_add_partitions_to_txn_request_v4(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnRequest, int]:
+def _read_add_partitions_to_txn_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AddPartitionsToTxnRequest, int]:
     at = "transactions"
     try:
         count = data[pos]
@@ -497,9 +331,11 @@ def _read_add_partitions_to_txn_request_v4(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         transactions: list[AddPartitionsToTxnTransaction] = []
         for _ in range(count):
-            transactions_item, pos = _read_add_partitions_to_txn_transaction_v4(data, pos, size)
+            transactions_item, pos = _read_add_partitions_to_txn_transaction_v4(data, pos, size, limit)
             transactions.append(transactions_item)
         at = "tagged fields"
         tags = data[pos]
@@ -526,33 +362,6 @@ def _write_add_partitions_to_txn_request_v4(w: Append, x: AddPartitionsToTxnRequ
     for transactions_item in transactions:
         _write_add_partitions_to_txn_transaction_v4(w, transactions_item)
     w(b"\0")
-
-
-def _read_add_partitions_to_txn_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AddPartitionsToTxnRequest, int]]:
-    at = "transactions"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        transactions: list[AddPartitionsToTxnTransaction] = []
-        for _ in range(count):
-            transactions_item, pos = yield from _read_add_partitions_to_txn_transaction_v4_in_chunks(data, pos, size)
-            transactions.append(transactions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AddPartitionsToTxnRequest", at, pos, error) from None
-    return AddPartitionsToTxnRequest(transactions, "", 0, 0, EMPTY), pos
 AddPartitionsToTxnRequest._READERS = {
     0: _read_add_partitions_to_txn_request_v0,
     1: _read_add_partitions_to_txn_request_v0,
@@ -568,12 +377,4 @@ AddPartitionsToTxnRequest._WRITERS = {
     3: _write_add_partitions_to_txn_request_v3,
     4: _write_add_partitions_to_txn_request_v4,
     5: _write_add_partitions_to_txn_request_v4,
-}
-AddPartitionsToTxnRequest._READERS_IN_CHUNKS = {
-    0: _read_add_partitions_to_txn_request_v0_in_chunks,
-    1: _read_add_partitions_to_txn_request_v0_in_chunks,
-    2: _read_add_partitions_to_txn_request_v0_in_chunks,
-    3: _read_add_partitions_to_txn_request_v3_in_chunks,
-    4: _read_add_partitions_to_txn_request_v4_in_chunks,
-    5: _read_add_partitions_to_txn_request_v4_in_chunks,
 }

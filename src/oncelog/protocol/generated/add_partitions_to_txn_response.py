@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -147,18 +147,6 @@ def _write_add_partitions_to_txn_topic_result_v0(w: Append, x: AddPartitionsToTx
         _write_add_partitions_to_txn_partition_result_v0(w, results_by_partition_item)
 
 
-def _write_add_partitions_to_txn_topic_result_v0_in_chunks(w: Append, x: AddPartitionsToTxnTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    results_by_partition = x.results_by_partition
-    w(_pack_i(len(results_by_partition)))
-    for results_by_partition_item in results_by_partition:
-        _write_add_partitions_to_txn_partition_result_v0(w, results_by_partition_item)
-        yield
-
-
 def _read_add_partitions_to_txn_topic_result_v3(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnTopicResult, int]:
     at = "name"
     try:
@@ -211,21 +199,6 @@ def _write_add_partitions_to_txn_topic_result_v3(w: Append, x: AddPartitionsToTx
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_topic_result_v3_in_chunks(w: Append, x: AddPartitionsToTxnTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    results_by_partition = x.results_by_partition
-    count = len(results_by_partition) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for results_by_partition_item in results_by_partition:
-        _write_add_partitions_to_txn_partition_result_v3(w, results_by_partition_item)
-        yield
-    w(b"\0")
-
-
 def _read_add_partitions_to_txn_response_v0(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -252,16 +225,6 @@ def _write_add_partitions_to_txn_response_v0(w: Append, x: AddPartitionsToTxnRes
     w(_pack_ii(x.throttle_time_ms, len(results_by_topic_v3_and_below)))
     for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
         _write_add_partitions_to_txn_topic_result_v0(w, results_by_topic_v3_and_below_item)
-
-
-def _write_add_partitions_to_txn_response_v0_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
-    if x.results_by_transaction:
-        raise unsupported_field("AddPartitionsToTxnResponse", "results_by_transaction", "0-2")
-    results_by_topic_v3_and_below = x.results_by_topic_v3_and_below
-    w(_pack_ii(x.throttle_time_ms, len(results_by_topic_v3_and_below)))
-    for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
-        yield from _write_add_partitions_to_txn_topic_result_v0_in_chunks(w, results_by_topic_v3_and_below_item)
-        yield
 
 
 def _read_add_partitions_to_txn_response_v3(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnResponse, int]:
@@ -299,18 +262,6 @@ def _write_add_partitions_to_txn_response_v3(w: Append, x: AddPartitionsToTxnRes
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
         _write_add_partitions_to_txn_topic_result_v3(w, results_by_topic_v3_and_below_item)
-    w(b"\0")
-
-
-def _write_add_partitions_to_txn_response_v3_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
-    if x.results_by_transaction:
-        raise unsupported_field("AddPartitionsToTxnResponse", "results_by_transaction", "3")
-    results_by_topic_v3_and_below = x.results_by_topic_v3_and_below
-    count = len(results_by_topic_v3_and_below) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
-        yield from _write_add_partitions_to_txn_topic_result_v3_in_chunks(w, results_by_topic_v3_and_below_item)
-        yield
     w(b"\0")
 
 
@@ -366,21 +317,6 @@ def _write_add_partitions_to_txn_result_v4(w: Append, x: AddPartitionsToTxnResul
     w(b"\0")
 
 
-def _write_add_partitions_to_txn_result_v4_in_chunks(w: Append, x: AddPartitionsToTxnResult) -> Chunks[None]:
-    transactional_id = x.transactional_id
-    transactional_id_bytes = transactional_id.encode()
-    count = len(transactional_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(transactional_id_bytes)
-    topic_results = x.topic_results
-    count = len(topic_results) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topic_results_item in topic_results:
-        yield from _write_add_partitions_to_txn_topic_result_v3_in_chunks(w, topic_results_item)
-        yield
-    w(b"\0")
-
-
 def _read_add_partitions_to_txn_response_v4(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -417,18 +353,6 @@ def _write_add_partitions_to_txn_response_v4(w: Append, x: AddPartitionsToTxnRes
     for results_by_transaction_item in results_by_transaction:
         _write_add_partitions_to_txn_result_v4(w, results_by_transaction_item)
     w(b"\0")
-
-
-def _write_add_partitions_to_txn_response_v4_in_chunks(w: Append, x: AddPartitionsToTxnResponse) -> Chunks[None]:
-    if x.results_by_topic_v3_and_below:
-        raise unsupported_field("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below", "4-5")
-    results_by_transaction = x.results_by_transaction
-    count = len(results_by_transaction) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for results_by_transaction_item in results_by_transaction:
-        yield from _write_add_partitions_to_txn_result_v4_in_chunks(w, results_by_transaction_item)
-        yield
-    w(b"\0")
 AddPartitionsToTxnResponse._READERS = {
     0: _read_add_partitions_to_txn_response_v0,
     1: _read_add_partitions_to_txn_response_v0,
@@ -444,12 +368,4 @@ AddPartitionsToTxnResponse._WRITERS = {
     3: _write_add_partitions_to_txn_response_v3,
     4: _write_add_partitions_to_txn_response_v4,
     5: _write_add_partitions_to_txn_response_v4,
-}
-AddPartitionsToTxnResponse._WRITERS_IN_CHUNKS = {
-    0: _write_add_partitions_to_txn_response_v0_in_chunks,
-    1: _write_add_partitions_to_txn_response_v0_in_chunks,
-    2: _write_add_partitions_to_txn_response_v0_in_chunks,
-    3: _write_add_partitions_to_txn_response_v3_in_chunks,
-    4: _write_add_partitions_to_txn_response_v4_in_chunks,
-    5: _write_add_partitions_to_txn_response_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -227,7 +227,7 @@ def _write_op_data_v1(w: Append, x: OpData) -> None:
     w(_pack_dTx(x.value, x.remove))
 
 
-def _read_entry_data_v0(data: bytes, pos: int, size: int) -> tuple[EntryData, int]:
+def _read_entry_data_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[EntryData, int]:
     at = "entity"
     try:
         count, = _unpack_i(data, pos)
@@ -236,6 +236,8 @@ def _read_entry_data_v0(data: bytes, pos: int, size: int) -> tuple[EntryData, in
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         entity: list[EntityData] = []
         for _ in range(count):
             entity_item, pos = _read_entity_data_v0(data, pos, size)
@@ -247,6 +249,8 @@ def _read_entry_data_v0(data: bytes, pos: int, size: int) -> tuple[EntryData, in
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         ops: list[OpData] = []
         for _ in range(count):
             ops_item, pos = _read_op_data_v0(data, pos, size)
@@ -267,38 +271,7 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_op_data_v0(w, ops_item)
 
 
-def _read_entry_data_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[EntryData, int]]:
-    at = "entity"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        entity: list[EntityData] = []
-        for _ in range(count):
-            entity_item, pos = _read_entity_data_v0(data, pos, size)
-            entity.append(entity_item)
-            yield 1
-        at = "ops"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        ops: list[OpData] = []
-        for _ in range(count):
-            ops_item, pos = _read_op_data_v0(data, pos, size)
-            ops.append(ops_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("AlterClientQuotasRequest.EntryData", at, pos, error) from None
-    return EntryData(entity, ops), pos
-
-
-def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, int]:
+def _read_entry_data_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[EntryData, int]:
     at = "entity"
     try:
         count = data[pos]
@@ -310,6 +283,8 @@ def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         entity: list[EntityData] = []
         for _ in range(count):
             entity_item, pos = _read_entity_data_v1(data, pos, size)
@@ -324,6 +299,8 @@ def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         ops: list[OpData] = []
         for _ in range(count):
             ops_item, pos = _read_op_data_v1(data, pos, size)
@@ -352,49 +329,7 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _read_entry_data_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[EntryData, int]]:
-    at = "entity"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        entity: list[EntityData] = []
-        for _ in range(count):
-            entity_item, pos = _read_entity_data_v1(data, pos, size)
-            entity.append(entity_item)
-            yield 1
-        at = "ops"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        ops: list[OpData] = []
-        for _ in range(count):
-            ops_item, pos = _read_op_data_v1(data, pos, size)
-            ops.append(ops_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterClientQuotasRequest.EntryData", at, pos, error) from None
-    return EntryData(entity, ops), pos
-
-
-def _read_alter_client_quotas_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasRequest, int]:
+def _read_alter_client_quotas_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterClientQuotasRequest, int]:
     at = "entries"
     try:
         count, = _unpack_i(data, pos)
@@ -403,9 +338,11 @@ def _read_alter_client_quotas_request_v0(data: bytes, pos: int, size: int) -> tu
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         entries: list[EntryData] = []
         for _ in range(count):
-            entries_item, pos = _read_entry_data_v0(data, pos, size)
+            entries_item, pos = _read_entry_data_v0(data, pos, size, limit)
             entries.append(entries_item)
         at = "validate_only"
         validate_only, = _unpack_T(data, pos)
@@ -423,29 +360,7 @@ def _write_alter_client_quotas_request_v0(w: Append, x: AlterClientQuotasRequest
     w(_pack_T(x.validate_only))
 
 
-def _read_alter_client_quotas_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterClientQuotasRequest, int]]:
-    at = "entries"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        entries: list[EntryData] = []
-        for _ in range(count):
-            entries_item, pos = yield from _read_entry_data_v0_in_chunks(data, pos, size)
-            entries.append(entries_item)
-            yield 1
-        at = "validate_only"
-        validate_only, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("AlterClientQuotasRequest", at, pos, error) from None
-    return AlterClientQuotasRequest(entries, validate_only), pos
-
-
-def _read_alter_client_quotas_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasRequest, int]:
+def _read_alter_client_quotas_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterClientQuotasRequest, int]:
     at = "entries"
     try:
         count = data[pos]
@@ -457,9 +372,11 @@ def _read_alter_client_quotas_request_v1(data: bytes, pos: int, size: int) -> tu
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         entries: list[EntryData] = []
         for _ in range(count):
-            entries_item, pos = _read_entry_data_v1(data, pos, size)
+            entries_item, pos = _read_entry_data_v1(data, pos, size, limit)
             entries.append(entries_item)
         at = "validate_only"
         validate_only, tags = _unpack_TB(data, pos)
@@ -479,34 +396,6 @@ def _write_alter_client_quotas_request_v1(w: Append, x: AlterClientQuotasRequest
     for entries_item in entries:
         _write_entry_data_v1(w, entries_item)
     w(_pack_Tx(x.validate_only))
-
-
-def _read_alter_client_quotas_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterClientQuotasRequest, int]]:
-    at = "entries"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        entries: list[EntryData] = []
-        for _ in range(count):
-            entries_item, pos = yield from _read_entry_data_v1_in_chunks(data, pos, size)
-            entries.append(entries_item)
-            yield 1
-        at = "validate_only"
-        validate_only, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterClientQuotasRequest", at, pos, error) from None
-    return AlterClientQuotasRequest(entries, validate_only), pos
 AlterClientQuotasRequest._READERS = {
     0: _read_alter_client_quotas_request_v0,
     1: _read_alter_client_quotas_request_v1,
@@ -514,8 +403,4 @@ AlterClientQuotasRequest._READERS = {
 AlterClientQuotasRequest._WRITERS = {
     0: _write_alter_client_quotas_request_v0,
     1: _write_alter_client_quotas_request_v1,
-}
-AlterClientQuotasRequest._READERS_IN_CHUNKS = {
-    0: _read_alter_client_quotas_request_v0_in_chunks,
-    1: _read_alter_client_quotas_request_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hh = _Struct(">hh").pack
@@ -192,18 +192,6 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_entity_data_v0(w, entity_item)
 
 
-def _write_entry_data_v0_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    entity = x.entity
-    w(_pack_i(len(entity)))
-    for entity_item in entity:
-        _write_entity_data_v0(w, entity_item)
-        yield
-
-
 def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, int]:
     at = "error_code"
     try:
@@ -261,25 +249,6 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _write_entry_data_v1_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    entity = x.entity
-    count = len(entity) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for entity_item in entity:
-        _write_entity_data_v1(w, entity_item)
-        yield
-    w(b"\0")
-
-
 def _read_alter_client_quotas_response_v0(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -304,14 +273,6 @@ def _write_alter_client_quotas_response_v0(w: Append, x: AlterClientQuotasRespon
     w(_pack_ii(x.throttle_time_ms, len(entries)))
     for entries_item in entries:
         _write_entry_data_v0(w, entries_item)
-
-
-def _write_alter_client_quotas_response_v0_in_chunks(w: Append, x: AlterClientQuotasResponse) -> Chunks[None]:
-    entries = x.entries
-    w(_pack_ii(x.throttle_time_ms, len(entries)))
-    for entries_item in entries:
-        yield from _write_entry_data_v0_in_chunks(w, entries_item)
-        yield
 
 
 def _read_alter_client_quotas_response_v1(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasResponse, int]:
@@ -348,16 +309,6 @@ def _write_alter_client_quotas_response_v1(w: Append, x: AlterClientQuotasRespon
     for entries_item in entries:
         _write_entry_data_v1(w, entries_item)
     w(b"\0")
-
-
-def _write_alter_client_quotas_response_v1_in_chunks(w: Append, x: AlterClientQuotasResponse) -> Chunks[None]:
-    entries = x.entries
-    count = len(entries) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for entries_item in entries:
-        yield from _write_entry_data_v1_in_chunks(w, entries_item)
-        yield
-    w(b"\0")
 AlterClientQuotasResponse._READERS = {
     0: _read_alter_client_quotas_response_v0,
     1: _read_alter_client_quotas_response_v1,
@@ -365,8 +316,4 @@ AlterClientQuotasResponse._READERS = {
 AlterClientQuotasResponse._WRITERS = {
     0: _write_alter_client_quotas_response_v0,
     1: _write_alter_client_quotas_response_v1,
-}
-AlterClientQuotasResponse._WRITERS_IN_CHUNKS = {
-    0: _write_alter_client_quotas_response_v0_in_chunks,
-    1: _write_alter_client_quotas_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -154,7 +154,7 @@ def _write_alterable_config_v2(w: Append, x: AlterableConfig) -> None:
     w(b"\0")
 
 
-def _read_alter_configs_resource_v0(data: bytes, pos: int, size: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterConfigsResource, int]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -174,6 +174,8 @@ def _read_alter_configs_resource_v0(data: bytes, pos: int, size: int) -> tuple[A
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         configs: list[AlterableConfig] = []
         for _ in range(count):
             configs_item, pos = _read_alterable_config_v0(data, pos, size)
@@ -194,37 +196,7 @@ def _write_alter_configs_resource_v0(w: Append, x: AlterConfigsResource) -> None
         _write_alterable_config_v0(w, configs_item)
 
 
-def _read_alter_configs_resource_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsResource, int]]:
-    at = "resource_type"
-    try:
-        resource_type, count = _unpack_bh(data, pos)
-        pos += 3
-        at = "resource_name"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        resource_name = data[pos:end].decode()
-        pos = end
-        at = "configs"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        configs: list[AlterableConfig] = []
-        for _ in range(count):
-            configs_item, pos = _read_alterable_config_v0(data, pos, size)
-            configs.append(configs_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("AlterConfigsRequest.AlterConfigsResource", at, pos, error) from None
-    return AlterConfigsResource(resource_type, resource_name, configs), pos
-
-
-def _read_alter_configs_resource_v2(data: bytes, pos: int, size: int) -> tuple[AlterConfigsResource, int]:
+def _read_alter_configs_resource_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterConfigsResource, int]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -249,6 +221,8 @@ def _read_alter_configs_resource_v2(data: bytes, pos: int, size: int) -> tuple[A
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         configs: list[AlterableConfig] = []
         for _ in range(count):
             configs_item, pos = _read_alterable_config_v2(data, pos, size)
@@ -277,47 +251,7 @@ def _write_alter_configs_resource_v2(w: Append, x: AlterConfigsResource) -> None
     w(b"\0")
 
 
-def _read_alter_configs_resource_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsResource, int]]:
-    at = "resource_type"
-    try:
-        resource_type, count = _unpack_bB(data, pos)
-        pos += 2
-        at = "resource_name"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        resource_name = data[pos:end].decode()
-        pos = end
-        at = "configs"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        configs: list[AlterableConfig] = []
-        for _ in range(count):
-            configs_item, pos = _read_alterable_config_v2(data, pos, size)
-            configs.append(configs_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterConfigsRequest.AlterConfigsResource", at, pos, error) from None
-    return AlterConfigsResource(resource_type, resource_name, configs), pos
-
-
-def _read_alter_configs_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterConfigsRequest, int]:
+def _read_alter_configs_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterConfigsRequest, int]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -326,9 +260,11 @@ def _read_alter_configs_request_v0(data: bytes, pos: int, size: int) -> tuple[Al
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         resources: list[AlterConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = _read_alter_configs_resource_v0(data, pos, size)
+            resources_item, pos = _read_alter_configs_resource_v0(data, pos, size, limit)
             resources.append(resources_item)
         at = "validate_only"
         validate_only, = _unpack_T(data, pos)
@@ -346,29 +282,7 @@ def _write_alter_configs_request_v0(w: Append, x: AlterConfigsRequest) -> None:
     w(_pack_T(x.validate_only))
 
 
-def _read_alter_configs_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsRequest, int]]:
-    at = "resources"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        resources: list[AlterConfigsResource] = []
-        for _ in range(count):
-            resources_item, pos = yield from _read_alter_configs_resource_v0_in_chunks(data, pos, size)
-            resources.append(resources_item)
-            yield 1
-        at = "validate_only"
-        validate_only, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("AlterConfigsRequest", at, pos, error) from None
-    return AlterConfigsRequest(resources, validate_only), pos
-
-
-def _read_alter_configs_request_v2(data: bytes, pos: int, size: int) -> tuple[AlterConfigsRequest, int]:
+def _read_alter_configs_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterConfigsRequest, int]:
     at = "resources"
     try:
         count = data[pos]
@@ -380,9 +294,11 @@ def _read_alter_configs_request_v2(data: bytes, pos: int, size: int) -> tuple[Al
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         resources: list[AlterConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = _read_alter_configs_resource_v2(data, pos, size)
+            resources_item, pos = _read_alter_configs_resource_v2(data, pos, size, limit)
             resources.append(resources_item)
         at = "validate_only"
         validate_only, tags = _unpack_TB(data, pos)
@@ -402,34 +318,6 @@ def _write_alter_configs_request_v2(w: Append, x: AlterConfigsRequest) -> None:
     for resources_item in resources:
         _write_alter_configs_resource_v2(w, resources_item)
     w(_pack_Tx(x.validate_only))
-
-
-def _read_alter_configs_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterConfigsRequest, int]]:
-    at = "resources"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        resources: list[AlterConfigsResource] = []
-        for _ in range(count):
-            resources_item, pos = yield from _read_alter_configs_resource_v2_in_chunks(data, pos, size)
-            resources.append(resources_item)
-            yield 1
-        at = "validate_only"
-        validate_only, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterConfigsRequest", at, pos, error) from None
-    return AlterConfigsRequest(resources, validate_only), pos
 AlterConfigsRequest._READERS = {
     0: _read_alter_configs_request_v0,
     1: _read_alter_configs_request_v0,
@@ -439,9 +327,4 @@ AlterConfigsRequest._WRITERS = {
     0: _write_alter_configs_request_v0,
     1: _write_alter_configs_request_v0,
     2: _write_alter_configs_request_v2,
-}
-AlterConfigsRequest._READERS_IN_CHUNKS = {
-    0: _read_alter_configs_request_v0_in_chunks,
-    1: _read_alter_configs_request_v0_in_chunks,
-    2: _read_alter_configs_request_v2_in_chunks,
 }

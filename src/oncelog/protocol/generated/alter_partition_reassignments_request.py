@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -56,7 +56,7 @@ class AlterPartitionReassignmentsRequest(Message):
         self.topics = [] if topics is EMPTY else topics
 
 
-def _read_reassignable_partition_v0(data: bytes, pos: int, size: int) -> tuple[ReassignablePartition, int]:
+def _read_reassignable_partition_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ReassignablePartition, int]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_iB(data, pos)
@@ -70,6 +70,8 @@ def _read_reassignable_partition_v0(data: bytes, pos: int, size: int) -> tuple[R
             end = pos + count * 4
             if end > size:
                 raise overrun(count * 4, size - pos)
+            if limit is not None:
+                limit.take(count)
             replicas = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
             pos = end
         at = "tagged fields"
@@ -94,34 +96,7 @@ def _write_reassignable_partition_v0(w: Append, x: ReassignablePartition) -> Non
     w(b"\0")
 
 
-def _read_reassignable_partition_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ReassignablePartition, int]]:
-    at = "partition_index"
-    try:
-        partition_index, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "replicas"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        replicas: list[int] | None = None
-        if count:
-            count -= 1
-            end = pos + count * 4
-            if end > size:
-                raise overrun(count * 4, size - pos)
-            replicas = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-            pos = end
-            yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterPartitionReassignmentsRequest.ReassignablePartition", at, pos, error) from None
-    return ReassignablePartition(partition_index, replicas), pos
-
-
-def _read_reassignable_topic_v0(data: bytes, pos: int, size: int) -> tuple[ReassignableTopic, int]:
+def _read_reassignable_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ReassignableTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -145,9 +120,11 @@ def _read_reassignable_topic_v0(data: bytes, pos: int, size: int) -> tuple[Reass
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[ReassignablePartition] = []
         for _ in range(count):
-            partitions_item, pos = _read_reassignable_partition_v0(data, pos, size)
+            partitions_item, pos = _read_reassignable_partition_v0(data, pos, size, limit)
             partitions.append(partitions_item)
         at = "tagged fields"
         tags = data[pos]
@@ -173,46 +150,7 @@ def _write_reassignable_topic_v0(w: Append, x: ReassignableTopic) -> None:
     w(b"\0")
 
 
-def _read_reassignable_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ReassignableTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[ReassignablePartition] = []
-        for _ in range(count):
-            partitions_item, pos = yield from _read_reassignable_partition_v0_in_chunks(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterPartitionReassignmentsRequest.ReassignableTopic", at, pos, error) from None
-    return ReassignableTopic(name, partitions), pos
-
-
-def _read_alter_partition_reassignments_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+def _read_alter_partition_reassignments_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -225,9 +163,11 @@ def _read_alter_partition_reassignments_request_v0(data: bytes, pos: int, size: 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ReassignableTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_reassignable_topic_v0(data, pos, size)
+            topics_item, pos = _read_reassignable_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -250,35 +190,7 @@ def _write_alter_partition_reassignments_request_v0(w: Append, x: AlterPartition
     w(b"\0")
 
 
-def _read_alter_partition_reassignments_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterPartitionReassignmentsRequest, int]]:
-    at = "timeout_ms"
-    try:
-        timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ReassignableTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_reassignable_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterPartitionReassignmentsRequest", at, pos, error) from None
-    return AlterPartitionReassignmentsRequest(timeout_ms, True, topics), pos
-
-
-def _read_alter_partition_reassignments_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+def _read_alter_partition_reassignments_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
         timeout_ms, allow_replication_factor_change, count = _unpack_iTB(data, pos)
@@ -291,9 +203,11 @@ def _read_alter_partition_reassignments_request_v1(data: bytes, pos: int, size: 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ReassignableTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_reassignable_topic_v0(data, pos, size)
+            topics_item, pos = _read_reassignable_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -312,34 +226,6 @@ def _write_alter_partition_reassignments_request_v1(w: Append, x: AlterPartition
     for topics_item in topics:
         _write_reassignable_topic_v0(w, topics_item)
     w(b"\0")
-
-
-def _read_alter_partition_reassignments_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterPartitionReassignmentsRequest, int]]:
-    at = "timeout_ms"
-    try:
-        timeout_ms, allow_replication_factor_change, count = _unpack_iTB(data, pos)
-        pos += 6
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ReassignableTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_reassignable_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterPartitionReassignmentsRequest", at, pos, error) from None
-    return AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics), pos
 AlterPartitionReassignmentsRequest._READERS = {
     0: _read_alter_partition_reassignments_request_v0,
     1: _read_alter_partition_reassignments_request_v1,
@@ -347,8 +233,4 @@ AlterPartitionReassignmentsRequest._READERS = {
 AlterPartitionReassignmentsRequest._WRITERS = {
     0: _write_alter_partition_reassignments_request_v0,
     1: _write_alter_partition_reassignments_request_v1,
-}
-AlterPartitionReassignmentsRequest._READERS_IN_CHUNKS = {
-    0: _read_alter_partition_reassignments_request_v0_in_chunks,
-    1: _read_alter_partition_reassignments_request_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_iTh = _Struct(">i?h").pack
 _pack_ih = _Struct(">ih").pack
@@ -150,21 +150,6 @@ def _write_reassignable_topic_response_v0(w: Append, x: ReassignableTopicRespons
     w(b"\0")
 
 
-def _write_reassignable_topic_response_v0_in_chunks(w: Append, x: ReassignableTopicResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_reassignable_partition_response_v0(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_alter_partition_reassignments_response_v0(data: bytes, pos: int, size: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -219,25 +204,6 @@ def _write_alter_partition_reassignments_response_v0(w: Append, x: AlterPartitio
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
         _write_reassignable_topic_response_v0(w, responses_item)
-    w(b"\0")
-
-
-def _write_alter_partition_reassignments_response_v0_in_chunks(w: Append, x: AlterPartitionReassignmentsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    responses = x.responses
-    count = len(responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for responses_item in responses:
-        yield from _write_reassignable_topic_response_v0_in_chunks(w, responses_item)
-        yield
     w(b"\0")
 
 
@@ -296,25 +262,6 @@ def _write_alter_partition_reassignments_response_v1(w: Append, x: AlterPartitio
     for responses_item in responses:
         _write_reassignable_topic_response_v0(w, responses_item)
     w(b"\0")
-
-
-def _write_alter_partition_reassignments_response_v1_in_chunks(w: Append, x: AlterPartitionReassignmentsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_iTh(x.throttle_time_ms, x.allow_replication_factor_change, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    responses = x.responses
-    count = len(responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for responses_item in responses:
-        yield from _write_reassignable_topic_response_v0_in_chunks(w, responses_item)
-        yield
-    w(b"\0")
 AlterPartitionReassignmentsResponse._READERS = {
     0: _read_alter_partition_reassignments_response_v0,
     1: _read_alter_partition_reassignments_response_v1,
@@ -322,8 +269,4 @@ AlterPartitionReassignmentsResponse._READERS = {
 AlterPartitionReassignmentsResponse._WRITERS = {
     0: _write_alter_partition_reassignments_response_v0,
     1: _write_alter_partition_reassignments_response_v1,
-}
-AlterPartitionReassignmentsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_alter_partition_reassignments_response_v0_in_chunks,
-    1: _write_alter_partition_reassignments_response_v1_in_chunks,
 }

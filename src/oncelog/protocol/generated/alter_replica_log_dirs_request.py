@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -50,7 +50,7 @@ class AlterReplicaLogDirsRequest(Message):
         self.dirs = [] if dirs is EMPTY else dirs
 
 
-def _read_alter_replica_log_dir_topic_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirTopic, int]:
+def _read_alter_replica_log_dir_topic_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDirTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -70,6 +70,8 @@ def _read_alter_replica_log_dir_topic_v1(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -87,35 +89,7 @@ def _write_alter_replica_log_dir_topic_v1(w: Append, x: AlterReplicaLogDirTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_alter_replica_log_dir_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic", at, pos, error) from None
-    return AlterReplicaLogDirTopic(name, partitions), pos
-
-
-def _read_alter_replica_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirTopic, int]:
+def _read_alter_replica_log_dir_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDirTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -140,6 +114,8 @@ def _read_alter_replica_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -165,45 +141,7 @@ def _write_alter_replica_log_dir_topic_v2(w: Append, x: AlterReplicaLogDirTopic)
     w(b"\0")
 
 
-def _read_alter_replica_log_dir_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic", at, pos, error) from None
-    return AlterReplicaLogDirTopic(name, partitions), pos
-
-
-def _read_alter_replica_log_dir_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDir, int]:
+def _read_alter_replica_log_dir_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDir, int]:
     at = "path"
     try:
         count, = _unpack_h(data, pos)
@@ -222,9 +160,11 @@ def _read_alter_replica_log_dir_v1(data: bytes, pos: int, size: int) -> tuple[Al
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_alter_replica_log_dir_topic_v1(data, pos, size)
+            topics_item, pos = _read_alter_replica_log_dir_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
@@ -242,36 +182,7 @@ def _write_alter_replica_log_dir_v1(w: Append, x: AlterReplicaLogDir) -> None:
         _write_alter_replica_log_dir_topic_v1(w, topics_item)
 
 
-def _read_alter_replica_log_dir_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDir, int]]:
-    at = "path"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        path = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[AlterReplicaLogDirTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
-    return AlterReplicaLogDir(path, topics), pos
-
-
-def _read_alter_replica_log_dir_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDir, int]:
+def _read_alter_replica_log_dir_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDir, int]:
     at = "path"
     try:
         count = data[pos]
@@ -295,9 +206,11 @@ def _read_alter_replica_log_dir_v2(data: bytes, pos: int, size: int) -> tuple[Al
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_alter_replica_log_dir_topic_v2(data, pos, size)
+            topics_item, pos = _read_alter_replica_log_dir_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -323,46 +236,7 @@ def _write_alter_replica_log_dir_v2(w: Append, x: AlterReplicaLogDir) -> None:
     w(b"\0")
 
 
-def _read_alter_replica_log_dir_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDir, int]]:
-    at = "path"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        path = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[AlterReplicaLogDirTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
-    return AlterReplicaLogDir(path, topics), pos
-
-
-def _read_alter_replica_log_dirs_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+def _read_alter_replica_log_dirs_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDirsRequest, int]:
     at = "dirs"
     try:
         count, = _unpack_i(data, pos)
@@ -371,9 +245,11 @@ def _read_alter_replica_log_dirs_request_v1(data: bytes, pos: int, size: int) ->
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         dirs: list[AlterReplicaLogDir] = []
         for _ in range(count):
-            dirs_item, pos = _read_alter_replica_log_dir_v1(data, pos, size)
+            dirs_item, pos = _read_alter_replica_log_dir_v1(data, pos, size, limit)
             dirs.append(dirs_item)
     except READ_ERRORS as error:
         raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
@@ -387,26 +263,7 @@ def _write_alter_replica_log_dirs_request_v1(w: Append, x: AlterReplicaLogDirsRe
         _write_alter_replica_log_dir_v1(w, dirs_item)
 
 
-def _read_alter_replica_log_dirs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirsRequest, int]]:
-    at = "dirs"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        dirs: list[AlterReplicaLogDir] = []
-        for _ in range(count):
-            dirs_item, pos = yield from _read_alter_replica_log_dir_v1_in_chunks(data, pos, size)
-            dirs.append(dirs_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
-    return AlterReplicaLogDirsRequest(dirs), pos
-
-
-def _read_alter_replica_log_dirs_request_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsRequest, int]:
+def _read_alter_replica_log_dirs_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterReplicaLogDirsRequest, int]:
     at = "dirs"
     try:
         count = data[pos]
@@ -418,9 +275,11 @@ def _read_alter_replica_log_dirs_request_v2(data: bytes, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         dirs: list[AlterReplicaLogDir] = []
         for _ in range(count):
-            dirs_item, pos = _read_alter_replica_log_dir_v2(data, pos, size)
+            dirs_item, pos = _read_alter_replica_log_dir_v2(data, pos, size, limit)
             dirs.append(dirs_item)
         at = "tagged fields"
         tags = data[pos]
@@ -439,33 +298,6 @@ def _write_alter_replica_log_dirs_request_v2(w: Append, x: AlterReplicaLogDirsRe
     for dirs_item in dirs:
         _write_alter_replica_log_dir_v2(w, dirs_item)
     w(b"\0")
-
-
-def _read_alter_replica_log_dirs_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterReplicaLogDirsRequest, int]]:
-    at = "dirs"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        dirs: list[AlterReplicaLogDir] = []
-        for _ in range(count):
-            dirs_item, pos = yield from _read_alter_replica_log_dir_v2_in_chunks(data, pos, size)
-            dirs.append(dirs_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
-    return AlterReplicaLogDirsRequest(dirs), pos
 AlterReplicaLogDirsRequest._READERS = {
     1: _read_alter_replica_log_dirs_request_v1,
     2: _read_alter_replica_log_dirs_request_v2,
@@ -473,8 +305,4 @@ AlterReplicaLogDirsRequest._READERS = {
 AlterReplicaLogDirsRequest._WRITERS = {
     1: _write_alter_replica_log_dirs_request_v1,
     2: _write_alter_replica_log_dirs_request_v2,
-}
-AlterReplicaLogDirsRequest._READERS_IN_CHUNKS = {
-    1: _read_alter_replica_log_dirs_request_v1_in_chunks,
-    2: _read_alter_replica_log_dirs_request_v2_in_chunks,
 }

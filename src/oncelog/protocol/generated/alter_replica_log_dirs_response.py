@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -130,18 +130,6 @@ def _write_alter_replica_log_dir_topic_result_v1(w: Append, x: AlterReplicaLogDi
         _write_alter_replica_log_dir_partition_result_v1(w, partitions_item)
 
 
-def _write_alter_replica_log_dir_topic_result_v1_in_chunks(w: Append, x: AlterReplicaLogDirTopicResult) -> Chunks[None]:
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    w(_pack_h(len(topic_name_bytes)))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_alter_replica_log_dir_partition_result_v1(w, partitions_item)
-        yield
-
-
 def _read_alter_replica_log_dir_topic_result_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirTopicResult, int]:
     at = "topic_name"
     try:
@@ -194,21 +182,6 @@ def _write_alter_replica_log_dir_topic_result_v2(w: Append, x: AlterReplicaLogDi
     w(b"\0")
 
 
-def _write_alter_replica_log_dir_topic_result_v2_in_chunks(w: Append, x: AlterReplicaLogDirTopicResult) -> Chunks[None]:
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    count = len(topic_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_alter_replica_log_dir_partition_result_v2(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_alter_replica_log_dirs_response_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -233,14 +206,6 @@ def _write_alter_replica_log_dirs_response_v1(w: Append, x: AlterReplicaLogDirsR
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
         _write_alter_replica_log_dir_topic_result_v1(w, results_item)
-
-
-def _write_alter_replica_log_dirs_response_v1_in_chunks(w: Append, x: AlterReplicaLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        yield from _write_alter_replica_log_dir_topic_result_v1_in_chunks(w, results_item)
-        yield
 
 
 def _read_alter_replica_log_dirs_response_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsResponse, int]:
@@ -277,16 +242,6 @@ def _write_alter_replica_log_dirs_response_v2(w: Append, x: AlterReplicaLogDirsR
     for results_item in results:
         _write_alter_replica_log_dir_topic_result_v2(w, results_item)
     w(b"\0")
-
-
-def _write_alter_replica_log_dirs_response_v2_in_chunks(w: Append, x: AlterReplicaLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        yield from _write_alter_replica_log_dir_topic_result_v2_in_chunks(w, results_item)
-        yield
-    w(b"\0")
 AlterReplicaLogDirsResponse._READERS = {
     1: _read_alter_replica_log_dirs_response_v1,
     2: _read_alter_replica_log_dirs_response_v2,
@@ -294,8 +249,4 @@ AlterReplicaLogDirsResponse._READERS = {
 AlterReplicaLogDirsResponse._WRITERS = {
     1: _write_alter_replica_log_dirs_response_v1,
     2: _write_alter_replica_log_dirs_response_v2,
-}
-AlterReplicaLogDirsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_alter_replica_log_dirs_response_v1_in_chunks,
-    2: _write_alter_replica_log_dirs_response_v2_in_chunks,
 }

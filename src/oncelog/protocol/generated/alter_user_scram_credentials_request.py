@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bi = _Struct(">bi").pack
 _pack_biB = _Struct(">biB").pack
@@ -159,7 +159,7 @@ def _write_scram_credential_upsertion_v0(w: Append, x: ScramCredentialUpsertion)
     w(b"\0")
 
 
-def _read_alter_user_scram_credentials_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterUserScramCredentialsRequest, int]:
+def _read_alter_user_scram_credentials_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[AlterUserScramCredentialsRequest, int]:
     at = "deletions"
     try:
         count = data[pos]
@@ -171,6 +171,8 @@ def _read_alter_user_scram_credentials_request_v0(data: bytes, pos: int, size: i
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         deletions: list[ScramCredentialDeletion] = []
         for _ in range(count):
             deletions_item, pos = _read_scram_credential_deletion_v0(data, pos, size)
@@ -185,6 +187,8 @@ def _read_alter_user_scram_credentials_request_v0(data: bytes, pos: int, size: i
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         upsertions: list[ScramCredentialUpsertion] = []
         for _ in range(count):
             upsertions_item, pos = _read_scram_credential_upsertion_v0(data, pos, size)
@@ -211,54 +215,9 @@ def _write_alter_user_scram_credentials_request_v0(w: Append, x: AlterUserScramC
     for upsertions_item in upsertions:
         _write_scram_credential_upsertion_v0(w, upsertions_item)
     w(b"\0")
-
-
-def _read_alter_user_scram_credentials_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[AlterUserScramCredentialsRequest, int]]:
-    at = "deletions"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        deletions: list[ScramCredentialDeletion] = []
-        for _ in range(count):
-            deletions_item, pos = _read_scram_credential_deletion_v0(data, pos, size)
-            deletions.append(deletions_item)
-            yield 1
-        at = "upsertions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        upsertions: list[ScramCredentialUpsertion] = []
-        for _ in range(count):
-            upsertions_item, pos = _read_scram_credential_upsertion_v0(data, pos, size)
-            upsertions.append(upsertions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("AlterUserScramCredentialsRequest", at, pos, error) from None
-    return AlterUserScramCredentialsRequest(deletions, upsertions), pos
 AlterUserScramCredentialsRequest._READERS = {
     0: _read_alter_user_scram_credentials_request_v0,
 }
 AlterUserScramCredentialsRequest._WRITERS = {
     0: _write_alter_user_scram_credentials_request_v0,
-}
-AlterUserScramCredentialsRequest._READERS_IN_CHUNKS = {
-    0: _read_alter_user_scram_credentials_request_v0_in_chunks,
 }

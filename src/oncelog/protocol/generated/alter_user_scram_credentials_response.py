@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -132,22 +132,9 @@ def _write_alter_user_scram_credentials_response_v0(w: Append, x: AlterUserScram
     for results_item in results:
         _write_alter_user_scram_credentials_result_v0(w, results_item)
     w(b"\0")
-
-
-def _write_alter_user_scram_credentials_response_v0_in_chunks(w: Append, x: AlterUserScramCredentialsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_alter_user_scram_credentials_result_v0(w, results_item)
-        yield
-    w(b"\0")
 AlterUserScramCredentialsResponse._READERS = {
     0: _read_alter_user_scram_credentials_response_v0,
 }
 AlterUserScramCredentialsResponse._WRITERS = {
     0: _write_alter_user_scram_credentials_response_v0,
-}
-AlterUserScramCredentialsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_alter_user_scram_credentials_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
 
 _pack_ix = _Struct(">ix").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -30,7 +30,7 @@ class ApiVersionsRequest(Message):
         self.node_id = node_id
 
 
-def _read_api_versions_request_v0(data: bytes, pos: int, size: int) -> tuple[ApiVersionsRequest, int]:
+def _read_api_versions_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ApiVersionsRequest, int]:
     return ApiVersionsRequest("", "", None, -1), pos
 
 
@@ -38,7 +38,7 @@ def _write_api_versions_request_v0(w: Append, x: ApiVersionsRequest) -> None:
     pass
 
 
-def _read_api_versions_request_v3(data: bytes, pos: int, size: int) -> tuple[ApiVersionsRequest, int]:
+def _read_api_versions_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ApiVersionsRequest, int]:
     at = "client_software_name"
     try:
         count = data[pos]
@@ -88,7 +88,7 @@ def _write_api_versions_request_v3(w: Append, x: ApiVersionsRequest) -> None:
     w(b"\0")
 
 
-def _read_api_versions_request_v5(data: bytes, pos: int, size: int) -> tuple[ApiVersionsRequest, int]:
+def _read_api_versions_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ApiVersionsRequest, int]:
     at = "client_software_name"
     try:
         count = data[pos]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Chunks, Message, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_T = _Struct(">?").pack
 _pack_h = _Struct(">h").pack
@@ -219,14 +219,6 @@ def _write_api_versions_response_v0(w: Append, x: ApiVersionsResponse) -> None:
         _write_api_version_v0(w, api_keys_item)
 
 
-def _write_api_versions_response_v0_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
-    api_keys = x.api_keys
-    w(_pack_hi(x.error_code, len(api_keys)))
-    for api_keys_item in api_keys:
-        _write_api_version_v0(w, api_keys_item)
-        yield
-
-
 def _read_api_versions_response_v1(data: bytes, pos: int, size: int) -> tuple[ApiVersionsResponse, int]:
     at = "error_code"
     try:
@@ -254,15 +246,6 @@ def _write_api_versions_response_v1(w: Append, x: ApiVersionsResponse) -> None:
     w(_pack_hi(x.error_code, len(api_keys)))
     for api_keys_item in api_keys:
         _write_api_version_v0(w, api_keys_item)
-    w(_pack_i(x.throttle_time_ms))
-
-
-def _write_api_versions_response_v1_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
-    api_keys = x.api_keys
-    w(_pack_hi(x.error_code, len(api_keys)))
-    for api_keys_item in api_keys:
-        _write_api_version_v0(w, api_keys_item)
-        yield
     w(_pack_i(x.throttle_time_ms))
 
 
@@ -384,45 +367,6 @@ def _write_api_versions_response_v3(w: Append, x: ApiVersionsResponse) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
-
-
-def _write_api_versions_response_v3_in_chunks(w: Append, x: ApiVersionsResponse) -> Chunks[None]:
-    api_keys = x.api_keys
-    count = len(api_keys) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
-    for api_keys_item in api_keys:
-        _write_api_version_v3(w, api_keys_item)
-        yield
-    w(_pack_i(x.throttle_time_ms))
-    tagged: list[tuple[int, bytes]] = []
-    if x.supported_features:
-        supported_features_part: list[Buffer] = []
-        supported_features = x.supported_features
-        count = len(supported_features) + 1
-        supported_features_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for supported_features_item in supported_features:
-            _write_supported_feature_key_v3(supported_features_part.append, supported_features_item)
-        tagged.append((0, b"".join(supported_features_part)))
-    if x.finalized_features_epoch != -1:
-        finalized_features_epoch_part: list[Buffer] = []
-        finalized_features_epoch_part.append(_pack_q(x.finalized_features_epoch))
-        tagged.append((1, b"".join(finalized_features_epoch_part)))
-    if x.finalized_features:
-        finalized_features_part: list[Buffer] = []
-        finalized_features = x.finalized_features
-        count = len(finalized_features) + 1
-        finalized_features_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for finalized_features_item in finalized_features:
-            _write_finalized_feature_key_v3(finalized_features_part.append, finalized_features_item)
-        tagged.append((2, b"".join(finalized_features_part)))
-    if x.zk_migration_ready:
-        zk_migration_ready_part: list[Buffer] = []
-        zk_migration_ready_part.append(_pack_T(x.zk_migration_ready))
-        tagged.append((3, b"".join(zk_migration_ready_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
 ApiVersionsResponse._READERS = {
     0: _read_api_versions_response_v0,
     1: _read_api_versions_response_v1,
@@ -438,12 +382,4 @@ ApiVersionsResponse._WRITERS = {
     3: _write_api_versions_response_v3,
     4: _write_api_versions_response_v3,
     5: _write_api_versions_response_v3,
-}
-ApiVersionsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_api_versions_response_v0_in_chunks,
-    1: _write_api_versions_response_v1_in_chunks,
-    2: _write_api_versions_response_v1_in_chunks,
-    3: _write_api_versions_response_v3_in_chunks,
-    4: _write_api_versions_response_v3_in_chunks,
-    5: _write_api_versions_response_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _unpack_TB = _Struct(">?B").unpack_from
@@ -26,7 +26,7 @@ class ConsumerGroupDescribeRequest(Message):
         self.include_authorized_operations = include_authorized_operations
 
 
-def _read_consumer_group_describe_request_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupDescribeRequest, int]:
+def _read_consumer_group_describe_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ConsumerGroupDescribeRequest, int]:
     at = "group_ids"
     try:
         count = data[pos]
@@ -38,6 +38,8 @@ def _read_consumer_group_describe_request_v0(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         group_ids: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -73,44 +75,6 @@ def _write_consumer_group_describe_request_v0(w: Append, x: ConsumerGroupDescrib
         w(VARINT[count] if count < 128 else string_length(count))
         w(group_ids_item_bytes)
     w(_pack_Tx(x.include_authorized_operations))
-
-
-def _read_consumer_group_describe_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupDescribeRequest, int]]:
-    at = "group_ids"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        group_ids: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_ids_item = data[pos:end].decode()
-            pos = end
-            group_ids.append(group_ids_item)
-            yield 1
-        at = "include_authorized_operations"
-        include_authorized_operations, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupDescribeRequest", at, pos, error) from None
-    return ConsumerGroupDescribeRequest(group_ids, include_authorized_operations), pos
 ConsumerGroupDescribeRequest._READERS = {
     0: _read_consumer_group_describe_request_v0,
     1: _read_consumer_group_describe_request_v0,
@@ -118,8 +82,4 @@ ConsumerGroupDescribeRequest._READERS = {
 ConsumerGroupDescribeRequest._WRITERS = {
     0: _write_consumer_group_describe_request_v0,
     1: _write_consumer_group_describe_request_v0,
-}
-ConsumerGroupDescribeRequest._READERS_IN_CHUNKS = {
-    0: _read_consumer_group_describe_request_v0_in_chunks,
-    1: _read_consumer_group_describe_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -207,16 +207,6 @@ def _write_assignment_v0(w: Append, x: Assignment) -> None:
     w(b"\0")
 
 
-def _write_assignment_v0_in_chunks(w: Append, x: Assignment) -> Chunks[None]:
-    topic_partitions = x.topic_partitions
-    count = len(topic_partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topic_partitions_item in topic_partitions:
-        _write_topic_partitions_v0(w, topic_partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_member_v0(data: bytes, pos: int, size: int) -> tuple[Member, int]:
     at = "member_id"
     try:
@@ -370,62 +360,6 @@ def _write_member_v0(w: Append, x: Member) -> None:
         count = len(subscribed_topic_names_item_bytes) + 1
         w(VARINT[count] if count < 128 else string_length(count))
         w(subscribed_topic_names_item_bytes)
-    subscribed_topic_regex = x.subscribed_topic_regex
-    if subscribed_topic_regex is None:
-        w(b"\0")
-    else:
-        subscribed_topic_regex_bytes = subscribed_topic_regex.encode()
-        count = len(subscribed_topic_regex_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_regex_bytes)
-    assignment = x.assignment
-    _write_assignment_v0(w, assignment)
-    target_assignment = x.target_assignment
-    _write_assignment_v0(w, target_assignment)
-    w(b"\0")
-
-
-def _write_member_v0_in_chunks(w: Append, x: Member) -> Chunks[None]:
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    instance_id = x.instance_id
-    if instance_id is None:
-        w(b"\0")
-    else:
-        instance_id_bytes = instance_id.encode()
-        count = len(instance_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(instance_id_bytes)
-    rack_id = x.rack_id
-    if rack_id is None:
-        w(b"\0")
-    else:
-        rack_id_bytes = rack_id.encode()
-        count = len(rack_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(rack_id_bytes)
-    client_id = x.client_id
-    client_id_bytes = client_id.encode()
-    count = len(client_id_bytes) + 1
-    w(_pack_iB(x.member_epoch, count) if count < 128 else _pack_i(x.member_epoch) + string_length(count))
-    w(client_id_bytes)
-    client_host = x.client_host
-    client_host_bytes = client_host.encode()
-    count = len(client_host_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(client_host_bytes)
-    subscribed_topic_names = x.subscribed_topic_names
-    count = len(subscribed_topic_names) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for subscribed_topic_names_item in subscribed_topic_names:
-        subscribed_topic_names_item_bytes = subscribed_topic_names_item.encode()
-        count = len(subscribed_topic_names_item_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_names_item_bytes)
-        yield
     subscribed_topic_regex = x.subscribed_topic_regex
     if subscribed_topic_regex is None:
         w(b"\0")
@@ -610,62 +544,6 @@ def _write_member_v1(w: Append, x: Member) -> None:
     w(_pack_bx(x.member_type))
 
 
-def _write_member_v1_in_chunks(w: Append, x: Member) -> Chunks[None]:
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    instance_id = x.instance_id
-    if instance_id is None:
-        w(b"\0")
-    else:
-        instance_id_bytes = instance_id.encode()
-        count = len(instance_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(instance_id_bytes)
-    rack_id = x.rack_id
-    if rack_id is None:
-        w(b"\0")
-    else:
-        rack_id_bytes = rack_id.encode()
-        count = len(rack_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(rack_id_bytes)
-    client_id = x.client_id
-    client_id_bytes = client_id.encode()
-    count = len(client_id_bytes) + 1
-    w(_pack_iB(x.member_epoch, count) if count < 128 else _pack_i(x.member_epoch) + string_length(count))
-    w(client_id_bytes)
-    client_host = x.client_host
-    client_host_bytes = client_host.encode()
-    count = len(client_host_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(client_host_bytes)
-    subscribed_topic_names = x.subscribed_topic_names
-    count = len(subscribed_topic_names) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for subscribed_topic_names_item in subscribed_topic_names:
-        subscribed_topic_names_item_bytes = subscribed_topic_names_item.encode()
-        count = len(subscribed_topic_names_item_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_names_item_bytes)
-        yield
-    subscribed_topic_regex = x.subscribed_topic_regex
-    if subscribed_topic_regex is None:
-        w(b"\0")
-    else:
-        subscribed_topic_regex_bytes = subscribed_topic_regex.encode()
-        count = len(subscribed_topic_regex_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(subscribed_topic_regex_bytes)
-    assignment = x.assignment
-    _write_assignment_v0(w, assignment)
-    target_assignment = x.target_assignment
-    _write_assignment_v0(w, target_assignment)
-    w(_pack_bx(x.member_type))
-
-
 def _read_described_group_v0(data: bytes, pos: int, size: int) -> tuple[DescribedGroup, int]:
     at = "error_code"
     try:
@@ -773,40 +651,6 @@ def _write_described_group_v0(w: Append, x: DescribedGroup) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for members_item in members:
         _write_member_v0(w, members_item)
-    w(_pack_ix(x.authorized_operations))
-
-
-def _write_described_group_v0_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    assignor_name = x.assignor_name
-    assignor_name_bytes = assignor_name.encode()
-    count = len(assignor_name_bytes) + 1
-    w(_pack_iiB(x.group_epoch, x.assignment_epoch, count) if count < 128 else _pack_ii(x.group_epoch, x.assignment_epoch) + string_length(count))
-    w(assignor_name_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        yield from _write_member_v0_in_chunks(w, members_item)
-        yield
     w(_pack_ix(x.authorized_operations))
 
 
@@ -920,40 +764,6 @@ def _write_described_group_v1(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v1_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    assignor_name = x.assignor_name
-    assignor_name_bytes = assignor_name.encode()
-    count = len(assignor_name_bytes) + 1
-    w(_pack_iiB(x.group_epoch, x.assignment_epoch, count) if count < 128 else _pack_ii(x.group_epoch, x.assignment_epoch) + string_length(count))
-    w(assignor_name_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        yield from _write_member_v1_in_chunks(w, members_item)
-        yield
-    w(_pack_ix(x.authorized_operations))
-
-
 def _read_consumer_group_describe_response_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupDescribeResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -987,16 +797,6 @@ def _write_consumer_group_describe_response_v0(w: Append, x: ConsumerGroupDescri
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
         _write_described_group_v0(w, groups_item)
-    w(b"\0")
-
-
-def _write_consumer_group_describe_response_v0_in_chunks(w: Append, x: ConsumerGroupDescribeResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_described_group_v0_in_chunks(w, groups_item)
-        yield
     w(b"\0")
 
 
@@ -1034,16 +834,6 @@ def _write_consumer_group_describe_response_v1(w: Append, x: ConsumerGroupDescri
     for groups_item in groups:
         _write_described_group_v1(w, groups_item)
     w(b"\0")
-
-
-def _write_consumer_group_describe_response_v1_in_chunks(w: Append, x: ConsumerGroupDescribeResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_described_group_v1_in_chunks(w, groups_item)
-        yield
-    w(b"\0")
 ConsumerGroupDescribeResponse._READERS = {
     0: _read_consumer_group_describe_response_v0,
     1: _read_consumer_group_describe_response_v1,
@@ -1051,8 +841,4 @@ ConsumerGroupDescribeResponse._READERS = {
 ConsumerGroupDescribeResponse._WRITERS = {
     0: _write_consumer_group_describe_response_v0,
     1: _write_consumer_group_describe_response_v1,
-}
-ConsumerGroupDescribeResponse._WRITERS_IN_CHUNKS = {
-    0: _write_consumer_group_describe_response_v0_in_chunks,
-    1: _write_consumer_group_describe_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -57,7 +57,7 @@ class ConsumerGroupHeartbeatRequest(Message):
         self.topic_partitions = topic_partitions
 
 
-def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
+def _read_topic_partitions_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicPartitions, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -71,6 +71,8 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -94,34 +96,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(b"\0")
 
 
-def _read_topic_partitions_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatRequest.TopicPartitions", at, pos, error) from None
-    return TopicPartitions(topic_id, partitions), pos
-
-
-def _read_consumer_group_heartbeat_request_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
+def _read_consumer_group_heartbeat_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ConsumerGroupHeartbeatRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -183,6 +158,8 @@ def _read_consumer_group_heartbeat_request_v0(data: bytes, pos: int, size: int) 
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             subscribed_topic_names = []
             for _ in range(count):
                 count = data[pos]
@@ -219,9 +196,11 @@ def _read_consumer_group_heartbeat_request_v0(data: bytes, pos: int, size: int) 
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size, limit)
                 topic_partitions.append(topic_partitions_item)
         at = "tagged fields"
         tags = data[pos]
@@ -294,7 +273,7 @@ def _write_consumer_group_heartbeat_request_v0(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
-def _read_consumer_group_heartbeat_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupHeartbeatRequest, int]]:
+def _read_consumer_group_heartbeat_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ConsumerGroupHeartbeatRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -356,120 +335,8 @@ def _read_consumer_group_heartbeat_request_v0_in_chunks(data: bytes, pos: int, s
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
-            subscribed_topic_names = []
-            for _ in range(count):
-                count = data[pos]
-                pos += 1
-                if count > 127:
-                    count, pos = string_length_tail(data, pos, count)
-                if not count:
-                    raise null_value(count)
-                end = pos + count - 1
-                if end > size:
-                    raise overrun(count - 1, size - pos)
-                subscribed_topic_names_item = data[pos:end].decode()
-                pos = end
-                subscribed_topic_names.append(subscribed_topic_names_item)
-                yield 1
-        at = "server_assignor"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        server_assignor: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            server_assignor = data[pos:end].decode()
-            pos = end
-        at = "topic_partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topic_partitions: list[TopicPartitions] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topic_partitions = []
-            for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
-                topic_partitions.append(topic_partitions_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatRequest", at, pos, error) from None
-    return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, None, server_assignor, topic_partitions), pos
-
-
-def _read_consumer_group_heartbeat_request_v1(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "member_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "instance_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            instance_id = data[pos:end].decode()
-            pos = end
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        rack_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            rack_id = data[pos:end].decode()
-            pos = end
-        at = "rebalance_timeout_ms"
-        rebalance_timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "subscribed_topic_names"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        subscribed_topic_names: list[str] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             subscribed_topic_names = []
             for _ in range(count):
                 count = data[pos]
@@ -518,9 +385,11 @@ def _read_consumer_group_heartbeat_request_v1(data: bytes, pos: int, size: int) 
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size, limit)
                 topic_partitions.append(topic_partitions_item)
         at = "tagged fields"
         tags = data[pos]
@@ -597,132 +466,6 @@ def _write_consumer_group_heartbeat_request_v1(w: Append, x: ConsumerGroupHeartb
         for topic_partitions_item in topic_partitions:
             _write_topic_partitions_v0(w, topic_partitions_item)
     w(b"\0")
-
-
-def _read_consumer_group_heartbeat_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ConsumerGroupHeartbeatRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "member_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "instance_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            instance_id = data[pos:end].decode()
-            pos = end
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        rack_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            rack_id = data[pos:end].decode()
-            pos = end
-        at = "rebalance_timeout_ms"
-        rebalance_timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "subscribed_topic_names"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        subscribed_topic_names: list[str] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            subscribed_topic_names = []
-            for _ in range(count):
-                count = data[pos]
-                pos += 1
-                if count > 127:
-                    count, pos = string_length_tail(data, pos, count)
-                if not count:
-                    raise null_value(count)
-                end = pos + count - 1
-                if end > size:
-                    raise overrun(count - 1, size - pos)
-                subscribed_topic_names_item = data[pos:end].decode()
-                pos = end
-                subscribed_topic_names.append(subscribed_topic_names_item)
-                yield 1
-        at = "subscribed_topic_regex"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        subscribed_topic_regex: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            subscribed_topic_regex = data[pos:end].decode()
-            pos = end
-        at = "server_assignor"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        server_assignor: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            server_assignor = data[pos:end].decode()
-            pos = end
-        at = "topic_partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topic_partitions: list[TopicPartitions] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topic_partitions = []
-            for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
-                topic_partitions.append(topic_partitions_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ConsumerGroupHeartbeatRequest", at, pos, error) from None
-    return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, subscribed_topic_regex, server_assignor, topic_partitions), pos
 ConsumerGroupHeartbeatRequest._READERS = {
     0: _read_consumer_group_heartbeat_request_v0,
     1: _read_consumer_group_heartbeat_request_v1,
@@ -730,8 +473,4 @@ ConsumerGroupHeartbeatRequest._READERS = {
 ConsumerGroupHeartbeatRequest._WRITERS = {
     0: _write_consumer_group_heartbeat_request_v0,
     1: _write_consumer_group_heartbeat_request_v1,
-}
-ConsumerGroupHeartbeatRequest._READERS_IN_CHUNKS = {
-    0: _read_consumer_group_heartbeat_request_v0_in_chunks,
-    1: _read_consumer_group_heartbeat_request_v1_in_chunks,
 }

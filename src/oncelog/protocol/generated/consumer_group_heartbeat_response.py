@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -132,16 +132,6 @@ def _write_assignment_v0(w: Append, x: Assignment) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for topic_partitions_item in topic_partitions:
         _write_topic_partitions_v0(w, topic_partitions_item)
-    w(b"\0")
-
-
-def _write_assignment_v0_in_chunks(w: Append, x: Assignment) -> Chunks[None]:
-    topic_partitions = x.topic_partitions
-    count = len(topic_partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topic_partitions_item in topic_partitions:
-        _write_topic_partitions_v0(w, topic_partitions_item)
-        yield
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -185,7 +185,7 @@ def _write_acl_creation_v2(w: Append, x: AclCreation) -> None:
     w(_pack_bbx(x.operation, x.permission_type))
 
 
-def _read_create_acls_request_v1(data: bytes, pos: int, size: int) -> tuple[CreateAclsRequest, int]:
+def _read_create_acls_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateAclsRequest, int]:
     at = "creations"
     try:
         count, = _unpack_i(data, pos)
@@ -194,6 +194,8 @@ def _read_create_acls_request_v1(data: bytes, pos: int, size: int) -> tuple[Crea
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         creations: list[AclCreation] = []
         for _ in range(count):
             creations_item, pos = _read_acl_creation_v1(data, pos, size)
@@ -210,26 +212,7 @@ def _write_create_acls_request_v1(w: Append, x: CreateAclsRequest) -> None:
         _write_acl_creation_v1(w, creations_item)
 
 
-def _read_create_acls_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateAclsRequest, int]]:
-    at = "creations"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        creations: list[AclCreation] = []
-        for _ in range(count):
-            creations_item, pos = _read_acl_creation_v1(data, pos, size)
-            creations.append(creations_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("CreateAclsRequest", at, pos, error) from None
-    return CreateAclsRequest(creations), pos
-
-
-def _read_create_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[CreateAclsRequest, int]:
+def _read_create_acls_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateAclsRequest, int]:
     at = "creations"
     try:
         count = data[pos]
@@ -241,6 +224,8 @@ def _read_create_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[Crea
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         creations: list[AclCreation] = []
         for _ in range(count):
             creations_item, pos = _read_acl_creation_v2(data, pos, size)
@@ -262,33 +247,6 @@ def _write_create_acls_request_v2(w: Append, x: CreateAclsRequest) -> None:
     for creations_item in creations:
         _write_acl_creation_v2(w, creations_item)
     w(b"\0")
-
-
-def _read_create_acls_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateAclsRequest, int]]:
-    at = "creations"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        creations: list[AclCreation] = []
-        for _ in range(count):
-            creations_item, pos = _read_acl_creation_v2(data, pos, size)
-            creations.append(creations_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateAclsRequest", at, pos, error) from None
-    return CreateAclsRequest(creations), pos
 CreateAclsRequest._READERS = {
     1: _read_create_acls_request_v1,
     2: _read_create_acls_request_v2,
@@ -298,9 +256,4 @@ CreateAclsRequest._WRITERS = {
     1: _write_create_acls_request_v1,
     2: _write_create_acls_request_v2,
     3: _write_create_acls_request_v2,
-}
-CreateAclsRequest._READERS_IN_CHUNKS = {
-    1: _read_create_acls_request_v1_in_chunks,
-    2: _read_create_acls_request_v2_in_chunks,
-    3: _read_create_acls_request_v2_in_chunks,
 }

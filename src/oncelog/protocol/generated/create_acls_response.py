@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hh = _Struct(">hh").pack
@@ -134,14 +134,6 @@ def _write_create_acls_response_v1(w: Append, x: CreateAclsResponse) -> None:
         _write_acl_creation_result_v1(w, results_item)
 
 
-def _write_create_acls_response_v1_in_chunks(w: Append, x: CreateAclsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        _write_acl_creation_result_v1(w, results_item)
-        yield
-
-
 def _read_create_acls_response_v2(data: bytes, pos: int, size: int) -> tuple[CreateAclsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -176,16 +168,6 @@ def _write_create_acls_response_v2(w: Append, x: CreateAclsResponse) -> None:
     for results_item in results:
         _write_acl_creation_result_v2(w, results_item)
     w(b"\0")
-
-
-def _write_create_acls_response_v2_in_chunks(w: Append, x: CreateAclsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_acl_creation_result_v2(w, results_item)
-        yield
-    w(b"\0")
 CreateAclsResponse._READERS = {
     1: _read_create_acls_response_v1,
     2: _read_create_acls_response_v2,
@@ -195,9 +177,4 @@ CreateAclsResponse._WRITERS = {
     1: _write_create_acls_response_v1,
     2: _write_create_acls_response_v2,
     3: _write_create_acls_response_v2,
-}
-CreateAclsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_create_acls_response_v1_in_chunks,
-    2: _write_create_acls_response_v2_in_chunks,
-    3: _write_create_acls_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -136,7 +136,7 @@ def _write_creatable_renewers_v2(w: Append, x: CreatableRenewers) -> None:
     w(b"\0")
 
 
-def _read_create_delegation_token_request_v1(data: bytes, pos: int, size: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateDelegationTokenRequest, int]:
     at = "renewers"
     try:
         count, = _unpack_i(data, pos)
@@ -145,6 +145,8 @@ def _read_create_delegation_token_request_v1(data: bytes, pos: int, size: int) -
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         renewers: list[CreatableRenewers] = []
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v1(data, pos, size)
@@ -169,29 +171,7 @@ def _write_create_delegation_token_request_v1(w: Append, x: CreateDelegationToke
     w(_pack_q(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
-    at = "renewers"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        renewers: list[CreatableRenewers] = []
-        for _ in range(count):
-            renewers_item, pos = _read_creatable_renewers_v1(data, pos, size)
-            renewers.append(renewers_item)
-            yield 1
-        at = "max_lifetime_ms"
-        max_lifetime_ms, = _unpack_q(data, pos)
-        pos += 8
-    except READ_ERRORS as error:
-        raise malformed("CreateDelegationTokenRequest", at, pos, error) from None
-    return CreateDelegationTokenRequest("", "", renewers, max_lifetime_ms), pos
-
-
-def _read_create_delegation_token_request_v2(data: bytes, pos: int, size: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateDelegationTokenRequest, int]:
     at = "renewers"
     try:
         count = data[pos]
@@ -203,6 +183,8 @@ def _read_create_delegation_token_request_v2(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         renewers: list[CreatableRenewers] = []
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
@@ -231,35 +213,7 @@ def _write_create_delegation_token_request_v2(w: Append, x: CreateDelegationToke
     w(_pack_qx(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
-    at = "renewers"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        renewers: list[CreatableRenewers] = []
-        for _ in range(count):
-            renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
-            renewers.append(renewers_item)
-            yield 1
-        at = "max_lifetime_ms"
-        max_lifetime_ms, tags = _unpack_qB(data, pos)
-        pos += 9
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateDelegationTokenRequest", at, pos, error) from None
-    return CreateDelegationTokenRequest("", "", renewers, max_lifetime_ms), pos
-
-
-def _read_create_delegation_token_request_v3(data: bytes, pos: int, size: int) -> tuple[CreateDelegationTokenRequest, int]:
+def _read_create_delegation_token_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateDelegationTokenRequest, int]:
     at = "owner_principal_type"
     try:
         count = data[pos]
@@ -295,6 +249,8 @@ def _read_create_delegation_token_request_v3(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         renewers: list[CreatableRenewers] = []
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
@@ -333,58 +289,6 @@ def _write_create_delegation_token_request_v3(w: Append, x: CreateDelegationToke
     for renewers_item in renewers:
         _write_creatable_renewers_v2(w, renewers_item)
     w(_pack_qx(x.max_lifetime_ms))
-
-
-def _read_create_delegation_token_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateDelegationTokenRequest, int]]:
-    at = "owner_principal_type"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        owner_principal_type: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            owner_principal_type = data[pos:end].decode()
-            pos = end
-        at = "owner_principal_name"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        owner_principal_name: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            owner_principal_name = data[pos:end].decode()
-            pos = end
-        at = "renewers"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        renewers: list[CreatableRenewers] = []
-        for _ in range(count):
-            renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
-            renewers.append(renewers_item)
-            yield 1
-        at = "max_lifetime_ms"
-        max_lifetime_ms, tags = _unpack_qB(data, pos)
-        pos += 9
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateDelegationTokenRequest", at, pos, error) from None
-    return CreateDelegationTokenRequest(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos
 CreateDelegationTokenRequest._READERS = {
     1: _read_create_delegation_token_request_v1,
     2: _read_create_delegation_token_request_v2,
@@ -394,9 +298,4 @@ CreateDelegationTokenRequest._WRITERS = {
     1: _write_create_delegation_token_request_v1,
     2: _write_create_delegation_token_request_v2,
     3: _write_create_delegation_token_request_v3,
-}
-CreateDelegationTokenRequest._READERS_IN_CHUNKS = {
-    1: _read_create_delegation_token_request_v1_in_chunks,
-    2: _read_create_delegation_token_request_v2_in_chunks,
-    3: _read_create_delegation_token_request_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -61,7 +61,7 @@ class CreatePartitionsRequest(Message):
         self.validate_only = validate_only
 
 
-def _read_create_partitions_assignment_v0(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsAssignment, int]:
+def _read_create_partitions_assignment_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsAssignment, int]:
     at = "broker_ids"
     try:
         count, = _unpack_i(data, pos)
@@ -71,6 +71,8 @@ def _read_create_partitions_assignment_v0(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -84,25 +86,7 @@ def _write_create_partitions_assignment_v0(w: Append, x: CreatePartitionsAssignm
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
-def _read_create_partitions_assignment_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsAssignment, int]]:
-    at = "broker_ids"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest.CreatePartitionsAssignment", at, pos, error) from None
-    return CreatePartitionsAssignment(broker_ids), pos
-
-
-def _read_create_partitions_assignment_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsAssignment, int]:
+def _read_create_partitions_assignment_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsAssignment, int]:
     at = "broker_ids"
     try:
         count = data[pos]
@@ -115,6 +99,8 @@ def _read_create_partitions_assignment_v2(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -135,33 +121,7 @@ def _write_create_partitions_assignment_v2(w: Append, x: CreatePartitionsAssignm
     w(b"\0")
 
 
-def _read_create_partitions_assignment_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsAssignment, int]]:
-    at = "broker_ids"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest.CreatePartitionsAssignment", at, pos, error) from None
-    return CreatePartitionsAssignment(broker_ids), pos
-
-
-def _read_create_partitions_topic_v0(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsTopic, int]:
+def _read_create_partitions_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -181,9 +141,11 @@ def _read_create_partitions_topic_v0(data: bytes, pos: int, size: int) -> tuple[
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = _read_create_partitions_assignment_v0(data, pos, size)
+                assignments_item, pos = _read_create_partitions_assignment_v0(data, pos, size, limit)
                 assignments.append(assignments_item)
     except READ_ERRORS as error:
         raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
@@ -202,37 +164,7 @@ def _write_create_partitions_topic_v0(w: Append, x: CreatePartitionsTopic) -> No
             _write_create_partitions_assignment_v0(w, assignments_item)
 
 
-def _read_create_partitions_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "count"
-        count_, count = _unpack_ii(data, pos)
-        pos += 8
-        at = "assignments"
-        assignments: list[CreatePartitionsAssignment] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            assignments = []
-            for _ in range(count):
-                assignments_item, pos = yield from _read_create_partitions_assignment_v0_in_chunks(data, pos, size)
-                assignments.append(assignments_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
-    return CreatePartitionsTopic(name, count_, assignments), pos
-
-
-def _read_create_partitions_topic_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsTopic, int]:
+def _read_create_partitions_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -257,9 +189,11 @@ def _read_create_partitions_topic_v2(data: bytes, pos: int, size: int) -> tuple[
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = _read_create_partitions_assignment_v2(data, pos, size)
+                assignments_item, pos = _read_create_partitions_assignment_v2(data, pos, size, limit)
                 assignments.append(assignments_item)
         at = "tagged fields"
         tags = data[pos]
@@ -289,47 +223,7 @@ def _write_create_partitions_topic_v2(w: Append, x: CreatePartitionsTopic) -> No
     w(b"\0")
 
 
-def _read_create_partitions_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "count"
-        count_, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "assignments"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        assignments: list[CreatePartitionsAssignment] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            assignments = []
-            for _ in range(count):
-                assignments_item, pos = yield from _read_create_partitions_assignment_v2_in_chunks(data, pos, size)
-                assignments.append(assignments_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
-    return CreatePartitionsTopic(name, count_, assignments), pos
-
-
-def _read_create_partitions_request_v0(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsRequest, int]:
+def _read_create_partitions_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -338,9 +232,11 @@ def _read_create_partitions_request_v0(data: bytes, pos: int, size: int) -> tupl
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[CreatePartitionsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_create_partitions_topic_v0(data, pos, size)
+            topics_item, pos = _read_create_partitions_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, validate_only = _unpack_iT(data, pos)
@@ -358,29 +254,7 @@ def _write_create_partitions_request_v0(w: Append, x: CreatePartitionsRequest) -
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_partitions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[CreatePartitionsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_create_partitions_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, validate_only = _unpack_iT(data, pos)
-        pos += 5
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest", at, pos, error) from None
-    return CreatePartitionsRequest(topics, timeout_ms, validate_only), pos
-
-
-def _read_create_partitions_request_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsRequest, int]:
+def _read_create_partitions_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatePartitionsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -392,9 +266,11 @@ def _read_create_partitions_request_v2(data: bytes, pos: int, size: int) -> tupl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[CreatePartitionsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_create_partitions_topic_v2(data, pos, size)
+            topics_item, pos = _read_create_partitions_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
@@ -414,34 +290,6 @@ def _write_create_partitions_request_v2(w: Append, x: CreatePartitionsRequest) -
     for topics_item in topics:
         _write_create_partitions_topic_v2(w, topics_item)
     w(_pack_iTx(x.timeout_ms, x.validate_only))
-
-
-def _read_create_partitions_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatePartitionsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[CreatePartitionsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_create_partitions_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
-        pos += 6
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreatePartitionsRequest", at, pos, error) from None
-    return CreatePartitionsRequest(topics, timeout_ms, validate_only), pos
 CreatePartitionsRequest._READERS = {
     0: _read_create_partitions_request_v0,
     1: _read_create_partitions_request_v0,
@@ -453,10 +301,4 @@ CreatePartitionsRequest._WRITERS = {
     1: _write_create_partitions_request_v0,
     2: _write_create_partitions_request_v2,
     3: _write_create_partitions_request_v2,
-}
-CreatePartitionsRequest._READERS_IN_CHUNKS = {
-    0: _read_create_partitions_request_v0_in_chunks,
-    1: _read_create_partitions_request_v0_in_chunks,
-    2: _read_create_partitions_request_v2_in_chunks,
-    3: _read_create_partitions_request_v2_in_chunks,
 }

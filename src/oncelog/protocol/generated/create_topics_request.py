@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -85,7 +85,7 @@ class CreateTopicsRequest(Message):
         self.validate_only = validate_only
 
 
-def _read_creatable_replica_assignment_v2(data: bytes, pos: int, size: int) -> tuple[CreatableReplicaAssignment, int]:
+def _read_creatable_replica_assignment_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatableReplicaAssignment, int]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_ii(data, pos)
@@ -96,6 +96,8 @@ def _read_creatable_replica_assignment_v2(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -107,25 +109,6 @@ def _write_creatable_replica_assignment_v2(w: Append, x: CreatableReplicaAssignm
     broker_ids = x.broker_ids
     w(_pack_ii(x.partition_index, len(broker_ids)))
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
-
-
-def _read_creatable_replica_assignment_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableReplicaAssignment, int]]:
-    at = "partition_index"
-    try:
-        partition_index, count = _unpack_ii(data, pos)
-        pos += 8
-        at = "broker_ids"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest.CreatableReplicaAssignment", at, pos, error) from None
-    return CreatableReplicaAssignment(partition_index, broker_ids), pos
 
 
 def _read_creatable_topic_config_v2(data: bytes, pos: int, size: int) -> tuple[CreatableTopicConfig, int]:
@@ -166,7 +149,7 @@ def _write_creatable_topic_config_v2(w: Append, x: CreatableTopicConfig) -> None
     w(value__bytes)
 
 
-def _read_creatable_replica_assignment_v5(data: bytes, pos: int, size: int) -> tuple[CreatableReplicaAssignment, int]:
+def _read_creatable_replica_assignment_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatableReplicaAssignment, int]:
     at = "partition_index"
     try:
         partition_index, count = _unpack_iB(data, pos)
@@ -180,6 +163,8 @@ def _read_creatable_replica_assignment_v5(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -198,33 +183,6 @@ def _write_creatable_replica_assignment_v5(w: Append, x: CreatableReplicaAssignm
     w(_pack_iB(x.partition_index, count) if count < 128 else _pack_i(x.partition_index) + uvarint(count))
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
     w(b"\0")
-
-
-def _read_creatable_replica_assignment_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableReplicaAssignment, int]]:
-    at = "partition_index"
-    try:
-        partition_index, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "broker_ids"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest.CreatableReplicaAssignment", at, pos, error) from None
-    return CreatableReplicaAssignment(partition_index, broker_ids), pos
 
 
 def _read_creatable_topic_config_v5(data: bytes, pos: int, size: int) -> tuple[CreatableTopicConfig, int]:
@@ -280,7 +238,7 @@ def _write_creatable_topic_config_v5(w: Append, x: CreatableTopicConfig) -> None
     w(b"\0")
 
 
-def _read_creatable_topic_v2(data: bytes, pos: int, size: int) -> tuple[CreatableTopic, int]:
+def _read_creatable_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatableTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -300,9 +258,11 @@ def _read_creatable_topic_v2(data: bytes, pos: int, size: int) -> tuple[Creatabl
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = _read_creatable_replica_assignment_v2(data, pos, size)
+            assignments_item, pos = _read_creatable_replica_assignment_v2(data, pos, size, limit)
             assignments.append(assignments_item)
         at = "configs"
         count, = _unpack_i(data, pos)
@@ -311,6 +271,8 @@ def _read_creatable_topic_v2(data: bytes, pos: int, size: int) -> tuple[Creatabl
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         configs: list[CreatableTopicConfig] = []
         for _ in range(count):
             configs_item, pos = _read_creatable_topic_config_v2(data, pos, size)
@@ -335,49 +297,7 @@ def _write_creatable_topic_v2(w: Append, x: CreatableTopic) -> None:
         _write_creatable_topic_config_v2(w, configs_item)
 
 
-def _read_creatable_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "num_partitions"
-        num_partitions, replication_factor, count = _unpack_ihi(data, pos)
-        pos += 10
-        at = "assignments"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[CreatableReplicaAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = yield from _read_creatable_replica_assignment_v2_in_chunks(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-        at = "configs"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        configs: list[CreatableTopicConfig] = []
-        for _ in range(count):
-            configs_item, pos = _read_creatable_topic_config_v2(data, pos, size)
-            configs.append(configs_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest.CreatableTopic", at, pos, error) from None
-    return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
-
-
-def _read_creatable_topic_v5(data: bytes, pos: int, size: int) -> tuple[CreatableTopic, int]:
+def _read_creatable_topic_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreatableTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -402,9 +322,11 @@ def _read_creatable_topic_v5(data: bytes, pos: int, size: int) -> tuple[Creatabl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = _read_creatable_replica_assignment_v5(data, pos, size)
+            assignments_item, pos = _read_creatable_replica_assignment_v5(data, pos, size, limit)
             assignments.append(assignments_item)
         at = "configs"
         count = data[pos]
@@ -416,6 +338,8 @@ def _read_creatable_topic_v5(data: bytes, pos: int, size: int) -> tuple[Creatabl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         configs: list[CreatableTopicConfig] = []
         for _ in range(count):
             configs_item, pos = _read_creatable_topic_config_v5(data, pos, size)
@@ -449,62 +373,7 @@ def _write_creatable_topic_v5(w: Append, x: CreatableTopic) -> None:
     w(b"\0")
 
 
-def _read_creatable_topic_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreatableTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "num_partitions"
-        num_partitions, replication_factor, count = _unpack_ihB(data, pos)
-        pos += 7
-        at = "assignments"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[CreatableReplicaAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = yield from _read_creatable_replica_assignment_v5_in_chunks(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-        at = "configs"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        configs: list[CreatableTopicConfig] = []
-        for _ in range(count):
-            configs_item, pos = _read_creatable_topic_config_v5(data, pos, size)
-            configs.append(configs_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest.CreatableTopic", at, pos, error) from None
-    return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
-
-
-def _read_create_topics_request_v2(data: bytes, pos: int, size: int) -> tuple[CreateTopicsRequest, int]:
+def _read_create_topics_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateTopicsRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -513,9 +382,11 @@ def _read_create_topics_request_v2(data: bytes, pos: int, size: int) -> tuple[Cr
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[CreatableTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_creatable_topic_v2(data, pos, size)
+            topics_item, pos = _read_creatable_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, validate_only = _unpack_iT(data, pos)
@@ -533,29 +404,7 @@ def _write_create_topics_request_v2(w: Append, x: CreateTopicsRequest) -> None:
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_topics_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateTopicsRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[CreatableTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_creatable_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, validate_only = _unpack_iT(data, pos)
-        pos += 5
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest", at, pos, error) from None
-    return CreateTopicsRequest(topics, timeout_ms, validate_only), pos
-
-
-def _read_create_topics_request_v5(data: bytes, pos: int, size: int) -> tuple[CreateTopicsRequest, int]:
+def _read_create_topics_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[CreateTopicsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -567,9 +416,11 @@ def _read_create_topics_request_v5(data: bytes, pos: int, size: int) -> tuple[Cr
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[CreatableTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_creatable_topic_v5(data, pos, size)
+            topics_item, pos = _read_creatable_topic_v5(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
@@ -589,34 +440,6 @@ def _write_create_topics_request_v5(w: Append, x: CreateTopicsRequest) -> None:
     for topics_item in topics:
         _write_creatable_topic_v5(w, topics_item)
     w(_pack_iTx(x.timeout_ms, x.validate_only))
-
-
-def _read_create_topics_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[CreateTopicsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[CreatableTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_creatable_topic_v5_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
-        pos += 6
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("CreateTopicsRequest", at, pos, error) from None
-    return CreateTopicsRequest(topics, timeout_ms, validate_only), pos
 CreateTopicsRequest._READERS = {
     2: _read_create_topics_request_v2,
     3: _read_create_topics_request_v2,
@@ -632,12 +455,4 @@ CreateTopicsRequest._WRITERS = {
     5: _write_create_topics_request_v5,
     6: _write_create_topics_request_v5,
     7: _write_create_topics_request_v5,
-}
-CreateTopicsRequest._READERS_IN_CHUNKS = {
-    2: _read_create_topics_request_v2_in_chunks,
-    3: _read_create_topics_request_v2_in_chunks,
-    4: _read_create_topics_request_v2_in_chunks,
-    5: _read_create_topics_request_v5_in_chunks,
-    6: _read_create_topics_request_v5_in_chunks,
-    7: _read_create_topics_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_TbTx = _Struct(">?b?x").pack
 _pack_Uh = _Struct(">16sh").pack
@@ -201,14 +201,6 @@ def _write_create_topics_response_v2(w: Append, x: CreateTopicsResponse) -> None
         _write_creatable_topic_result_v2(w, topics_item)
 
 
-def _write_create_topics_response_v2_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        _write_creatable_topic_result_v2(w, topics_item)
-        yield
-
-
 def _read_creatable_topic_result_v5(data: bytes, pos: int, size: int) -> tuple[CreatableTopicResult, int]:
     at = "name"
     try:
@@ -302,42 +294,6 @@ def _write_creatable_topic_result_v5(w: Append, x: CreatableTopicResult) -> None
         w(VARINT[count] if count < 128 else uvarint(count))
         for configs_item in configs:
             _write_creatable_topic_configs_v5(w, configs_item)
-    tagged: list[tuple[int, bytes]] = []
-    if x.topic_config_error_code != 0:
-        topic_config_error_code_part: list[Buffer] = []
-        topic_config_error_code_part.append(_pack_h(x.topic_config_error_code))
-        tagged.append((0, b"".join(topic_config_error_code_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
-
-
-def _write_creatable_topic_result_v5_in_chunks(w: Append, x: CreatableTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    configs = x.configs
-    w(_pack_ih(x.num_partitions, x.replication_factor))
-    if configs is None:
-        w(b"\0")
-    else:
-        count = len(configs) + 1
-        w(VARINT[count] if count < 128 else uvarint(count))
-        for configs_item in configs:
-            _write_creatable_topic_configs_v5(w, configs_item)
-            yield
     tagged: list[tuple[int, bytes]] = []
     if x.topic_config_error_code != 0:
         topic_config_error_code_part: list[Buffer] = []
@@ -456,45 +412,6 @@ def _write_creatable_topic_result_v7(w: Append, x: CreatableTopicResult) -> None
         w(b"\0")
 
 
-def _write_creatable_topic_result_v7_in_chunks(w: Append, x: CreatableTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("CreateTopicsResponse", "topic_id", topic_id)
-    error_message = x.error_message
-    w(_pack_Uh(topic_id, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    configs = x.configs
-    w(_pack_ih(x.num_partitions, x.replication_factor))
-    if configs is None:
-        w(b"\0")
-    else:
-        count = len(configs) + 1
-        w(VARINT[count] if count < 128 else uvarint(count))
-        for configs_item in configs:
-            _write_creatable_topic_configs_v5(w, configs_item)
-            yield
-    tagged: list[tuple[int, bytes]] = []
-    if x.topic_config_error_code != 0:
-        topic_config_error_code_part: list[Buffer] = []
-        topic_config_error_code_part.append(_pack_h(x.topic_config_error_code))
-        tagged.append((0, b"".join(topic_config_error_code_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
-
-
 def _read_create_topics_response_v5(data: bytes, pos: int, size: int) -> tuple[CreateTopicsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -528,16 +445,6 @@ def _write_create_topics_response_v5(w: Append, x: CreateTopicsResponse) -> None
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
         _write_creatable_topic_result_v5(w, topics_item)
-    w(b"\0")
-
-
-def _write_create_topics_response_v5_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_creatable_topic_result_v5_in_chunks(w, topics_item)
-        yield
     w(b"\0")
 
 
@@ -575,16 +482,6 @@ def _write_create_topics_response_v7(w: Append, x: CreateTopicsResponse) -> None
     for topics_item in topics:
         _write_creatable_topic_result_v7(w, topics_item)
     w(b"\0")
-
-
-def _write_create_topics_response_v7_in_chunks(w: Append, x: CreateTopicsResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_creatable_topic_result_v7_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 CreateTopicsResponse._READERS = {
     2: _read_create_topics_response_v2,
     3: _read_create_topics_response_v2,
@@ -600,12 +497,4 @@ CreateTopicsResponse._WRITERS = {
     5: _write_create_topics_response_v5,
     6: _write_create_topics_response_v5,
     7: _write_create_topics_response_v7,
-}
-CreateTopicsResponse._WRITERS_IN_CHUNKS = {
-    2: _write_create_topics_response_v2_in_chunks,
-    3: _write_create_topics_response_v2_in_chunks,
-    4: _write_create_topics_response_v2_in_chunks,
-    5: _write_create_topics_response_v5_in_chunks,
-    6: _write_create_topics_response_v5_in_chunks,
-    7: _write_create_topics_response_v7_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bb = _Struct(">bb").pack
@@ -195,7 +195,7 @@ def _write_delete_acls_filter_v2(w: Append, x: DeleteAclsFilter) -> None:
     w(_pack_bbx(x.operation, x.permission_type))
 
 
-def _read_delete_acls_request_v1(data: bytes, pos: int, size: int) -> tuple[DeleteAclsRequest, int]:
+def _read_delete_acls_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteAclsRequest, int]:
     at = "filters"
     try:
         count, = _unpack_i(data, pos)
@@ -204,6 +204,8 @@ def _read_delete_acls_request_v1(data: bytes, pos: int, size: int) -> tuple[Dele
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         filters: list[DeleteAclsFilter] = []
         for _ in range(count):
             filters_item, pos = _read_delete_acls_filter_v1(data, pos, size)
@@ -220,26 +222,7 @@ def _write_delete_acls_request_v1(w: Append, x: DeleteAclsRequest) -> None:
         _write_delete_acls_filter_v1(w, filters_item)
 
 
-def _read_delete_acls_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteAclsRequest, int]]:
-    at = "filters"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        filters: list[DeleteAclsFilter] = []
-        for _ in range(count):
-            filters_item, pos = _read_delete_acls_filter_v1(data, pos, size)
-            filters.append(filters_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("DeleteAclsRequest", at, pos, error) from None
-    return DeleteAclsRequest(filters), pos
-
-
-def _read_delete_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[DeleteAclsRequest, int]:
+def _read_delete_acls_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteAclsRequest, int]:
     at = "filters"
     try:
         count = data[pos]
@@ -251,6 +234,8 @@ def _read_delete_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[Dele
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         filters: list[DeleteAclsFilter] = []
         for _ in range(count):
             filters_item, pos = _read_delete_acls_filter_v2(data, pos, size)
@@ -272,33 +257,6 @@ def _write_delete_acls_request_v2(w: Append, x: DeleteAclsRequest) -> None:
     for filters_item in filters:
         _write_delete_acls_filter_v2(w, filters_item)
     w(b"\0")
-
-
-def _read_delete_acls_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteAclsRequest, int]]:
-    at = "filters"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        filters: list[DeleteAclsFilter] = []
-        for _ in range(count):
-            filters_item, pos = _read_delete_acls_filter_v2(data, pos, size)
-            filters.append(filters_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteAclsRequest", at, pos, error) from None
-    return DeleteAclsRequest(filters), pos
 DeleteAclsRequest._READERS = {
     1: _read_delete_acls_request_v1,
     2: _read_delete_acls_request_v2,
@@ -308,9 +266,4 @@ DeleteAclsRequest._WRITERS = {
     1: _write_delete_acls_request_v1,
     2: _write_delete_acls_request_v2,
     3: _write_delete_acls_request_v2,
-}
-DeleteAclsRequest._READERS_IN_CHUNKS = {
-    1: _read_delete_acls_request_v1_in_chunks,
-    2: _read_delete_acls_request_v2_in_chunks,
-    3: _read_delete_acls_request_v2_in_chunks,
 }

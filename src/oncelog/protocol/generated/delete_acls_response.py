@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -289,18 +289,6 @@ def _write_delete_acls_filter_result_v1(w: Append, x: DeleteAclsFilterResult) ->
         _write_delete_acls_matching_acl_v1(w, matching_acls_item)
 
 
-def _write_delete_acls_filter_result_v1_in_chunks(w: Append, x: DeleteAclsFilterResult) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    matching_acls = x.matching_acls
-    w(_pack_i(len(matching_acls)))
-    for matching_acls_item in matching_acls:
-        _write_delete_acls_matching_acl_v1(w, matching_acls_item)
-        yield
-
-
 def _read_delete_acls_filter_result_v2(data: bytes, pos: int, size: int) -> tuple[DeleteAclsFilterResult, int]:
     at = "error_code"
     try:
@@ -358,25 +346,6 @@ def _write_delete_acls_filter_result_v2(w: Append, x: DeleteAclsFilterResult) ->
     w(b"\0")
 
 
-def _write_delete_acls_filter_result_v2_in_chunks(w: Append, x: DeleteAclsFilterResult) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    matching_acls = x.matching_acls
-    count = len(matching_acls) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for matching_acls_item in matching_acls:
-        _write_delete_acls_matching_acl_v2(w, matching_acls_item)
-        yield
-    w(b"\0")
-
-
 def _read_delete_acls_response_v1(data: bytes, pos: int, size: int) -> tuple[DeleteAclsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -401,14 +370,6 @@ def _write_delete_acls_response_v1(w: Append, x: DeleteAclsResponse) -> None:
     w(_pack_ii(x.throttle_time_ms, len(filter_results)))
     for filter_results_item in filter_results:
         _write_delete_acls_filter_result_v1(w, filter_results_item)
-
-
-def _write_delete_acls_response_v1_in_chunks(w: Append, x: DeleteAclsResponse) -> Chunks[None]:
-    filter_results = x.filter_results
-    w(_pack_ii(x.throttle_time_ms, len(filter_results)))
-    for filter_results_item in filter_results:
-        yield from _write_delete_acls_filter_result_v1_in_chunks(w, filter_results_item)
-        yield
 
 
 def _read_delete_acls_response_v2(data: bytes, pos: int, size: int) -> tuple[DeleteAclsResponse, int]:
@@ -445,16 +406,6 @@ def _write_delete_acls_response_v2(w: Append, x: DeleteAclsResponse) -> None:
     for filter_results_item in filter_results:
         _write_delete_acls_filter_result_v2(w, filter_results_item)
     w(b"\0")
-
-
-def _write_delete_acls_response_v2_in_chunks(w: Append, x: DeleteAclsResponse) -> Chunks[None]:
-    filter_results = x.filter_results
-    count = len(filter_results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for filter_results_item in filter_results:
-        yield from _write_delete_acls_filter_result_v2_in_chunks(w, filter_results_item)
-        yield
-    w(b"\0")
 DeleteAclsResponse._READERS = {
     1: _read_delete_acls_response_v1,
     2: _read_delete_acls_response_v2,
@@ -464,9 +415,4 @@ DeleteAclsResponse._WRITERS = {
     1: _write_delete_acls_response_v1,
     2: _write_delete_acls_response_v2,
     3: _write_delete_acls_response_v2,
-}
-DeleteAclsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_delete_acls_response_v1_in_chunks,
-    2: _write_delete_acls_response_v2_in_chunks,
-    3: _write_delete_acls_response_v2_in_chunks,
 }

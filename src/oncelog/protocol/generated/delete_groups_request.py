@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -26,7 +26,7 @@ class DeleteGroupsRequest(Message):
         self.groups_names = [] if groups_names is EMPTY else groups_names
 
 
-def _read_delete_groups_request_v0(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsRequest, int]:
+def _read_delete_groups_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteGroupsRequest, int]:
     at = "groups_names"
     try:
         count, = _unpack_i(data, pos)
@@ -35,6 +35,8 @@ def _read_delete_groups_request_v0(data: bytes, pos: int, size: int) -> tuple[De
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups_names: list[str] = []
         for _ in range(count):
             count, = _unpack_h(data, pos)
@@ -61,34 +63,7 @@ def _write_delete_groups_request_v0(w: Append, x: DeleteGroupsRequest) -> None:
         w(groups_names_item_bytes)
 
 
-def _read_delete_groups_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteGroupsRequest, int]]:
-    at = "groups_names"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups_names: list[str] = []
-        for _ in range(count):
-            count, = _unpack_h(data, pos)
-            pos += 2
-            if count < 0:
-                raise null_value(count)
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            groups_names_item = data[pos:end].decode()
-            pos = end
-            groups_names.append(groups_names_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsRequest", at, pos, error) from None
-    return DeleteGroupsRequest(groups_names), pos
-
-
-def _read_delete_groups_request_v2(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsRequest, int]:
+def _read_delete_groups_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteGroupsRequest, int]:
     at = "groups_names"
     try:
         count = data[pos]
@@ -100,6 +75,8 @@ def _read_delete_groups_request_v2(data: bytes, pos: int, size: int) -> tuple[De
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups_names: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -134,43 +111,6 @@ def _write_delete_groups_request_v2(w: Append, x: DeleteGroupsRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(groups_names_item_bytes)
     w(b"\0")
-
-
-def _read_delete_groups_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteGroupsRequest, int]]:
-    at = "groups_names"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups_names: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            groups_names_item = data[pos:end].decode()
-            pos = end
-            groups_names.append(groups_names_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteGroupsRequest", at, pos, error) from None
-    return DeleteGroupsRequest(groups_names), pos
 DeleteGroupsRequest._READERS = {
     0: _read_delete_groups_request_v0,
     1: _read_delete_groups_request_v0,
@@ -182,10 +122,4 @@ DeleteGroupsRequest._WRITERS = {
     1: _write_delete_groups_request_v0,
     2: _write_delete_groups_request_v2,
     3: _write_delete_groups_request_v2,
-}
-DeleteGroupsRequest._READERS_IN_CHUNKS = {
-    0: _read_delete_groups_request_v0_in_chunks,
-    1: _read_delete_groups_request_v0_in_chunks,
-    2: _read_delete_groups_request_v2_in_chunks,
-    3: _read_delete_groups_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hx = _Struct(">hx").pack
@@ -190,14 +190,6 @@ def _write_delete_groups_response_v0(w: Append, x: DeleteGroupsResponse) -> None
         _write_deletable_group_result_v0(w, results_item)
 
 
-def _write_delete_groups_response_v0_in_chunks(w: Append, x: DeleteGroupsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        _write_deletable_group_result_v0(w, results_item)
-        yield
-
-
 def _read_delete_groups_response_v2(data: bytes, pos: int, size: int) -> tuple[DeleteGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -231,16 +223,6 @@ def _write_delete_groups_response_v2(w: Append, x: DeleteGroupsResponse) -> None
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_item in results:
         _write_deletable_group_result_v2(w, results_item)
-    w(b"\0")
-
-
-def _write_delete_groups_response_v2_in_chunks(w: Append, x: DeleteGroupsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_deletable_group_result_v2(w, results_item)
-        yield
     w(b"\0")
 
 
@@ -278,16 +260,6 @@ def _write_delete_groups_response_v3(w: Append, x: DeleteGroupsResponse) -> None
     for results_item in results:
         _write_deletable_group_result_v3(w, results_item)
     w(b"\0")
-
-
-def _write_delete_groups_response_v3_in_chunks(w: Append, x: DeleteGroupsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        _write_deletable_group_result_v3(w, results_item)
-        yield
-    w(b"\0")
 DeleteGroupsResponse._READERS = {
     0: _read_delete_groups_response_v0,
     1: _read_delete_groups_response_v0,
@@ -299,10 +271,4 @@ DeleteGroupsResponse._WRITERS = {
     1: _write_delete_groups_response_v0,
     2: _write_delete_groups_response_v2,
     3: _write_delete_groups_response_v3,
-}
-DeleteGroupsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_delete_groups_response_v0_in_chunks,
-    1: _write_delete_groups_response_v0_in_chunks,
-    2: _write_delete_groups_response_v2_in_chunks,
-    3: _write_delete_groups_response_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -89,7 +89,7 @@ def _write_delete_records_partition_v2(w: Append, x: DeleteRecordsPartition) -> 
     w(_pack_iqx(x.partition_index, x.offset))
 
 
-def _read_delete_records_topic_v0(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsTopic, int]:
+def _read_delete_records_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteRecordsTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -108,6 +108,8 @@ def _read_delete_records_topic_v0(data: bytes, pos: int, size: int) -> tuple[Del
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[DeleteRecordsPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_delete_records_partition_v0(data, pos, size)
@@ -128,36 +130,7 @@ def _write_delete_records_topic_v0(w: Append, x: DeleteRecordsTopic) -> None:
         _write_delete_records_partition_v0(w, partitions_item)
 
 
-def _read_delete_records_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[DeleteRecordsPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_delete_records_partition_v0(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("DeleteRecordsRequest.DeleteRecordsTopic", at, pos, error) from None
-    return DeleteRecordsTopic(name, partitions), pos
-
-
-def _read_delete_records_topic_v2(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsTopic, int]:
+def _read_delete_records_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteRecordsTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -181,6 +154,8 @@ def _read_delete_records_topic_v2(data: bytes, pos: int, size: int) -> tuple[Del
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[DeleteRecordsPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_delete_records_partition_v2(data, pos, size)
@@ -209,46 +184,7 @@ def _write_delete_records_topic_v2(w: Append, x: DeleteRecordsTopic) -> None:
     w(b"\0")
 
 
-def _read_delete_records_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[DeleteRecordsPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_delete_records_partition_v2(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteRecordsRequest.DeleteRecordsTopic", at, pos, error) from None
-    return DeleteRecordsTopic(name, partitions), pos
-
-
-def _read_delete_records_request_v0(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsRequest, int]:
+def _read_delete_records_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteRecordsRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -257,9 +193,11 @@ def _read_delete_records_request_v0(data: bytes, pos: int, size: int) -> tuple[D
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[DeleteRecordsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_delete_records_topic_v0(data, pos, size)
+            topics_item, pos = _read_delete_records_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
@@ -277,29 +215,7 @@ def _write_delete_records_request_v0(w: Append, x: DeleteRecordsRequest) -> None
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_records_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[DeleteRecordsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_delete_records_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, = _unpack_i(data, pos)
-        pos += 4
-    except READ_ERRORS as error:
-        raise malformed("DeleteRecordsRequest", at, pos, error) from None
-    return DeleteRecordsRequest(topics, timeout_ms), pos
-
-
-def _read_delete_records_request_v2(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsRequest, int]:
+def _read_delete_records_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteRecordsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -311,9 +227,11 @@ def _read_delete_records_request_v2(data: bytes, pos: int, size: int) -> tuple[D
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[DeleteRecordsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_delete_records_topic_v2(data, pos, size)
+            topics_item, pos = _read_delete_records_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
@@ -333,34 +251,6 @@ def _write_delete_records_request_v2(w: Append, x: DeleteRecordsRequest) -> None
     for topics_item in topics:
         _write_delete_records_topic_v2(w, topics_item)
     w(_pack_ix(x.timeout_ms))
-
-
-def _read_delete_records_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteRecordsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[DeleteRecordsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_delete_records_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteRecordsRequest", at, pos, error) from None
-    return DeleteRecordsRequest(topics, timeout_ms), pos
 DeleteRecordsRequest._READERS = {
     0: _read_delete_records_request_v0,
     1: _read_delete_records_request_v0,
@@ -370,9 +260,4 @@ DeleteRecordsRequest._WRITERS = {
     0: _write_delete_records_request_v0,
     1: _write_delete_records_request_v0,
     2: _write_delete_records_request_v2,
-}
-DeleteRecordsRequest._READERS_IN_CHUNKS = {
-    0: _read_delete_records_request_v0_in_chunks,
-    1: _read_delete_records_request_v0_in_chunks,
-    2: _read_delete_records_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -132,18 +132,6 @@ def _write_delete_records_topic_result_v0(w: Append, x: DeleteRecordsTopicResult
         _write_delete_records_partition_result_v0(w, partitions_item)
 
 
-def _write_delete_records_topic_result_v0_in_chunks(w: Append, x: DeleteRecordsTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_delete_records_partition_result_v0(w, partitions_item)
-        yield
-
-
 def _read_delete_records_topic_result_v2(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsTopicResult, int]:
     at = "name"
     try:
@@ -196,21 +184,6 @@ def _write_delete_records_topic_result_v2(w: Append, x: DeleteRecordsTopicResult
     w(b"\0")
 
 
-def _write_delete_records_topic_result_v2_in_chunks(w: Append, x: DeleteRecordsTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_delete_records_partition_result_v2(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_delete_records_response_v0(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -235,14 +208,6 @@ def _write_delete_records_response_v0(w: Append, x: DeleteRecordsResponse) -> No
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_delete_records_topic_result_v0(w, topics_item)
-
-
-def _write_delete_records_response_v0_in_chunks(w: Append, x: DeleteRecordsResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_delete_records_topic_result_v0_in_chunks(w, topics_item)
-        yield
 
 
 def _read_delete_records_response_v2(data: bytes, pos: int, size: int) -> tuple[DeleteRecordsResponse, int]:
@@ -279,16 +244,6 @@ def _write_delete_records_response_v2(w: Append, x: DeleteRecordsResponse) -> No
     for topics_item in topics:
         _write_delete_records_topic_result_v2(w, topics_item)
     w(b"\0")
-
-
-def _write_delete_records_response_v2_in_chunks(w: Append, x: DeleteRecordsResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_delete_records_topic_result_v2_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 DeleteRecordsResponse._READERS = {
     0: _read_delete_records_response_v0,
     1: _read_delete_records_response_v0,
@@ -298,9 +253,4 @@ DeleteRecordsResponse._WRITERS = {
     0: _write_delete_records_response_v0,
     1: _write_delete_records_response_v0,
     2: _write_delete_records_response_v2,
-}
-DeleteRecordsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_delete_records_response_v0_in_chunks,
-    1: _write_delete_records_response_v0_in_chunks,
-    2: _write_delete_records_response_v2_in_chunks,
 }

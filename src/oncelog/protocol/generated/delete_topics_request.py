@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Ux = _Struct(">16sx").pack
 _pack_h = _Struct(">h").pack
@@ -46,7 +46,7 @@ class DeleteTopicState(Struct):
         self.topic_id = topic_id
 
 
-def _read_delete_topics_request_v1(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteTopicsRequest, int]:
     at = "topic_names"
     try:
         count, = _unpack_i(data, pos)
@@ -55,6 +55,8 @@ def _read_delete_topics_request_v1(data: bytes, pos: int, size: int) -> tuple[De
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topic_names: list[str] = []
         for _ in range(count):
             count, = _unpack_h(data, pos)
@@ -87,37 +89,7 @@ def _write_delete_topics_request_v1(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_topics_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
-    at = "topic_names"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_names: list[str] = []
-        for _ in range(count):
-            count, = _unpack_h(data, pos)
-            pos += 2
-            if count < 0:
-                raise null_value(count)
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            topic_names_item = data[pos:end].decode()
-            pos = end
-            topic_names.append(topic_names_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, = _unpack_i(data, pos)
-        pos += 4
-    except READ_ERRORS as error:
-        raise malformed("DeleteTopicsRequest", at, pos, error) from None
-    return DeleteTopicsRequest(EMPTY, topic_names, timeout_ms), pos
-
-
-def _read_delete_topics_request_v4(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteTopicsRequest, int]:
     at = "topic_names"
     try:
         count = data[pos]
@@ -129,6 +101,8 @@ def _read_delete_topics_request_v4(data: bytes, pos: int, size: int) -> tuple[De
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topic_names: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -166,44 +140,6 @@ def _write_delete_topics_request_v4(w: Append, x: DeleteTopicsRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(topic_names_item_bytes)
     w(_pack_ix(x.timeout_ms))
-
-
-def _read_delete_topics_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
-    at = "topic_names"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_names: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            topic_names_item = data[pos:end].decode()
-            pos = end
-            topic_names.append(topic_names_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteTopicsRequest", at, pos, error) from None
-    return DeleteTopicsRequest(EMPTY, topic_names, timeout_ms), pos
 
 
 def _read_delete_topic_state_v6(data: bytes, pos: int, size: int) -> tuple[DeleteTopicState, int]:
@@ -246,7 +182,7 @@ def _write_delete_topic_state_v6(w: Append, x: DeleteTopicState) -> None:
     w(_pack_Ux(topic_id))
 
 
-def _read_delete_topics_request_v6(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsRequest, int]:
+def _read_delete_topics_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DeleteTopicsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -258,6 +194,8 @@ def _read_delete_topics_request_v6(data: bytes, pos: int, size: int) -> tuple[De
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[DeleteTopicState] = []
         for _ in range(count):
             topics_item, pos = _read_delete_topic_state_v6(data, pos, size)
@@ -280,34 +218,6 @@ def _write_delete_topics_request_v6(w: Append, x: DeleteTopicsRequest) -> None:
     for topics_item in topics:
         _write_delete_topic_state_v6(w, topics_item)
     w(_pack_ix(x.timeout_ms))
-
-
-def _read_delete_topics_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DeleteTopicsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[DeleteTopicState] = []
-        for _ in range(count):
-            topics_item, pos = _read_delete_topic_state_v6(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DeleteTopicsRequest", at, pos, error) from None
-    return DeleteTopicsRequest(topics, EMPTY, timeout_ms), pos
 DeleteTopicsRequest._READERS = {
     1: _read_delete_topics_request_v1,
     2: _read_delete_topics_request_v1,
@@ -323,12 +233,4 @@ DeleteTopicsRequest._WRITERS = {
     4: _write_delete_topics_request_v4,
     5: _write_delete_topics_request_v4,
     6: _write_delete_topics_request_v6,
-}
-DeleteTopicsRequest._READERS_IN_CHUNKS = {
-    1: _read_delete_topics_request_v1_in_chunks,
-    2: _read_delete_topics_request_v1_in_chunks,
-    3: _read_delete_topics_request_v1_in_chunks,
-    4: _read_delete_topics_request_v4_in_chunks,
-    5: _read_delete_topics_request_v4_in_chunks,
-    6: _read_delete_topics_request_v6_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_Uh = _Struct(">16sh").pack
 _pack_h = _Struct(">h").pack
@@ -261,14 +261,6 @@ def _write_delete_topics_response_v1(w: Append, x: DeleteTopicsResponse) -> None
         _write_deletable_topic_result_v1(w, responses_item)
 
 
-def _write_delete_topics_response_v1_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
-    responses = x.responses
-    w(_pack_ii(x.throttle_time_ms, len(responses)))
-    for responses_item in responses:
-        _write_deletable_topic_result_v1(w, responses_item)
-        yield
-
-
 def _read_delete_topics_response_v4(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -302,16 +294,6 @@ def _write_delete_topics_response_v4(w: Append, x: DeleteTopicsResponse) -> None
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for responses_item in responses:
         _write_deletable_topic_result_v4(w, responses_item)
-    w(b"\0")
-
-
-def _write_delete_topics_response_v4_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for responses_item in responses:
-        _write_deletable_topic_result_v4(w, responses_item)
-        yield
     w(b"\0")
 
 
@@ -351,16 +333,6 @@ def _write_delete_topics_response_v5(w: Append, x: DeleteTopicsResponse) -> None
     w(b"\0")
 
 
-def _write_delete_topics_response_v5_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for responses_item in responses:
-        _write_deletable_topic_result_v5(w, responses_item)
-        yield
-    w(b"\0")
-
-
 def _read_delete_topics_response_v6(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -395,16 +367,6 @@ def _write_delete_topics_response_v6(w: Append, x: DeleteTopicsResponse) -> None
     for responses_item in responses:
         _write_deletable_topic_result_v6(w, responses_item)
     w(b"\0")
-
-
-def _write_delete_topics_response_v6_in_chunks(w: Append, x: DeleteTopicsResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for responses_item in responses:
-        _write_deletable_topic_result_v6(w, responses_item)
-        yield
-    w(b"\0")
 DeleteTopicsResponse._READERS = {
     1: _read_delete_topics_response_v1,
     2: _read_delete_topics_response_v1,
@@ -420,12 +382,4 @@ DeleteTopicsResponse._WRITERS = {
     4: _write_delete_topics_response_v4,
     5: _write_delete_topics_response_v5,
     6: _write_delete_topics_response_v6,
-}
-DeleteTopicsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_delete_topics_response_v1_in_chunks,
-    2: _write_delete_topics_response_v1_in_chunks,
-    3: _write_delete_topics_response_v1_in_chunks,
-    4: _write_delete_topics_response_v4_in_chunks,
-    5: _write_delete_topics_response_v5_in_chunks,
-    6: _write_delete_topics_response_v6_in_chunks,
 }

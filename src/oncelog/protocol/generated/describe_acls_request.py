@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, overrun, skip_tags, string_length, string_length_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, overrun, skip_tags, string_length, string_length_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bb = _Struct(">bb").pack
@@ -44,7 +44,7 @@ class DescribeAclsRequest(Message):
         self.permission_type = permission_type
 
 
-def _read_describe_acls_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeAclsRequest, int]:
+def _read_describe_acls_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeAclsRequest, int]:
     at = "resource_type_filter"
     try:
         resource_type_filter, count = _unpack_bh(data, pos)
@@ -102,7 +102,7 @@ def _write_describe_acls_request_v1(w: Append, x: DescribeAclsRequest) -> None:
     w(_pack_bb(x.operation, x.permission_type))
 
 
-def _read_describe_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeAclsRequest, int]:
+def _read_describe_acls_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeAclsRequest, int]:
     at = "resource_type_filter"
     try:
         resource_type_filter, count = _unpack_bB(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -213,18 +213,6 @@ def _write_describe_acls_resource_v1(w: Append, x: DescribeAclsResource) -> None
         _write_acl_description_v1(w, acls_item)
 
 
-def _write_describe_acls_resource_v1_in_chunks(w: Append, x: DescribeAclsResource) -> Chunks[None]:
-    resource_name = x.resource_name
-    resource_name_bytes = resource_name.encode()
-    w(_pack_bh(x.resource_type, len(resource_name_bytes)))
-    w(resource_name_bytes)
-    acls = x.acls
-    w(_pack_bi(x.pattern_type, len(acls)))
-    for acls_item in acls:
-        _write_acl_description_v1(w, acls_item)
-        yield
-
-
 def _read_describe_acls_resource_v2(data: bytes, pos: int, size: int) -> tuple[DescribeAclsResource, int]:
     at = "resource_type"
     try:
@@ -279,21 +267,6 @@ def _write_describe_acls_resource_v2(w: Append, x: DescribeAclsResource) -> None
     w(b"\0")
 
 
-def _write_describe_acls_resource_v2_in_chunks(w: Append, x: DescribeAclsResource) -> Chunks[None]:
-    resource_name = x.resource_name
-    resource_name_bytes = resource_name.encode()
-    count = len(resource_name_bytes) + 1
-    w(_pack_bB(x.resource_type, count) if count < 128 else _pack_b(x.resource_type) + string_length(count))
-    w(resource_name_bytes)
-    acls = x.acls
-    count = len(acls) + 1
-    w(_pack_bB(x.pattern_type, count) if count < 128 else _pack_b(x.pattern_type) + uvarint(count))
-    for acls_item in acls:
-        _write_acl_description_v2(w, acls_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_acls_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeAclsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -332,18 +305,6 @@ def _write_describe_acls_response_v1(w: Append, x: DescribeAclsResponse) -> None
     w(_pack_i(len(resources)))
     for resources_item in resources:
         _write_describe_acls_resource_v1(w, resources_item)
-
-
-def _write_describe_acls_response_v1_in_chunks(w: Append, x: DescribeAclsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_ihh(x.throttle_time_ms, x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    resources = x.resources
-    w(_pack_i(len(resources)))
-    for resources_item in resources:
-        yield from _write_describe_acls_resource_v1_in_chunks(w, resources_item)
-        yield
 
 
 def _read_describe_acls_response_v2(data: bytes, pos: int, size: int) -> tuple[DescribeAclsResponse, int]:
@@ -401,25 +362,6 @@ def _write_describe_acls_response_v2(w: Append, x: DescribeAclsResponse) -> None
     for resources_item in resources:
         _write_describe_acls_resource_v2(w, resources_item)
     w(b"\0")
-
-
-def _write_describe_acls_response_v2_in_chunks(w: Append, x: DescribeAclsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    resources = x.resources
-    count = len(resources) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for resources_item in resources:
-        yield from _write_describe_acls_resource_v2_in_chunks(w, resources_item)
-        yield
-    w(b"\0")
 DescribeAclsResponse._READERS = {
     1: _read_describe_acls_response_v1,
     2: _read_describe_acls_response_v2,
@@ -429,9 +371,4 @@ DescribeAclsResponse._WRITERS = {
     1: _write_describe_acls_response_v1,
     2: _write_describe_acls_response_v2,
     3: _write_describe_acls_response_v2,
-}
-DescribeAclsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_describe_acls_response_v1_in_chunks,
-    2: _write_describe_acls_response_v2_in_chunks,
-    3: _write_describe_acls_response_v2_in_chunks,
 }

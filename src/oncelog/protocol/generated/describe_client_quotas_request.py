@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -144,7 +144,7 @@ def _write_component_data_v1(w: Append, x: ComponentData) -> None:
     w(b"\0")
 
 
-def _read_describe_client_quotas_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeClientQuotasRequest, int]:
+def _read_describe_client_quotas_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeClientQuotasRequest, int]:
     at = "components"
     try:
         count, = _unpack_i(data, pos)
@@ -153,6 +153,8 @@ def _read_describe_client_quotas_request_v0(data: bytes, pos: int, size: int) ->
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         components: list[ComponentData] = []
         for _ in range(count):
             components_item, pos = _read_component_data_v0(data, pos, size)
@@ -173,29 +175,7 @@ def _write_describe_client_quotas_request_v0(w: Append, x: DescribeClientQuotasR
     w(_pack_T(x.strict))
 
 
-def _read_describe_client_quotas_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeClientQuotasRequest, int]]:
-    at = "components"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        components: list[ComponentData] = []
-        for _ in range(count):
-            components_item, pos = _read_component_data_v0(data, pos, size)
-            components.append(components_item)
-            yield 1
-        at = "strict"
-        strict, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeClientQuotasRequest", at, pos, error) from None
-    return DescribeClientQuotasRequest(components, strict), pos
-
-
-def _read_describe_client_quotas_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeClientQuotasRequest, int]:
+def _read_describe_client_quotas_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeClientQuotasRequest, int]:
     at = "components"
     try:
         count = data[pos]
@@ -207,6 +187,8 @@ def _read_describe_client_quotas_request_v1(data: bytes, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         components: list[ComponentData] = []
         for _ in range(count):
             components_item, pos = _read_component_data_v1(data, pos, size)
@@ -229,34 +211,6 @@ def _write_describe_client_quotas_request_v1(w: Append, x: DescribeClientQuotasR
     for components_item in components:
         _write_component_data_v1(w, components_item)
     w(_pack_Tx(x.strict))
-
-
-def _read_describe_client_quotas_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeClientQuotasRequest, int]]:
-    at = "components"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        components: list[ComponentData] = []
-        for _ in range(count):
-            components_item, pos = _read_component_data_v1(data, pos, size)
-            components.append(components_item)
-            yield 1
-        at = "strict"
-        strict, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeClientQuotasRequest", at, pos, error) from None
-    return DescribeClientQuotasRequest(components, strict), pos
 DescribeClientQuotasRequest._READERS = {
     0: _read_describe_client_quotas_request_v0,
     1: _read_describe_client_quotas_request_v1,
@@ -264,8 +218,4 @@ DescribeClientQuotasRequest._READERS = {
 DescribeClientQuotasRequest._WRITERS = {
     0: _write_describe_client_quotas_request_v0,
     1: _write_describe_client_quotas_request_v1,
-}
-DescribeClientQuotasRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_client_quotas_request_v0_in_chunks,
-    1: _read_describe_client_quotas_request_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_d = _Struct(">d").pack
 _pack_dx = _Struct(">dx").pack
@@ -269,19 +269,6 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_value_data_v0(w, values_item)
 
 
-def _write_entry_data_v0_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
-    entity = x.entity
-    w(_pack_i(len(entity)))
-    for entity_item in entity:
-        _write_entity_data_v0(w, entity_item)
-        yield
-    values = x.values
-    w(_pack_i(len(values)))
-    for values_item in values:
-        _write_value_data_v0(w, values_item)
-        yield
-
-
 def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, int]:
     at = "entity"
     try:
@@ -336,22 +323,6 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _write_entry_data_v1_in_chunks(w: Append, x: EntryData) -> Chunks[None]:
-    entity = x.entity
-    count = len(entity) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for entity_item in entity:
-        _write_entity_data_v1(w, entity_item)
-        yield
-    values = x.values
-    count = len(values) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for values_item in values:
-        _write_value_data_v1(w, values_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_client_quotas_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeClientQuotasResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -391,19 +362,6 @@ def _write_describe_client_quotas_response_v0(w: Append, x: DescribeClientQuotas
     if entries is not None:
         for entries_item in entries:
             _write_entry_data_v0(w, entries_item)
-
-
-def _write_describe_client_quotas_response_v0_in_chunks(w: Append, x: DescribeClientQuotasResponse) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_ihh(x.throttle_time_ms, x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    entries = x.entries
-    w(_pack_i(-1 if entries is None else len(entries)))
-    if entries is not None:
-        for entries_item in entries:
-            yield from _write_entry_data_v0_in_chunks(w, entries_item)
-            yield
 
 
 def _read_describe_client_quotas_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeClientQuotasResponse, int]:
@@ -464,28 +422,6 @@ def _write_describe_client_quotas_response_v1(w: Append, x: DescribeClientQuotas
         for entries_item in entries:
             _write_entry_data_v1(w, entries_item)
     w(b"\0")
-
-
-def _write_describe_client_quotas_response_v1_in_chunks(w: Append, x: DescribeClientQuotasResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    entries = x.entries
-    if entries is None:
-        w(b"\0")
-    else:
-        count = len(entries) + 1
-        w(VARINT[count] if count < 128 else uvarint(count))
-        for entries_item in entries:
-            yield from _write_entry_data_v1_in_chunks(w, entries_item)
-            yield
-    w(b"\0")
 DescribeClientQuotasResponse._READERS = {
     0: _read_describe_client_quotas_response_v0,
     1: _read_describe_client_quotas_response_v1,
@@ -493,8 +429,4 @@ DescribeClientQuotasResponse._READERS = {
 DescribeClientQuotasResponse._WRITERS = {
     0: _write_describe_client_quotas_response_v0,
     1: _write_describe_client_quotas_response_v1,
-}
-DescribeClientQuotasResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_client_quotas_response_v0_in_chunks,
-    1: _write_describe_client_quotas_response_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, Append, Message, malformed, skip_tags, unsupported_field
+from oncelog.protocol.wire import READ_ERRORS, Append, ElementLimit, Message, malformed, skip_tags, unsupported_field
 
 _pack_TbTx = _Struct(">?b?x").pack
 _pack_Tbx = _Struct(">?bx").pack
@@ -32,7 +32,7 @@ class DescribeClusterRequest(Message):
         self.include_fenced_brokers = include_fenced_brokers
 
 
-def _read_describe_cluster_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeClusterRequest, int]:
     at = "include_cluster_authorized_operations"
     try:
         include_cluster_authorized_operations, tags = _unpack_TB(data, pos)
@@ -53,7 +53,7 @@ def _write_describe_cluster_request_v0(w: Append, x: DescribeClusterRequest) -> 
     w(_pack_Tx(x.include_cluster_authorized_operations))
 
 
-def _read_describe_cluster_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeClusterRequest, int]:
     at = "include_cluster_authorized_operations"
     try:
         include_cluster_authorized_operations, endpoint_type, tags = _unpack_TbB(data, pos)
@@ -72,7 +72,7 @@ def _write_describe_cluster_request_v1(w: Append, x: DescribeClusterRequest) -> 
     w(_pack_Tbx(x.include_cluster_authorized_operations, x.endpoint_type))
 
 
-def _read_describe_cluster_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeClusterRequest, int]:
+def _read_describe_cluster_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeClusterRequest, int]:
     at = "include_cluster_authorized_operations"
     try:
         include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, tags = _unpack_TbTB(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_b = _Struct(">b").pack
@@ -258,32 +258,6 @@ def _write_describe_cluster_response_v0(w: Append, x: DescribeClusterResponse) -
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_describe_cluster_response_v0_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
-    if x.endpoint_type != 1:
-        raise unsupported_field("DescribeClusterResponse", "endpoint_type", "0")
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    cluster_id = x.cluster_id
-    cluster_id_bytes = cluster_id.encode()
-    count = len(cluster_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(cluster_id_bytes)
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for brokers_item in brokers:
-        _write_describe_cluster_broker_v0(w, brokers_item)
-        yield
-    w(_pack_ix(x.cluster_authorized_operations))
-
-
 def _read_describe_cluster_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeClusterResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -358,30 +332,6 @@ def _write_describe_cluster_response_v1(w: Append, x: DescribeClusterResponse) -
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for brokers_item in brokers:
         _write_describe_cluster_broker_v0(w, brokers_item)
-    w(_pack_ix(x.cluster_authorized_operations))
-
-
-def _write_describe_cluster_response_v1_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    cluster_id = x.cluster_id
-    cluster_id_bytes = cluster_id.encode()
-    count = len(cluster_id_bytes) + 1
-    w(_pack_bB(x.endpoint_type, count) if count < 128 else _pack_b(x.endpoint_type) + string_length(count))
-    w(cluster_id_bytes)
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for brokers_item in brokers:
-        _write_describe_cluster_broker_v0(w, brokers_item)
-        yield
     w(_pack_ix(x.cluster_authorized_operations))
 
 
@@ -460,30 +410,6 @@ def _write_describe_cluster_response_v2(w: Append, x: DescribeClusterResponse) -
     for brokers_item in brokers:
         _write_describe_cluster_broker_v2(w, brokers_item)
     w(_pack_ix(x.cluster_authorized_operations))
-
-
-def _write_describe_cluster_response_v2_in_chunks(w: Append, x: DescribeClusterResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    cluster_id = x.cluster_id
-    cluster_id_bytes = cluster_id.encode()
-    count = len(cluster_id_bytes) + 1
-    w(_pack_bB(x.endpoint_type, count) if count < 128 else _pack_b(x.endpoint_type) + string_length(count))
-    w(cluster_id_bytes)
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for brokers_item in brokers:
-        _write_describe_cluster_broker_v2(w, brokers_item)
-        yield
-    w(_pack_ix(x.cluster_authorized_operations))
 DescribeClusterResponse._READERS = {
     0: _read_describe_cluster_response_v0,
     1: _read_describe_cluster_response_v1,
@@ -493,9 +419,4 @@ DescribeClusterResponse._WRITERS = {
     0: _write_describe_cluster_response_v0,
     1: _write_describe_cluster_response_v1,
     2: _write_describe_cluster_response_v2,
-}
-DescribeClusterResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_cluster_response_v0_in_chunks,
-    1: _write_describe_cluster_response_v1_in_chunks,
-    2: _write_describe_cluster_response_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TT = _Struct(">??").pack
@@ -55,7 +55,7 @@ class DescribeConfigsRequest(Message):
         self.include_documentation = include_documentation
 
 
-def _read_describe_configs_resource_v1(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResource, int]:
+def _read_describe_configs_resource_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeConfigsResource, int]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -75,6 +75,8 @@ def _read_describe_configs_resource_v1(data: bytes, pos: int, size: int) -> tupl
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             configuration_keys = []
             for _ in range(count):
                 count, = _unpack_h(data, pos)
@@ -106,45 +108,7 @@ def _write_describe_configs_resource_v1(w: Append, x: DescribeConfigsResource) -
             w(configuration_keys_item_bytes)
 
 
-def _read_describe_configs_resource_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsResource, int]]:
-    at = "resource_type"
-    try:
-        resource_type, count = _unpack_bh(data, pos)
-        pos += 3
-        at = "resource_name"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        resource_name = data[pos:end].decode()
-        pos = end
-        at = "configuration_keys"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        configuration_keys: list[str] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            configuration_keys = []
-            for _ in range(count):
-                count, = _unpack_h(data, pos)
-                pos += 2
-                if count < 0:
-                    raise null_value(count)
-                end = pos + count
-                if end > size:
-                    raise overrun(count, size - pos)
-                configuration_keys_item = data[pos:end].decode()
-                pos = end
-                configuration_keys.append(configuration_keys_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeConfigsRequest.DescribeConfigsResource", at, pos, error) from None
-    return DescribeConfigsResource(resource_type, resource_name, configuration_keys), pos
-
-
-def _read_describe_configs_resource_v4(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResource, int]:
+def _read_describe_configs_resource_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeConfigsResource, int]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -169,6 +133,8 @@ def _read_describe_configs_resource_v4(data: bytes, pos: int, size: int) -> tupl
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             configuration_keys = []
             for _ in range(count):
                 count = data[pos]
@@ -213,57 +179,7 @@ def _write_describe_configs_resource_v4(w: Append, x: DescribeConfigsResource) -
     w(b"\0")
 
 
-def _read_describe_configs_resource_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsResource, int]]:
-    at = "resource_type"
-    try:
-        resource_type, count = _unpack_bB(data, pos)
-        pos += 2
-        at = "resource_name"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        resource_name = data[pos:end].decode()
-        pos = end
-        at = "configuration_keys"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        configuration_keys: list[str] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            configuration_keys = []
-            for _ in range(count):
-                count = data[pos]
-                pos += 1
-                if count > 127:
-                    count, pos = string_length_tail(data, pos, count)
-                if not count:
-                    raise null_value(count)
-                end = pos + count - 1
-                if end > size:
-                    raise overrun(count - 1, size - pos)
-                configuration_keys_item = data[pos:end].decode()
-                pos = end
-                configuration_keys.append(configuration_keys_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeConfigsRequest.DescribeConfigsResource", at, pos, error) from None
-    return DescribeConfigsResource(resource_type, resource_name, configuration_keys), pos
-
-
-def _read_describe_configs_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsRequest, int]:
+def _read_describe_configs_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeConfigsRequest, int]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -272,9 +188,11 @@ def _read_describe_configs_request_v1(data: bytes, pos: int, size: int) -> tuple
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = _read_describe_configs_resource_v1(data, pos, size)
+            resources_item, pos = _read_describe_configs_resource_v1(data, pos, size, limit)
             resources.append(resources_item)
         at = "include_synonyms"
         include_synonyms, = _unpack_T(data, pos)
@@ -294,7 +212,7 @@ def _write_describe_configs_request_v1(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_T(x.include_synonyms))
 
 
-def _read_describe_configs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeConfigsRequest, int]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -303,31 +221,11 @@ def _read_describe_configs_request_v1_in_chunks(data: bytes, pos: int, size: int
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v1_in_chunks(data, pos, size)
-            resources.append(resources_item)
-            yield 1
-        at = "include_synonyms"
-        include_synonyms, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeConfigsRequest", at, pos, error) from None
-    return DescribeConfigsRequest(resources, include_synonyms, False), pos
-
-
-def _read_describe_configs_request_v3(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsRequest, int]:
-    at = "resources"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        resources: list[DescribeConfigsResource] = []
-        for _ in range(count):
-            resources_item, pos = _read_describe_configs_resource_v1(data, pos, size)
+            resources_item, pos = _read_describe_configs_resource_v1(data, pos, size, limit)
             resources.append(resources_item)
         at = "include_synonyms"
         include_synonyms, include_documentation = _unpack_TT(data, pos)
@@ -345,29 +243,7 @@ def _write_describe_configs_request_v3(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_TT(x.include_synonyms, x.include_documentation))
 
 
-def _read_describe_configs_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
-    at = "resources"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        resources: list[DescribeConfigsResource] = []
-        for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v1_in_chunks(data, pos, size)
-            resources.append(resources_item)
-            yield 1
-        at = "include_synonyms"
-        include_synonyms, include_documentation = _unpack_TT(data, pos)
-        pos += 2
-    except READ_ERRORS as error:
-        raise malformed("DescribeConfigsRequest", at, pos, error) from None
-    return DescribeConfigsRequest(resources, include_synonyms, include_documentation), pos
-
-
-def _read_describe_configs_request_v4(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsRequest, int]:
+def _read_describe_configs_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeConfigsRequest, int]:
     at = "resources"
     try:
         count = data[pos]
@@ -379,9 +255,11 @@ def _read_describe_configs_request_v4(data: bytes, pos: int, size: int) -> tuple
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         resources: list[DescribeConfigsResource] = []
         for _ in range(count):
-            resources_item, pos = _read_describe_configs_resource_v4(data, pos, size)
+            resources_item, pos = _read_describe_configs_resource_v4(data, pos, size, limit)
             resources.append(resources_item)
         at = "include_synonyms"
         include_synonyms, include_documentation, tags = _unpack_TTB(data, pos)
@@ -401,34 +279,6 @@ def _write_describe_configs_request_v4(w: Append, x: DescribeConfigsRequest) -> 
     for resources_item in resources:
         _write_describe_configs_resource_v4(w, resources_item)
     w(_pack_TTx(x.include_synonyms, x.include_documentation))
-
-
-def _read_describe_configs_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeConfigsRequest, int]]:
-    at = "resources"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        resources: list[DescribeConfigsResource] = []
-        for _ in range(count):
-            resources_item, pos = yield from _read_describe_configs_resource_v4_in_chunks(data, pos, size)
-            resources.append(resources_item)
-            yield 1
-        at = "include_synonyms"
-        include_synonyms, include_documentation, tags = _unpack_TTB(data, pos)
-        pos += 3
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeConfigsRequest", at, pos, error) from None
-    return DescribeConfigsRequest(resources, include_synonyms, include_documentation), pos
 DescribeConfigsRequest._READERS = {
     1: _read_describe_configs_request_v1,
     2: _read_describe_configs_request_v1,
@@ -440,10 +290,4 @@ DescribeConfigsRequest._WRITERS = {
     2: _write_describe_configs_request_v1,
     3: _write_describe_configs_request_v3,
     4: _write_describe_configs_request_v4,
-}
-DescribeConfigsRequest._READERS_IN_CHUNKS = {
-    1: _read_describe_configs_request_v1_in_chunks,
-    2: _read_describe_configs_request_v1_in_chunks,
-    3: _read_describe_configs_request_v3_in_chunks,
-    4: _read_describe_configs_request_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_TbT = _Struct(">?b?").pack
 _pack_TbTB = _Struct(">?b?B").pack
@@ -253,22 +253,6 @@ def _write_describe_configs_resource_result_v1(w: Append, x: DescribeConfigsReso
         _write_describe_configs_synonym_v1(w, synonyms_item)
 
 
-def _write_describe_configs_resource_result_v1_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    value_ = x.value
-    value__bytes = b"" if value_ is None else value_.encode()
-    w(_pack_h(-1 if value_ is None else len(value__bytes)))
-    w(value__bytes)
-    synonyms = x.synonyms
-    w(_pack_TbTi(x.read_only, x.config_source, x.is_sensitive, len(synonyms)))
-    for synonyms_item in synonyms:
-        _write_describe_configs_synonym_v1(w, synonyms_item)
-        yield
-
-
 def _read_describe_configs_resource_result_v3(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResourceResult, int]:
     at = "name"
     try:
@@ -332,26 +316,6 @@ def _write_describe_configs_resource_result_v3(w: Append, x: DescribeConfigsReso
     w(_pack_TbTi(x.read_only, x.config_source, x.is_sensitive, len(synonyms)))
     for synonyms_item in synonyms:
         _write_describe_configs_synonym_v1(w, synonyms_item)
-    documentation = x.documentation
-    documentation_bytes = b"" if documentation is None else documentation.encode()
-    w(_pack_bh(x.config_type, -1 if documentation is None else len(documentation_bytes)))
-    w(documentation_bytes)
-
-
-def _write_describe_configs_resource_result_v3_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    value_ = x.value
-    value__bytes = b"" if value_ is None else value_.encode()
-    w(_pack_h(-1 if value_ is None else len(value__bytes)))
-    w(value__bytes)
-    synonyms = x.synonyms
-    w(_pack_TbTi(x.read_only, x.config_source, x.is_sensitive, len(synonyms)))
-    for synonyms_item in synonyms:
-        _write_describe_configs_synonym_v1(w, synonyms_item)
-        yield
     documentation = x.documentation
     documentation_bytes = b"" if documentation is None else documentation.encode()
     w(_pack_bh(x.config_type, -1 if documentation is None else len(documentation_bytes)))
@@ -453,38 +417,6 @@ def _write_describe_configs_resource_result_v4(w: Append, x: DescribeConfigsReso
     w(b"\0")
 
 
-def _write_describe_configs_resource_result_v4_in_chunks(w: Append, x: DescribeConfigsResourceResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    value_ = x.value
-    if value_ is None:
-        w(b"\0")
-    else:
-        value__bytes = value_.encode()
-        count = len(value__bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(value__bytes)
-    synonyms = x.synonyms
-    count = len(synonyms) + 1
-    w(_pack_TbTB(x.read_only, x.config_source, x.is_sensitive, count) if count < 128 else _pack_TbT(x.read_only, x.config_source, x.is_sensitive) + uvarint(count))
-    for synonyms_item in synonyms:
-        _write_describe_configs_synonym_v4(w, synonyms_item)
-        yield
-    documentation = x.documentation
-    w(_pack_b(x.config_type))
-    if documentation is None:
-        w(b"\0")
-    else:
-        documentation_bytes = documentation.encode()
-        count = len(documentation_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(documentation_bytes)
-    w(b"\0")
-
-
 def _read_describe_configs_result_v1(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResult, int]:
     at = "error_code"
     try:
@@ -540,22 +472,6 @@ def _write_describe_configs_result_v1(w: Append, x: DescribeConfigsResult) -> No
         _write_describe_configs_resource_result_v1(w, configs_item)
 
 
-def _write_describe_configs_result_v1_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    resource_name = x.resource_name
-    resource_name_bytes = resource_name.encode()
-    w(_pack_bh(x.resource_type, len(resource_name_bytes)))
-    w(resource_name_bytes)
-    configs = x.configs
-    w(_pack_i(len(configs)))
-    for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v1_in_chunks(w, configs_item)
-        yield
-
-
 def _read_describe_configs_result_v3(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResult, int]:
     at = "error_code"
     try:
@@ -609,22 +525,6 @@ def _write_describe_configs_result_v3(w: Append, x: DescribeConfigsResult) -> No
     w(_pack_i(len(configs)))
     for configs_item in configs:
         _write_describe_configs_resource_result_v3(w, configs_item)
-
-
-def _write_describe_configs_result_v3_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_hh(x.error_code, -1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-    resource_name = x.resource_name
-    resource_name_bytes = resource_name.encode()
-    w(_pack_bh(x.resource_type, len(resource_name_bytes)))
-    w(resource_name_bytes)
-    configs = x.configs
-    w(_pack_i(len(configs)))
-    for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v3_in_chunks(w, configs_item)
-        yield
 
 
 def _read_describe_configs_result_v4(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResult, int]:
@@ -702,30 +602,6 @@ def _write_describe_configs_result_v4(w: Append, x: DescribeConfigsResult) -> No
     w(b"\0")
 
 
-def _write_describe_configs_result_v4_in_chunks(w: Append, x: DescribeConfigsResult) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    resource_name = x.resource_name
-    resource_name_bytes = resource_name.encode()
-    count = len(resource_name_bytes) + 1
-    w(_pack_bB(x.resource_type, count) if count < 128 else _pack_b(x.resource_type) + string_length(count))
-    w(resource_name_bytes)
-    configs = x.configs
-    count = len(configs) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for configs_item in configs:
-        yield from _write_describe_configs_resource_result_v4_in_chunks(w, configs_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_configs_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -752,14 +628,6 @@ def _write_describe_configs_response_v1(w: Append, x: DescribeConfigsResponse) -
         _write_describe_configs_result_v1(w, results_item)
 
 
-def _write_describe_configs_response_v1_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        yield from _write_describe_configs_result_v1_in_chunks(w, results_item)
-        yield
-
-
 def _read_describe_configs_response_v3(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -784,14 +652,6 @@ def _write_describe_configs_response_v3(w: Append, x: DescribeConfigsResponse) -
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
         _write_describe_configs_result_v3(w, results_item)
-
-
-def _write_describe_configs_response_v3_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        yield from _write_describe_configs_result_v3_in_chunks(w, results_item)
-        yield
 
 
 def _read_describe_configs_response_v4(data: bytes, pos: int, size: int) -> tuple[DescribeConfigsResponse, int]:
@@ -828,16 +688,6 @@ def _write_describe_configs_response_v4(w: Append, x: DescribeConfigsResponse) -
     for results_item in results:
         _write_describe_configs_result_v4(w, results_item)
     w(b"\0")
-
-
-def _write_describe_configs_response_v4_in_chunks(w: Append, x: DescribeConfigsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        yield from _write_describe_configs_result_v4_in_chunks(w, results_item)
-        yield
-    w(b"\0")
 DescribeConfigsResponse._READERS = {
     1: _read_describe_configs_response_v1,
     2: _read_describe_configs_response_v1,
@@ -849,10 +699,4 @@ DescribeConfigsResponse._WRITERS = {
     2: _write_describe_configs_response_v1,
     3: _write_describe_configs_response_v3,
     4: _write_describe_configs_response_v4,
-}
-DescribeConfigsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_describe_configs_response_v1_in_chunks,
-    2: _write_describe_configs_response_v1_in_chunks,
-    3: _write_describe_configs_response_v3_in_chunks,
-    4: _write_describe_configs_response_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -126,7 +126,7 @@ def _write_describe_delegation_token_owner_v2(w: Append, x: DescribeDelegationTo
     w(b"\0")
 
 
-def _read_describe_delegation_token_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeDelegationTokenRequest, int]:
+def _read_describe_delegation_token_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeDelegationTokenRequest, int]:
     at = "owners"
     try:
         count, = _unpack_i(data, pos)
@@ -135,6 +135,8 @@ def _read_describe_delegation_token_request_v1(data: bytes, pos: int, size: int)
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             owners = []
             for _ in range(count):
                 owners_item, pos = _read_describe_delegation_token_owner_v1(data, pos, size)
@@ -152,26 +154,7 @@ def _write_describe_delegation_token_request_v1(w: Append, x: DescribeDelegation
             _write_describe_delegation_token_owner_v1(w, owners_item)
 
 
-def _read_describe_delegation_token_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeDelegationTokenRequest, int]]:
-    at = "owners"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        owners: list[DescribeDelegationTokenOwner] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            owners = []
-            for _ in range(count):
-                owners_item, pos = _read_describe_delegation_token_owner_v1(data, pos, size)
-                owners.append(owners_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeDelegationTokenRequest", at, pos, error) from None
-    return DescribeDelegationTokenRequest(owners), pos
-
-
-def _read_describe_delegation_token_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeDelegationTokenRequest, int]:
+def _read_describe_delegation_token_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeDelegationTokenRequest, int]:
     at = "owners"
     try:
         count = data[pos]
@@ -183,6 +166,8 @@ def _read_describe_delegation_token_request_v2(data: bytes, pos: int, size: int)
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             owners = []
             for _ in range(count):
                 owners_item, pos = _read_describe_delegation_token_owner_v2(data, pos, size)
@@ -207,33 +192,6 @@ def _write_describe_delegation_token_request_v2(w: Append, x: DescribeDelegation
         for owners_item in owners:
             _write_describe_delegation_token_owner_v2(w, owners_item)
     w(b"\0")
-
-
-def _read_describe_delegation_token_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeDelegationTokenRequest, int]]:
-    at = "owners"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        owners: list[DescribeDelegationTokenOwner] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            owners = []
-            for _ in range(count):
-                owners_item, pos = _read_describe_delegation_token_owner_v2(data, pos, size)
-                owners.append(owners_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeDelegationTokenRequest", at, pos, error) from None
-    return DescribeDelegationTokenRequest(owners), pos
 DescribeDelegationTokenRequest._READERS = {
     1: _read_describe_delegation_token_request_v1,
     2: _read_describe_delegation_token_request_v2,
@@ -243,9 +201,4 @@ DescribeDelegationTokenRequest._WRITERS = {
     1: _write_describe_delegation_token_request_v1,
     2: _write_describe_delegation_token_request_v2,
     3: _write_describe_delegation_token_request_v2,
-}
-DescribeDelegationTokenRequest._READERS_IN_CHUNKS = {
-    1: _read_describe_delegation_token_request_v1_in_chunks,
-    2: _read_describe_delegation_token_request_v2_in_chunks,
-    3: _read_describe_delegation_token_request_v2_in_chunks,
 }

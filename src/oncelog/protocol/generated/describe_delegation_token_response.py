@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -254,33 +254,6 @@ def _write_described_delegation_token_v1(w: Append, x: DescribedDelegationToken)
         _write_described_delegation_token_renewer_v1(w, renewers_item)
 
 
-def _write_described_delegation_token_v1_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
-    if x.token_requester_principal_type != "":
-        raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_type", "1")
-    if x.token_requester_principal_name != "":
-        raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_name", "1")
-    principal_type = x.principal_type
-    principal_type_bytes = principal_type.encode()
-    w(_pack_h(len(principal_type_bytes)))
-    w(principal_type_bytes)
-    principal_name = x.principal_name
-    principal_name_bytes = principal_name.encode()
-    w(_pack_h(len(principal_name_bytes)))
-    w(principal_name_bytes)
-    token_id = x.token_id
-    token_id_bytes = token_id.encode()
-    w(_pack_qqqh(x.issue_timestamp, x.expiry_timestamp, x.max_timestamp, len(token_id_bytes)))
-    w(token_id_bytes)
-    hmac = x.hmac
-    w(_pack_i(len(hmac)))
-    w(hmac)
-    renewers = x.renewers
-    w(_pack_i(len(renewers)))
-    for renewers_item in renewers:
-        _write_described_delegation_token_renewer_v1(w, renewers_item)
-        yield
-
-
 def _read_described_delegation_token_v2(data: bytes, pos: int, size: int) -> tuple[DescribedDelegationToken, int]:
     at = "principal_type"
     try:
@@ -385,39 +358,6 @@ def _write_described_delegation_token_v2(w: Append, x: DescribedDelegationToken)
     w(VARINT[count] if count < 128 else uvarint(count))
     for renewers_item in renewers:
         _write_described_delegation_token_renewer_v2(w, renewers_item)
-    w(b"\0")
-
-
-def _write_described_delegation_token_v2_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
-    if x.token_requester_principal_type != "":
-        raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_type", "2")
-    if x.token_requester_principal_name != "":
-        raise unsupported_field("DescribeDelegationTokenResponse.DescribedDelegationToken", "token_requester_principal_name", "2")
-    principal_type = x.principal_type
-    principal_type_bytes = principal_type.encode()
-    count = len(principal_type_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(principal_type_bytes)
-    principal_name = x.principal_name
-    principal_name_bytes = principal_name.encode()
-    count = len(principal_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(principal_name_bytes)
-    token_id = x.token_id
-    token_id_bytes = token_id.encode()
-    count = len(token_id_bytes) + 1
-    w(_pack_qqqB(x.issue_timestamp, x.expiry_timestamp, x.max_timestamp, count) if count < 128 else _pack_qqq(x.issue_timestamp, x.expiry_timestamp, x.max_timestamp) + string_length(count))
-    w(token_id_bytes)
-    hmac = x.hmac
-    count = len(hmac) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    w(hmac)
-    renewers = x.renewers
-    count = len(renewers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for renewers_item in renewers:
-        _write_described_delegation_token_renewer_v2(w, renewers_item)
-        yield
     w(b"\0")
 
 
@@ -558,45 +498,6 @@ def _write_described_delegation_token_v3(w: Append, x: DescribedDelegationToken)
     w(b"\0")
 
 
-def _write_described_delegation_token_v3_in_chunks(w: Append, x: DescribedDelegationToken) -> Chunks[None]:
-    principal_type = x.principal_type
-    principal_type_bytes = principal_type.encode()
-    count = len(principal_type_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(principal_type_bytes)
-    principal_name = x.principal_name
-    principal_name_bytes = principal_name.encode()
-    count = len(principal_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(principal_name_bytes)
-    token_requester_principal_type = x.token_requester_principal_type
-    token_requester_principal_type_bytes = token_requester_principal_type.encode()
-    count = len(token_requester_principal_type_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(token_requester_principal_type_bytes)
-    token_requester_principal_name = x.token_requester_principal_name
-    token_requester_principal_name_bytes = token_requester_principal_name.encode()
-    count = len(token_requester_principal_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(token_requester_principal_name_bytes)
-    token_id = x.token_id
-    token_id_bytes = token_id.encode()
-    count = len(token_id_bytes) + 1
-    w(_pack_qqqB(x.issue_timestamp, x.expiry_timestamp, x.max_timestamp, count) if count < 128 else _pack_qqq(x.issue_timestamp, x.expiry_timestamp, x.max_timestamp) + string_length(count))
-    w(token_id_bytes)
-    hmac = x.hmac
-    count = len(hmac) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    w(hmac)
-    renewers = x.renewers
-    count = len(renewers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for renewers_item in renewers:
-        _write_described_delegation_token_renewer_v2(w, renewers_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_delegation_token_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeDelegationTokenResponse, int]:
     at = "error_code"
     try:
@@ -624,15 +525,6 @@ def _write_describe_delegation_token_response_v1(w: Append, x: DescribeDelegatio
     w(_pack_hi(x.error_code, len(tokens)))
     for tokens_item in tokens:
         _write_described_delegation_token_v1(w, tokens_item)
-    w(_pack_i(x.throttle_time_ms))
-
-
-def _write_describe_delegation_token_response_v1_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
-    tokens = x.tokens
-    w(_pack_hi(x.error_code, len(tokens)))
-    for tokens_item in tokens:
-        yield from _write_described_delegation_token_v1_in_chunks(w, tokens_item)
-        yield
     w(_pack_i(x.throttle_time_ms))
 
 
@@ -673,16 +565,6 @@ def _write_describe_delegation_token_response_v2(w: Append, x: DescribeDelegatio
     w(_pack_ix(x.throttle_time_ms))
 
 
-def _write_describe_delegation_token_response_v2_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
-    tokens = x.tokens
-    count = len(tokens) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
-    for tokens_item in tokens:
-        yield from _write_described_delegation_token_v2_in_chunks(w, tokens_item)
-        yield
-    w(_pack_ix(x.throttle_time_ms))
-
-
 def _read_describe_delegation_token_response_v3(data: bytes, pos: int, size: int) -> tuple[DescribeDelegationTokenResponse, int]:
     at = "error_code"
     try:
@@ -718,16 +600,6 @@ def _write_describe_delegation_token_response_v3(w: Append, x: DescribeDelegatio
     for tokens_item in tokens:
         _write_described_delegation_token_v3(w, tokens_item)
     w(_pack_ix(x.throttle_time_ms))
-
-
-def _write_describe_delegation_token_response_v3_in_chunks(w: Append, x: DescribeDelegationTokenResponse) -> Chunks[None]:
-    tokens = x.tokens
-    count = len(tokens) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
-    for tokens_item in tokens:
-        yield from _write_described_delegation_token_v3_in_chunks(w, tokens_item)
-        yield
-    w(_pack_ix(x.throttle_time_ms))
 DescribeDelegationTokenResponse._READERS = {
     1: _read_describe_delegation_token_response_v1,
     2: _read_describe_delegation_token_response_v2,
@@ -737,9 +609,4 @@ DescribeDelegationTokenResponse._WRITERS = {
     1: _write_describe_delegation_token_response_v1,
     2: _write_describe_delegation_token_response_v2,
     3: _write_describe_delegation_token_response_v3,
-}
-DescribeDelegationTokenResponse._WRITERS_IN_CHUNKS = {
-    1: _write_describe_delegation_token_response_v1_in_chunks,
-    2: _write_describe_delegation_token_response_v2_in_chunks,
-    3: _write_describe_delegation_token_response_v3_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -32,7 +32,7 @@ class DescribeGroupsRequest(Message):
         self.include_authorized_operations = include_authorized_operations
 
 
-def _read_describe_groups_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsRequest, int]:
+def _read_describe_groups_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeGroupsRequest, int]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -41,6 +41,8 @@ def _read_describe_groups_request_v0(data: bytes, pos: int, size: int) -> tuple[
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[str] = []
         for _ in range(count):
             count, = _unpack_h(data, pos)
@@ -69,7 +71,7 @@ def _write_describe_groups_request_v0(w: Append, x: DescribeGroupsRequest) -> No
         w(groups_item_bytes)
 
 
-def _read_describe_groups_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeGroupsRequest, int]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -78,33 +80,8 @@ def _read_describe_groups_request_v0_in_chunks(data: bytes, pos: int, size: int)
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        groups: list[str] = []
-        for _ in range(count):
-            count, = _unpack_h(data, pos)
-            pos += 2
-            if count < 0:
-                raise null_value(count)
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            groups_item = data[pos:end].decode()
-            pos = end
-            groups.append(groups_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeGroupsRequest", at, pos, error) from None
-    return DescribeGroupsRequest(groups, False), pos
-
-
-def _read_describe_groups_request_v3(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsRequest, int]:
-    at = "groups"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[str] = []
         for _ in range(count):
             count, = _unpack_h(data, pos)
@@ -135,37 +112,7 @@ def _write_describe_groups_request_v3(w: Append, x: DescribeGroupsRequest) -> No
     w(_pack_T(x.include_authorized_operations))
 
 
-def _read_describe_groups_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
-    at = "groups"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[str] = []
-        for _ in range(count):
-            count, = _unpack_h(data, pos)
-            pos += 2
-            if count < 0:
-                raise null_value(count)
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            groups_item = data[pos:end].decode()
-            pos = end
-            groups.append(groups_item)
-            yield 1
-        at = "include_authorized_operations"
-        include_authorized_operations, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeGroupsRequest", at, pos, error) from None
-    return DescribeGroupsRequest(groups, include_authorized_operations), pos
-
-
-def _read_describe_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsRequest, int]:
+def _read_describe_groups_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeGroupsRequest, int]:
     at = "groups"
     try:
         count = data[pos]
@@ -177,6 +124,8 @@ def _read_describe_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -212,44 +161,6 @@ def _write_describe_groups_request_v5(w: Append, x: DescribeGroupsRequest) -> No
         w(VARINT[count] if count < 128 else string_length(count))
         w(groups_item_bytes)
     w(_pack_Tx(x.include_authorized_operations))
-
-
-def _read_describe_groups_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeGroupsRequest, int]]:
-    at = "groups"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            groups_item = data[pos:end].decode()
-            pos = end
-            groups.append(groups_item)
-            yield 1
-        at = "include_authorized_operations"
-        include_authorized_operations, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeGroupsRequest", at, pos, error) from None
-    return DescribeGroupsRequest(groups, include_authorized_operations), pos
 DescribeGroupsRequest._READERS = {
     0: _read_describe_groups_request_v0,
     1: _read_describe_groups_request_v0,
@@ -267,13 +178,4 @@ DescribeGroupsRequest._WRITERS = {
     4: _write_describe_groups_request_v3,
     5: _write_describe_groups_request_v5,
     6: _write_describe_groups_request_v5,
-}
-DescribeGroupsRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_groups_request_v0_in_chunks,
-    1: _read_describe_groups_request_v0_in_chunks,
-    2: _read_describe_groups_request_v0_in_chunks,
-    3: _read_describe_groups_request_v3_in_chunks,
-    4: _read_describe_groups_request_v3_in_chunks,
-    5: _read_describe_groups_request_v5_in_chunks,
-    6: _read_describe_groups_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -456,34 +456,6 @@ def _write_described_group_v0(w: Append, x: DescribedGroup) -> None:
         _write_described_group_member_v0(w, members_item)
 
 
-def _write_described_group_v0_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    if x.error_message is not None:
-        raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "0-2")
-    if x.authorized_operations != -2147483648:
-        raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "authorized_operations", "0-2")
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    w(_pack_hh(x.error_code, len(group_id_bytes)))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    w(_pack_h(len(group_state_bytes)))
-    w(group_state_bytes)
-    protocol_type = x.protocol_type
-    protocol_type_bytes = protocol_type.encode()
-    w(_pack_h(len(protocol_type_bytes)))
-    w(protocol_type_bytes)
-    protocol_data = x.protocol_data
-    protocol_data_bytes = protocol_data.encode()
-    w(_pack_h(len(protocol_data_bytes)))
-    w(protocol_data_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_described_group_member_v0(w, members_item)
-        yield
-
-
 def _read_described_group_v3(data: bytes, pos: int, size: int) -> tuple[DescribedGroup, int]:
     at = "error_code"
     try:
@@ -572,33 +544,6 @@ def _write_described_group_v3(w: Append, x: DescribedGroup) -> None:
     w(_pack_i(x.authorized_operations))
 
 
-def _write_described_group_v3_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    if x.error_message is not None:
-        raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "3")
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    w(_pack_hh(x.error_code, len(group_id_bytes)))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    w(_pack_h(len(group_state_bytes)))
-    w(group_state_bytes)
-    protocol_type = x.protocol_type
-    protocol_type_bytes = protocol_type.encode()
-    w(_pack_h(len(protocol_type_bytes)))
-    w(protocol_type_bytes)
-    protocol_data = x.protocol_data
-    protocol_data_bytes = protocol_data.encode()
-    w(_pack_h(len(protocol_data_bytes)))
-    w(protocol_data_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_described_group_member_v0(w, members_item)
-        yield
-    w(_pack_i(x.authorized_operations))
-
-
 def _read_described_group_v4(data: bytes, pos: int, size: int) -> tuple[DescribedGroup, int]:
     at = "error_code"
     try:
@@ -684,33 +629,6 @@ def _write_described_group_v4(w: Append, x: DescribedGroup) -> None:
     w(_pack_i(len(members)))
     for members_item in members:
         _write_described_group_member_v4(w, members_item)
-    w(_pack_i(x.authorized_operations))
-
-
-def _write_described_group_v4_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    if x.error_message is not None:
-        raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "4")
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    w(_pack_hh(x.error_code, len(group_id_bytes)))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    w(_pack_h(len(group_state_bytes)))
-    w(group_state_bytes)
-    protocol_type = x.protocol_type
-    protocol_type_bytes = protocol_type.encode()
-    w(_pack_h(len(protocol_type_bytes)))
-    w(protocol_type_bytes)
-    protocol_data = x.protocol_data
-    protocol_data_bytes = protocol_data.encode()
-    w(_pack_h(len(protocol_data_bytes)))
-    w(protocol_data_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_described_group_member_v4(w, members_item)
-        yield
     w(_pack_i(x.authorized_operations))
 
 
@@ -818,38 +736,6 @@ def _write_described_group_v5(w: Append, x: DescribedGroup) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for members_item in members:
         _write_described_group_member_v5(w, members_item)
-    w(_pack_ix(x.authorized_operations))
-
-
-def _write_described_group_v5_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    if x.error_message is not None:
-        raise unsupported_field("DescribeGroupsResponse.DescribedGroup", "error_message", "5")
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    protocol_type = x.protocol_type
-    protocol_type_bytes = protocol_type.encode()
-    count = len(protocol_type_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(protocol_type_bytes)
-    protocol_data = x.protocol_data
-    protocol_data_bytes = protocol_data.encode()
-    count = len(protocol_data_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(protocol_data_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_described_group_member_v5(w, members_item)
-        yield
     w(_pack_ix(x.authorized_operations))
 
 
@@ -979,45 +865,6 @@ def _write_described_group_v6(w: Append, x: DescribedGroup) -> None:
     w(_pack_ix(x.authorized_operations))
 
 
-def _write_described_group_v6_in_chunks(w: Append, x: DescribedGroup) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    group_state = x.group_state
-    group_state_bytes = group_state.encode()
-    count = len(group_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_state_bytes)
-    protocol_type = x.protocol_type
-    protocol_type_bytes = protocol_type.encode()
-    count = len(protocol_type_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(protocol_type_bytes)
-    protocol_data = x.protocol_data
-    protocol_data_bytes = protocol_data.encode()
-    count = len(protocol_data_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(protocol_data_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_described_group_member_v5(w, members_item)
-        yield
-    w(_pack_ix(x.authorized_operations))
-
-
 def _read_describe_groups_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
     at = "groups"
     try:
@@ -1041,14 +888,6 @@ def _write_describe_groups_response_v0(w: Append, x: DescribeGroupsResponse) -> 
     w(_pack_i(len(groups)))
     for groups_item in groups:
         _write_described_group_v0(w, groups_item)
-
-
-def _write_describe_groups_response_v0_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_i(len(groups)))
-    for groups_item in groups:
-        yield from _write_described_group_v0_in_chunks(w, groups_item)
-        yield
 
 
 def _read_describe_groups_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
@@ -1077,14 +916,6 @@ def _write_describe_groups_response_v1(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v0(w, groups_item)
 
 
-def _write_describe_groups_response_v1_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_ii(x.throttle_time_ms, len(groups)))
-    for groups_item in groups:
-        yield from _write_described_group_v0_in_chunks(w, groups_item)
-        yield
-
-
 def _read_describe_groups_response_v3(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1111,14 +942,6 @@ def _write_describe_groups_response_v3(w: Append, x: DescribeGroupsResponse) -> 
         _write_described_group_v3(w, groups_item)
 
 
-def _write_describe_groups_response_v3_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_ii(x.throttle_time_ms, len(groups)))
-    for groups_item in groups:
-        yield from _write_described_group_v3_in_chunks(w, groups_item)
-        yield
-
-
 def _read_describe_groups_response_v4(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1143,14 +966,6 @@ def _write_describe_groups_response_v4(w: Append, x: DescribeGroupsResponse) -> 
     w(_pack_ii(x.throttle_time_ms, len(groups)))
     for groups_item in groups:
         _write_described_group_v4(w, groups_item)
-
-
-def _write_describe_groups_response_v4_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_ii(x.throttle_time_ms, len(groups)))
-    for groups_item in groups:
-        yield from _write_described_group_v4_in_chunks(w, groups_item)
-        yield
 
 
 def _read_describe_groups_response_v5(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
@@ -1189,16 +1004,6 @@ def _write_describe_groups_response_v5(w: Append, x: DescribeGroupsResponse) -> 
     w(b"\0")
 
 
-def _write_describe_groups_response_v5_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_described_group_v5_in_chunks(w, groups_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_groups_response_v6(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1233,16 +1038,6 @@ def _write_describe_groups_response_v6(w: Append, x: DescribeGroupsResponse) -> 
     for groups_item in groups:
         _write_described_group_v6(w, groups_item)
     w(b"\0")
-
-
-def _write_describe_groups_response_v6_in_chunks(w: Append, x: DescribeGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_described_group_v6_in_chunks(w, groups_item)
-        yield
-    w(b"\0")
 DescribeGroupsResponse._READERS = {
     0: _read_describe_groups_response_v0,
     1: _read_describe_groups_response_v1,
@@ -1260,13 +1055,4 @@ DescribeGroupsResponse._WRITERS = {
     4: _write_describe_groups_response_v4,
     5: _write_describe_groups_response_v5,
     6: _write_describe_groups_response_v6,
-}
-DescribeGroupsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_groups_response_v0_in_chunks,
-    1: _write_describe_groups_response_v1_in_chunks,
-    2: _write_describe_groups_response_v1_in_chunks,
-    3: _write_describe_groups_response_v3_in_chunks,
-    4: _write_describe_groups_response_v4_in_chunks,
-    5: _write_describe_groups_response_v5_in_chunks,
-    6: _write_describe_groups_response_v6_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -38,7 +38,7 @@ class DescribeLogDirsRequest(Message):
         self.topics = [] if topics is EMPTY else topics
 
 
-def _read_describable_log_dir_topic_v1(data: bytes, pos: int, size: int) -> tuple[DescribableLogDirTopic, int]:
+def _read_describable_log_dir_topic_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribableLogDirTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -58,6 +58,8 @@ def _read_describable_log_dir_topic_v1(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -75,35 +77,7 @@ def _write_describable_log_dir_topic_v1(w: Append, x: DescribableLogDirTopic) ->
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_describable_log_dir_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribableLogDirTopic, int]]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("DescribeLogDirsRequest.DescribableLogDirTopic", at, pos, error) from None
-    return DescribableLogDirTopic(topic, partitions), pos
-
-
-def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tuple[DescribableLogDirTopic, int]:
+def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribableLogDirTopic, int]:
     at = "topic"
     try:
         count = data[pos]
@@ -128,6 +102,8 @@ def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -153,45 +129,7 @@ def _write_describable_log_dir_topic_v2(w: Append, x: DescribableLogDirTopic) ->
     w(b"\0")
 
 
-def _read_describable_log_dir_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribableLogDirTopic, int]]:
-    at = "topic"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeLogDirsRequest.DescribableLogDirTopic", at, pos, error) from None
-    return DescribableLogDirTopic(topic, partitions), pos
-
-
-def _read_describe_log_dirs_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsRequest, int]:
+def _read_describe_log_dirs_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeLogDirsRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -200,9 +138,11 @@ def _read_describe_log_dirs_request_v1(data: bytes, pos: int, size: int) -> tupl
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_describable_log_dir_topic_v1(data, pos, size)
+                topics_item, pos = _read_describable_log_dir_topic_v1(data, pos, size, limit)
                 topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("DescribeLogDirsRequest", at, pos, error) from None
@@ -217,26 +157,7 @@ def _write_describe_log_dirs_request_v1(w: Append, x: DescribeLogDirsRequest) ->
             _write_describable_log_dir_topic_v1(w, topics_item)
 
 
-def _read_describe_log_dirs_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeLogDirsRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topics: list[DescribableLogDirTopic] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_describable_log_dir_topic_v1_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("DescribeLogDirsRequest", at, pos, error) from None
-    return DescribeLogDirsRequest(topics), pos
-
-
-def _read_describe_log_dirs_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsRequest, int]:
+def _read_describe_log_dirs_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeLogDirsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -248,9 +169,11 @@ def _read_describe_log_dirs_request_v2(data: bytes, pos: int, size: int) -> tupl
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_describable_log_dir_topic_v2(data, pos, size)
+                topics_item, pos = _read_describable_log_dir_topic_v2(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -272,33 +195,6 @@ def _write_describe_log_dirs_request_v2(w: Append, x: DescribeLogDirsRequest) ->
         for topics_item in topics:
             _write_describable_log_dir_topic_v2(w, topics_item)
     w(b"\0")
-
-
-def _read_describe_log_dirs_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeLogDirsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[DescribableLogDirTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_describable_log_dir_topic_v2_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeLogDirsRequest", at, pos, error) from None
-    return DescribeLogDirsRequest(topics), pos
 DescribeLogDirsRequest._READERS = {
     1: _read_describe_log_dirs_request_v1,
     2: _read_describe_log_dirs_request_v2,
@@ -312,11 +208,4 @@ DescribeLogDirsRequest._WRITERS = {
     3: _write_describe_log_dirs_request_v2,
     4: _write_describe_log_dirs_request_v2,
     5: _write_describe_log_dirs_request_v2,
-}
-DescribeLogDirsRequest._READERS_IN_CHUNKS = {
-    1: _read_describe_log_dirs_request_v1_in_chunks,
-    2: _read_describe_log_dirs_request_v2_in_chunks,
-    3: _read_describe_log_dirs_request_v2_in_chunks,
-    4: _read_describe_log_dirs_request_v2_in_chunks,
-    5: _read_describe_log_dirs_request_v2_in_chunks,
 }

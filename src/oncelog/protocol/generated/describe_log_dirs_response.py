@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -167,18 +167,6 @@ def _write_describe_log_dirs_topic_v1(w: Append, x: DescribeLogDirsTopic) -> Non
         _write_describe_log_dirs_partition_v1(w, partitions_item)
 
 
-def _write_describe_log_dirs_topic_v1_in_chunks(w: Append, x: DescribeLogDirsTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_describe_log_dirs_partition_v1(w, partitions_item)
-        yield
-
-
 def _read_describe_log_dirs_topic_v2(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsTopic, int]:
     at = "name"
     try:
@@ -231,21 +219,6 @@ def _write_describe_log_dirs_topic_v2(w: Append, x: DescribeLogDirsTopic) -> Non
     w(b"\0")
 
 
-def _write_describe_log_dirs_topic_v2_in_chunks(w: Append, x: DescribeLogDirsTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_describe_log_dirs_partition_v2(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_log_dirs_result_v1(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResult, int]:
     at = "error_code"
     try:
@@ -284,18 +257,6 @@ def _write_describe_log_dirs_result_v1(w: Append, x: DescribeLogDirsResult) -> N
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_describe_log_dirs_topic_v1(w, topics_item)
-
-
-def _write_describe_log_dirs_result_v1_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
-    log_dir = x.log_dir
-    log_dir_bytes = log_dir.encode()
-    w(_pack_hh(x.error_code, len(log_dir_bytes)))
-    w(log_dir_bytes)
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v1_in_chunks(w, topics_item)
-        yield
 
 
 def _read_describe_log_dirs_result_v2(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResult, int]:
@@ -348,21 +309,6 @@ def _write_describe_log_dirs_result_v2(w: Append, x: DescribeLogDirsResult) -> N
     w(VARINT[count] if count < 128 else uvarint(count))
     for topics_item in topics:
         _write_describe_log_dirs_topic_v2(w, topics_item)
-    w(b"\0")
-
-
-def _write_describe_log_dirs_result_v2_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
-    log_dir = x.log_dir
-    log_dir_bytes = log_dir.encode()
-    count = len(log_dir_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(log_dir_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
-        yield
     w(b"\0")
 
 
@@ -420,21 +366,6 @@ def _write_describe_log_dirs_result_v4(w: Append, x: DescribeLogDirsResult) -> N
     w(_pack_qqx(x.total_bytes, x.usable_bytes))
 
 
-def _write_describe_log_dirs_result_v4_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
-    log_dir = x.log_dir
-    log_dir_bytes = log_dir.encode()
-    count = len(log_dir_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(log_dir_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
-        yield
-    w(_pack_qqx(x.total_bytes, x.usable_bytes))
-
-
 def _read_describe_log_dirs_result_v5(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResult, int]:
     at = "error_code"
     try:
@@ -489,21 +420,6 @@ def _write_describe_log_dirs_result_v5(w: Append, x: DescribeLogDirsResult) -> N
     w(_pack_qqTx(x.total_bytes, x.usable_bytes, x.is_cordoned))
 
 
-def _write_describe_log_dirs_result_v5_in_chunks(w: Append, x: DescribeLogDirsResult) -> Chunks[None]:
-    log_dir = x.log_dir
-    log_dir_bytes = log_dir.encode()
-    count = len(log_dir_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(log_dir_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_describe_log_dirs_topic_v2_in_chunks(w, topics_item)
-        yield
-    w(_pack_qqTx(x.total_bytes, x.usable_bytes, x.is_cordoned))
-
-
 def _read_describe_log_dirs_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -528,14 +444,6 @@ def _write_describe_log_dirs_response_v1(w: Append, x: DescribeLogDirsResponse) 
     w(_pack_ii(x.throttle_time_ms, len(results)))
     for results_item in results:
         _write_describe_log_dirs_result_v1(w, results_item)
-
-
-def _write_describe_log_dirs_response_v1_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    w(_pack_ii(x.throttle_time_ms, len(results)))
-    for results_item in results:
-        yield from _write_describe_log_dirs_result_v1_in_chunks(w, results_item)
-        yield
 
 
 def _read_describe_log_dirs_response_v2(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResponse, int]:
@@ -571,16 +479,6 @@ def _write_describe_log_dirs_response_v2(w: Append, x: DescribeLogDirsResponse) 
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for results_item in results:
         _write_describe_log_dirs_result_v2(w, results_item)
-    w(b"\0")
-
-
-def _write_describe_log_dirs_response_v2_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for results_item in results:
-        yield from _write_describe_log_dirs_result_v2_in_chunks(w, results_item)
-        yield
     w(b"\0")
 
 
@@ -620,16 +518,6 @@ def _write_describe_log_dirs_response_v3(w: Append, x: DescribeLogDirsResponse) 
     w(b"\0")
 
 
-def _write_describe_log_dirs_response_v3_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for results_item in results:
-        yield from _write_describe_log_dirs_result_v2_in_chunks(w, results_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_log_dirs_response_v4(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -663,16 +551,6 @@ def _write_describe_log_dirs_response_v4(w: Append, x: DescribeLogDirsResponse) 
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for results_item in results:
         _write_describe_log_dirs_result_v4(w, results_item)
-    w(b"\0")
-
-
-def _write_describe_log_dirs_response_v4_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for results_item in results:
-        yield from _write_describe_log_dirs_result_v4_in_chunks(w, results_item)
-        yield
     w(b"\0")
 
 
@@ -710,16 +588,6 @@ def _write_describe_log_dirs_response_v5(w: Append, x: DescribeLogDirsResponse) 
     for results_item in results:
         _write_describe_log_dirs_result_v5(w, results_item)
     w(b"\0")
-
-
-def _write_describe_log_dirs_response_v5_in_chunks(w: Append, x: DescribeLogDirsResponse) -> Chunks[None]:
-    results = x.results
-    count = len(results) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for results_item in results:
-        yield from _write_describe_log_dirs_result_v5_in_chunks(w, results_item)
-        yield
-    w(b"\0")
 DescribeLogDirsResponse._READERS = {
     1: _read_describe_log_dirs_response_v1,
     2: _read_describe_log_dirs_response_v2,
@@ -733,11 +601,4 @@ DescribeLogDirsResponse._WRITERS = {
     3: _write_describe_log_dirs_response_v3,
     4: _write_describe_log_dirs_response_v4,
     5: _write_describe_log_dirs_response_v5,
-}
-DescribeLogDirsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_describe_log_dirs_response_v1_in_chunks,
-    2: _write_describe_log_dirs_response_v2_in_chunks,
-    3: _write_describe_log_dirs_response_v3_in_chunks,
-    4: _write_describe_log_dirs_response_v4_in_chunks,
-    5: _write_describe_log_dirs_response_v5_in_chunks,
 }

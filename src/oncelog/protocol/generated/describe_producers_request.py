@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -34,7 +34,7 @@ class DescribeProducersRequest(Message):
         self.topics = [] if topics is EMPTY else topics
 
 
-def _read_topic_request_v0(data: bytes, pos: int, size: int) -> tuple[TopicRequest, int]:
+def _read_topic_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicRequest, int]:
     at = "name"
     try:
         count = data[pos]
@@ -59,6 +59,8 @@ def _read_topic_request_v0(data: bytes, pos: int, size: int) -> tuple[TopicReque
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -84,45 +86,7 @@ def _write_topic_request_v0(w: Append, x: TopicRequest) -> None:
     w(b"\0")
 
 
-def _read_topic_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicRequest, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeProducersRequest.TopicRequest", at, pos, error) from None
-    return TopicRequest(name, partition_indexes), pos
-
-
-def _read_describe_producers_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeProducersRequest, int]:
+def _read_describe_producers_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeProducersRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -134,9 +98,11 @@ def _read_describe_producers_request_v0(data: bytes, pos: int, size: int) -> tup
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TopicRequest] = []
         for _ in range(count):
-            topics_item, pos = _read_topic_request_v0(data, pos, size)
+            topics_item, pos = _read_topic_request_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -155,39 +121,9 @@ def _write_describe_producers_request_v0(w: Append, x: DescribeProducersRequest)
     for topics_item in topics:
         _write_topic_request_v0(w, topics_item)
     w(b"\0")
-
-
-def _read_describe_producers_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeProducersRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TopicRequest] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_topic_request_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeProducersRequest", at, pos, error) from None
-    return DescribeProducersRequest(topics), pos
 DescribeProducersRequest._READERS = {
     0: _read_describe_producers_request_v0,
 }
 DescribeProducersRequest._WRITERS = {
     0: _write_describe_producers_request_v0,
-}
-DescribeProducersRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_producers_request_v0_in_chunks,
 }

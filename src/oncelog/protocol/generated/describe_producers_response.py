@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -153,25 +153,6 @@ def _write_partition_response_v0(w: Append, x: PartitionResponse) -> None:
     w(b"\0")
 
 
-def _write_partition_response_v0_in_chunks(w: Append, x: PartitionResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.partition_index, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    active_producers = x.active_producers
-    count = len(active_producers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for active_producers_item in active_producers:
-        _write_producer_state_v0(w, active_producers_item)
-        yield
-    w(b"\0")
-
-
 def _read_topic_response_v0(data: bytes, pos: int, size: int) -> tuple[TopicResponse, int]:
     at = "name"
     try:
@@ -224,21 +205,6 @@ def _write_topic_response_v0(w: Append, x: TopicResponse) -> None:
     w(b"\0")
 
 
-def _write_topic_response_v0_in_chunks(w: Append, x: TopicResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_response_v0_in_chunks(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_producers_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeProducersResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -273,22 +239,9 @@ def _write_describe_producers_response_v0(w: Append, x: DescribeProducersRespons
     for topics_item in topics:
         _write_topic_response_v0(w, topics_item)
     w(b"\0")
-
-
-def _write_describe_producers_response_v0_in_chunks(w: Append, x: DescribeProducersResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_topic_response_v0_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 DescribeProducersResponse._READERS = {
     0: _read_describe_producers_response_v0,
 }
 DescribeProducersResponse._WRITERS = {
     0: _write_describe_producers_response_v0,
-}
-DescribeProducersResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_producers_response_v0_in_chunks,
 }

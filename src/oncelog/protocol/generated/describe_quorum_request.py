@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ix = _Struct(">ix").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -63,7 +63,7 @@ def _write_partition_data_v0(w: Append, x: PartitionData) -> None:
     w(_pack_ix(x.partition_index))
 
 
-def _read_topic_data_v0(data: bytes, pos: int, size: int) -> tuple[TopicData, int]:
+def _read_topic_data_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicData, int]:
     at = "topic_name"
     try:
         count = data[pos]
@@ -87,6 +87,8 @@ def _read_topic_data_v0(data: bytes, pos: int, size: int) -> tuple[TopicData, in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[PartitionData] = []
         for _ in range(count):
             partitions_item, pos = _read_partition_data_v0(data, pos, size)
@@ -115,46 +117,7 @@ def _write_topic_data_v0(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _read_topic_data_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicData, int]]:
-    at = "topic_name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic_name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[PartitionData] = []
-        for _ in range(count):
-            partitions_item, pos = _read_partition_data_v0(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeQuorumRequest.TopicData", at, pos, error) from None
-    return TopicData(topic_name, partitions), pos
-
-
-def _read_describe_quorum_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeQuorumRequest, int]:
+def _read_describe_quorum_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeQuorumRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -166,9 +129,11 @@ def _read_describe_quorum_request_v0(data: bytes, pos: int, size: int) -> tuple[
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TopicData] = []
         for _ in range(count):
-            topics_item, pos = _read_topic_data_v0(data, pos, size)
+            topics_item, pos = _read_topic_data_v0(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -187,33 +152,6 @@ def _write_describe_quorum_request_v0(w: Append, x: DescribeQuorumRequest) -> No
     for topics_item in topics:
         _write_topic_data_v0(w, topics_item)
     w(b"\0")
-
-
-def _read_describe_quorum_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeQuorumRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TopicData] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_topic_data_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeQuorumRequest", at, pos, error) from None
-    return DescribeQuorumRequest(topics), pos
 DescribeQuorumRequest._READERS = {
     0: _read_describe_quorum_request_v0,
     1: _read_describe_quorum_request_v0,
@@ -223,9 +161,4 @@ DescribeQuorumRequest._WRITERS = {
     0: _write_describe_quorum_request_v0,
     1: _write_describe_quorum_request_v0,
     2: _write_describe_quorum_request_v0,
-}
-DescribeQuorumRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_quorum_request_v0_in_chunks,
-    1: _read_describe_quorum_request_v0_in_chunks,
-    2: _read_describe_quorum_request_v0_in_chunks,
 }

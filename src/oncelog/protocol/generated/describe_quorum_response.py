@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Hx = _Struct(">Hx").pack
 _pack_h = _Struct(">h").pack
@@ -294,22 +294,6 @@ def _write_partition_data_v0(w: Append, x: PartitionData) -> None:
     w(b"\0")
 
 
-def _write_partition_data_v0_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    current_voters = x.current_voters
-    count = len(current_voters) + 1
-    w(_pack_ihiiqB(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark, count) if count < 128 else _pack_ihiiq(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark) + uvarint(count))
-    for current_voters_item in current_voters:
-        _write_replica_state_v0(w, current_voters_item)
-        yield
-    observers = x.observers
-    count = len(observers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for observers_item in observers:
-        _write_replica_state_v0(w, observers_item)
-        yield
-    w(b"\0")
-
-
 def _read_partition_data_v1(data: bytes, pos: int, size: int) -> tuple[PartitionData, int]:
     at = "partition_index"
     try:
@@ -362,22 +346,6 @@ def _write_partition_data_v1(w: Append, x: PartitionData) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for observers_item in observers:
         _write_replica_state_v1(w, observers_item)
-    w(b"\0")
-
-
-def _write_partition_data_v1_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    current_voters = x.current_voters
-    count = len(current_voters) + 1
-    w(_pack_ihiiqB(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark, count) if count < 128 else _pack_ihiiq(x.partition_index, x.error_code, x.leader_id, x.leader_epoch, x.high_watermark) + uvarint(count))
-    for current_voters_item in current_voters:
-        _write_replica_state_v1(w, current_voters_item)
-        yield
-    observers = x.observers
-    count = len(observers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for observers_item in observers:
-        _write_replica_state_v1(w, observers_item)
-        yield
     w(b"\0")
 
 
@@ -458,31 +426,6 @@ def _write_partition_data_v2(w: Append, x: PartitionData) -> None:
     w(b"\0")
 
 
-def _write_partition_data_v2_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.partition_index, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    current_voters = x.current_voters
-    count = len(current_voters) + 1
-    w(_pack_iiqB(x.leader_id, x.leader_epoch, x.high_watermark, count) if count < 128 else _pack_iiq(x.leader_id, x.leader_epoch, x.high_watermark) + uvarint(count))
-    for current_voters_item in current_voters:
-        _write_replica_state_v2(w, current_voters_item)
-        yield
-    observers = x.observers
-    count = len(observers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for observers_item in observers:
-        _write_replica_state_v2(w, observers_item)
-        yield
-    w(b"\0")
-
-
 def _read_node_v2(data: bytes, pos: int, size: int) -> tuple[Node, int]:
     at = "node_id"
     try:
@@ -516,16 +459,6 @@ def _write_node_v2(w: Append, x: Node) -> None:
     w(_pack_iB(x.node_id, count) if count < 128 else _pack_i(x.node_id) + uvarint(count))
     for listeners_item in listeners:
         _write_listener_v2(w, listeners_item)
-    w(b"\0")
-
-
-def _write_node_v2_in_chunks(w: Append, x: Node) -> Chunks[None]:
-    listeners = x.listeners
-    count = len(listeners) + 1
-    w(_pack_iB(x.node_id, count) if count < 128 else _pack_i(x.node_id) + uvarint(count))
-    for listeners_item in listeners:
-        _write_listener_v2(w, listeners_item)
-        yield
     w(b"\0")
 
 
@@ -581,21 +514,6 @@ def _write_topic_data_v0(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _write_topic_data_v0_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    count = len(topic_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v0_in_chunks(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_topic_data_v1(data: bytes, pos: int, size: int) -> tuple[TopicData, int]:
     at = "topic_name"
     try:
@@ -645,21 +563,6 @@ def _write_topic_data_v1(w: Append, x: TopicData) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
         _write_partition_data_v1(w, partitions_item)
-    w(b"\0")
-
-
-def _write_topic_data_v1_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    count = len(topic_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v1_in_chunks(w, partitions_item)
-        yield
     w(b"\0")
 
 
@@ -715,21 +618,6 @@ def _write_topic_data_v2(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _write_topic_data_v2_in_chunks(w: Append, x: TopicData) -> Chunks[None]:
-    topic_name = x.topic_name
-    topic_name_bytes = topic_name.encode()
-    count = len(topic_name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v2_in_chunks(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_quorum_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeQuorumResponse, int]:
     at = "error_code"
     try:
@@ -768,18 +656,6 @@ def _write_describe_quorum_response_v0(w: Append, x: DescribeQuorumResponse) -> 
     w(b"\0")
 
 
-def _write_describe_quorum_response_v0_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
-    if x.nodes:
-        raise unsupported_field("DescribeQuorumResponse", "nodes", "0")
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_topic_data_v0_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_quorum_response_v1(data: bytes, pos: int, size: int) -> tuple[DescribeQuorumResponse, int]:
     at = "error_code"
     try:
@@ -815,18 +691,6 @@ def _write_describe_quorum_response_v1(w: Append, x: DescribeQuorumResponse) -> 
     w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
     for topics_item in topics:
         _write_topic_data_v1(w, topics_item)
-    w(b"\0")
-
-
-def _write_describe_quorum_response_v1_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
-    if x.nodes:
-        raise unsupported_field("DescribeQuorumResponse", "nodes", "1")
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_topic_data_v1_in_chunks(w, topics_item)
-        yield
     w(b"\0")
 
 
@@ -904,31 +768,6 @@ def _write_describe_quorum_response_v2(w: Append, x: DescribeQuorumResponse) -> 
     for nodes_item in nodes:
         _write_node_v2(w, nodes_item)
     w(b"\0")
-
-
-def _write_describe_quorum_response_v2_in_chunks(w: Append, x: DescribeQuorumResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_topic_data_v2_in_chunks(w, topics_item)
-        yield
-    nodes = x.nodes
-    count = len(nodes) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for nodes_item in nodes:
-        yield from _write_node_v2_in_chunks(w, nodes_item)
-        yield
-    w(b"\0")
 DescribeQuorumResponse._READERS = {
     0: _read_describe_quorum_response_v0,
     1: _read_describe_quorum_response_v1,
@@ -938,9 +777,4 @@ DescribeQuorumResponse._WRITERS = {
     0: _write_describe_quorum_response_v0,
     1: _write_describe_quorum_response_v1,
     2: _write_describe_quorum_response_v2,
-}
-DescribeQuorumResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_quorum_response_v0_in_chunks,
-    1: _write_describe_quorum_response_v1_in_chunks,
-    2: _write_describe_quorum_response_v2_in_chunks,
 }

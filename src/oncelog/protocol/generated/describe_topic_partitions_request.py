@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_ix = _Struct(">ix").pack
@@ -119,7 +119,7 @@ def _write_cursor_v0(w: Append, x: Cursor) -> None:
     w(_pack_ix(x.partition_index))
 
 
-def _read_describe_topic_partitions_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeTopicPartitionsRequest, int]:
+def _read_describe_topic_partitions_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeTopicPartitionsRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -131,6 +131,8 @@ def _read_describe_topic_partitions_request_v0(data: bytes, pos: int, size: int)
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TopicRequest] = []
         for _ in range(count):
             topics_item, pos = _read_topic_request_v0(data, pos, size)
@@ -165,45 +167,9 @@ def _write_describe_topic_partitions_request_v0(w: Append, x: DescribeTopicParti
         w(b"\x01")
         _write_cursor_v0(w, cursor)
     w(b"\0")
-
-
-def _read_describe_topic_partitions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeTopicPartitionsRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TopicRequest] = []
-        for _ in range(count):
-            topics_item, pos = _read_topic_request_v0(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "response_partition_limit"
-        response_partition_limit, present = _unpack_ib(data, pos)
-        pos += 5
-        cursor: Cursor | None = None
-        if present >= 0:
-            cursor, pos = _read_cursor_v0(data, pos, size)
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeTopicPartitionsRequest", at, pos, error) from None
-    return DescribeTopicPartitionsRequest(topics, response_partition_limit, cursor), pos
 DescribeTopicPartitionsRequest._READERS = {
     0: _read_describe_topic_partitions_request_v0,
 }
 DescribeTopicPartitionsRequest._WRITERS = {
     0: _write_describe_topic_partitions_request_v0,
-}
-DescribeTopicPartitionsRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_topic_partitions_request_v0_in_chunks,
 }

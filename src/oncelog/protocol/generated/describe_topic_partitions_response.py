@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_UT = _Struct(">16s?").pack
 _pack_UTB = _Struct(">16s?B").pack
@@ -301,28 +301,6 @@ def _write_describe_topic_partitions_response_topic_v0(w: Append, x: DescribeTop
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_describe_topic_partitions_response_topic_v0_in_chunks(w: Append, x: DescribeTopicPartitionsResponseTopic) -> Chunks[None]:
-    name = x.name
-    w(_pack_h(x.error_code))
-    if name is None:
-        w(b"\0")
-    else:
-        name_bytes = name.encode()
-        count = len(name_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(name_bytes)
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("DescribeTopicPartitionsResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UTB(topic_id, x.is_internal, count) if count < 128 else _pack_UT(topic_id, x.is_internal) + uvarint(count))
-    for partitions_item in partitions:
-        _write_describe_topic_partitions_response_partition_v0(w, partitions_item)
-        yield
-    w(_pack_ix(x.topic_authorized_operations))
-
-
 def _read_describe_topic_partitions_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeTopicPartitionsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -369,28 +347,9 @@ def _write_describe_topic_partitions_response_v0(w: Append, x: DescribeTopicPart
         w(b"\x01")
         _write_cursor_v0(w, next_cursor)
     w(b"\0")
-
-
-def _write_describe_topic_partitions_response_v0_in_chunks(w: Append, x: DescribeTopicPartitionsResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_describe_topic_partitions_response_topic_v0_in_chunks(w, topics_item)
-        yield
-    next_cursor = x.next_cursor
-    if next_cursor is None:
-        w(b"\xff")
-    else:
-        w(b"\x01")
-        _write_cursor_v0(w, next_cursor)
-    w(b"\0")
 DescribeTopicPartitionsResponse._READERS = {
     0: _read_describe_topic_partitions_response_v0,
 }
 DescribeTopicPartitionsResponse._WRITERS = {
     0: _write_describe_topic_partitions_response_v0,
-}
-DescribeTopicPartitionsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_topic_partitions_response_v0_in_chunks,
 }

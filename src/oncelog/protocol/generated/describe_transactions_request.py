@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -21,7 +21,7 @@ class DescribeTransactionsRequest(Message):
         self.transactional_ids = [] if transactional_ids is EMPTY else transactional_ids
 
 
-def _read_describe_transactions_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeTransactionsRequest, int]:
+def _read_describe_transactions_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeTransactionsRequest, int]:
     at = "transactional_ids"
     try:
         count = data[pos]
@@ -33,6 +33,8 @@ def _read_describe_transactions_request_v0(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         transactional_ids: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -67,49 +69,9 @@ def _write_describe_transactions_request_v0(w: Append, x: DescribeTransactionsRe
         w(VARINT[count] if count < 128 else string_length(count))
         w(transactional_ids_item_bytes)
     w(b"\0")
-
-
-def _read_describe_transactions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeTransactionsRequest, int]]:
-    at = "transactional_ids"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        transactional_ids: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            transactional_ids_item = data[pos:end].decode()
-            pos = end
-            transactional_ids.append(transactional_ids_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeTransactionsRequest", at, pos, error) from None
-    return DescribeTransactionsRequest(transactional_ids), pos
 DescribeTransactionsRequest._READERS = {
     0: _read_describe_transactions_request_v0,
 }
 DescribeTransactionsRequest._WRITERS = {
     0: _write_describe_transactions_request_v0,
-}
-DescribeTransactionsRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_transactions_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hB = _Struct(">hB").pack
@@ -190,26 +190,6 @@ def _write_transaction_state_v0(w: Append, x: TransactionState) -> None:
     w(b"\0")
 
 
-def _write_transaction_state_v0_in_chunks(w: Append, x: TransactionState) -> Chunks[None]:
-    transactional_id = x.transactional_id
-    transactional_id_bytes = transactional_id.encode()
-    count = len(transactional_id_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(transactional_id_bytes)
-    transaction_state = x.transaction_state
-    transaction_state_bytes = transaction_state.encode()
-    count = len(transaction_state_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(transaction_state_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iqqhB(x.transaction_timeout_ms, x.transaction_start_time_ms, x.producer_id, x.producer_epoch, count) if count < 128 else _pack_iqqh(x.transaction_timeout_ms, x.transaction_start_time_ms, x.producer_id, x.producer_epoch) + uvarint(count))
-    for topics_item in topics:
-        _write_topic_data_v0(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_transactions_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeTransactionsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -244,22 +224,9 @@ def _write_describe_transactions_response_v0(w: Append, x: DescribeTransactionsR
     for transaction_states_item in transaction_states:
         _write_transaction_state_v0(w, transaction_states_item)
     w(b"\0")
-
-
-def _write_describe_transactions_response_v0_in_chunks(w: Append, x: DescribeTransactionsResponse) -> Chunks[None]:
-    transaction_states = x.transaction_states
-    count = len(transaction_states) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for transaction_states_item in transaction_states:
-        yield from _write_transaction_state_v0_in_chunks(w, transaction_states_item)
-        yield
-    w(b"\0")
 DescribeTransactionsResponse._READERS = {
     0: _read_describe_transactions_response_v0,
 }
 DescribeTransactionsResponse._WRITERS = {
     0: _write_describe_transactions_response_v0,
-}
-DescribeTransactionsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_transactions_response_v0_in_chunks,
 }

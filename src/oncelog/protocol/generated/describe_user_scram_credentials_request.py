@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -64,7 +64,7 @@ def _write_user_name_v0(w: Append, x: UserName) -> None:
     w(b"\0")
 
 
-def _read_describe_user_scram_credentials_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
+def _read_describe_user_scram_credentials_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[DescribeUserScramCredentialsRequest, int]:
     at = "users"
     try:
         count = data[pos]
@@ -76,6 +76,8 @@ def _read_describe_user_scram_credentials_request_v0(data: bytes, pos: int, size
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             users = []
             for _ in range(count):
                 users_item, pos = _read_user_name_v0(data, pos, size)
@@ -100,39 +102,9 @@ def _write_describe_user_scram_credentials_request_v0(w: Append, x: DescribeUser
         for users_item in users:
             _write_user_name_v0(w, users_item)
     w(b"\0")
-
-
-def _read_describe_user_scram_credentials_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[DescribeUserScramCredentialsRequest, int]]:
-    at = "users"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        users: list[UserName] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            users = []
-            for _ in range(count):
-                users_item, pos = _read_user_name_v0(data, pos, size)
-                users.append(users_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("DescribeUserScramCredentialsRequest", at, pos, error) from None
-    return DescribeUserScramCredentialsRequest(users), pos
 DescribeUserScramCredentialsRequest._READERS = {
     0: _read_describe_user_scram_credentials_request_v0,
 }
 DescribeUserScramCredentialsRequest._WRITERS = {
     0: _write_describe_user_scram_credentials_request_v0,
-}
-DescribeUserScramCredentialsRequest._READERS_IN_CHUNKS = {
-    0: _read_describe_user_scram_credentials_request_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bix = _Struct(">bix").pack
 _pack_h = _Struct(">h").pack
@@ -153,30 +153,6 @@ def _write_describe_user_scram_credentials_result_v0(w: Append, x: DescribeUserS
     w(b"\0")
 
 
-def _write_describe_user_scram_credentials_result_v0_in_chunks(w: Append, x: DescribeUserScramCredentialsResult) -> Chunks[None]:
-    user = x.user
-    user_bytes = user.encode()
-    count = len(user_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(user_bytes)
-    error_message = x.error_message
-    w(_pack_h(x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    credential_infos = x.credential_infos
-    count = len(credential_infos) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for credential_infos_item in credential_infos:
-        _write_credential_info_v0(w, credential_infos_item)
-        yield
-    w(b"\0")
-
-
 def _read_describe_user_scram_credentials_response_v0(data: bytes, pos: int, size: int) -> tuple[DescribeUserScramCredentialsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -232,31 +208,9 @@ def _write_describe_user_scram_credentials_response_v0(w: Append, x: DescribeUse
     for results_item in results:
         _write_describe_user_scram_credentials_result_v0(w, results_item)
     w(b"\0")
-
-
-def _write_describe_user_scram_credentials_response_v0_in_chunks(w: Append, x: DescribeUserScramCredentialsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    results = x.results
-    count = len(results) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for results_item in results:
-        yield from _write_describe_user_scram_credentials_result_v0_in_chunks(w, results_item)
-        yield
-    w(b"\0")
 DescribeUserScramCredentialsResponse._READERS = {
     0: _read_describe_user_scram_credentials_response_v0,
 }
 DescribeUserScramCredentialsResponse._WRITERS = {
     0: _write_describe_user_scram_credentials_response_v0,
-}
-DescribeUserScramCredentialsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_describe_user_scram_credentials_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bi = _Struct(">bi").pack
@@ -48,7 +48,7 @@ class ElectLeadersRequest(Message):
         self.timeout_ms = timeout_ms
 
 
-def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
+def _read_topic_partitions_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicPartitions, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -68,6 +68,8 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -85,35 +87,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
-def _read_topic_partitions_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("ElectLeadersRequest.TopicPartitions", at, pos, error) from None
-    return TopicPartitions(topic, partitions), pos
-
-
-def _read_topic_partitions_v2(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
+def _read_topic_partitions_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicPartitions, int]:
     at = "topic"
     try:
         count = data[pos]
@@ -138,6 +112,8 @@ def _read_topic_partitions_v2(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -163,45 +139,7 @@ def _write_topic_partitions_v2(w: Append, x: TopicPartitions) -> None:
     w(b"\0")
 
 
-def _read_topic_partitions_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TopicPartitions, int]]:
-    at = "topic"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ElectLeadersRequest.TopicPartitions", at, pos, error) from None
-    return TopicPartitions(topic, partitions), pos
-
-
-def _read_elect_leaders_request_v0(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ElectLeadersRequest, int]:
     at = "topic_partitions"
     try:
         count, = _unpack_i(data, pos)
@@ -210,9 +148,11 @@ def _read_elect_leaders_request_v0(data: bytes, pos: int, size: int) -> tuple[El
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size, limit)
                 topic_partitions.append(topic_partitions_item)
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
@@ -233,29 +173,7 @@ def _write_elect_leaders_request_v0(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
-    at = "topic_partitions"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topic_partitions: list[TopicPartitions] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topic_partitions = []
-            for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
-                topic_partitions.append(topic_partitions_item)
-                yield 1
-        at = "timeout_ms"
-        timeout_ms, = _unpack_i(data, pos)
-        pos += 4
-    except READ_ERRORS as error:
-        raise malformed("ElectLeadersRequest", at, pos, error) from None
-    return ElectLeadersRequest(0, topic_partitions, timeout_ms), pos
-
-
-def _read_elect_leaders_request_v1(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ElectLeadersRequest, int]:
     at = "election_type"
     try:
         election_type, count = _unpack_bi(data, pos)
@@ -265,9 +183,11 @@ def _read_elect_leaders_request_v1(data: bytes, pos: int, size: int) -> tuple[El
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size, limit)
                 topic_partitions.append(topic_partitions_item)
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
@@ -286,30 +206,7 @@ def _write_elect_leaders_request_v1(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
-    at = "election_type"
-    try:
-        election_type, count = _unpack_bi(data, pos)
-        pos += 5
-        at = "topic_partitions"
-        topic_partitions: list[TopicPartitions] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topic_partitions = []
-            for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_chunks(data, pos, size)
-                topic_partitions.append(topic_partitions_item)
-                yield 1
-        at = "timeout_ms"
-        timeout_ms, = _unpack_i(data, pos)
-        pos += 4
-    except READ_ERRORS as error:
-        raise malformed("ElectLeadersRequest", at, pos, error) from None
-    return ElectLeadersRequest(election_type, topic_partitions, timeout_ms), pos
-
-
-def _read_elect_leaders_request_v2(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
+def _read_elect_leaders_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ElectLeadersRequest, int]:
     at = "election_type"
     try:
         election_type, count = _unpack_bB(data, pos)
@@ -322,9 +219,11 @@ def _read_elect_leaders_request_v2(data: bytes, pos: int, size: int) -> tuple[El
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v2(data, pos, size)
+                topic_partitions_item, pos = _read_topic_partitions_v2(data, pos, size, limit)
                 topic_partitions.append(topic_partitions_item)
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
@@ -348,35 +247,6 @@ def _write_elect_leaders_request_v2(w: Append, x: ElectLeadersRequest) -> None:
         for topic_partitions_item in topic_partitions:
             _write_topic_partitions_v2(w, topic_partitions_item)
     w(_pack_ix(x.timeout_ms))
-
-
-def _read_elect_leaders_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ElectLeadersRequest, int]]:
-    at = "election_type"
-    try:
-        election_type, count = _unpack_bB(data, pos)
-        pos += 2
-        at = "topic_partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topic_partitions: list[TopicPartitions] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topic_partitions = []
-            for _ in range(count):
-                topic_partitions_item, pos = yield from _read_topic_partitions_v2_in_chunks(data, pos, size)
-                topic_partitions.append(topic_partitions_item)
-                yield 1
-        at = "timeout_ms"
-        timeout_ms, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ElectLeadersRequest", at, pos, error) from None
-    return ElectLeadersRequest(election_type, topic_partitions, timeout_ms), pos
 ElectLeadersRequest._READERS = {
     0: _read_elect_leaders_request_v0,
     1: _read_elect_leaders_request_v1,
@@ -386,9 +256,4 @@ ElectLeadersRequest._WRITERS = {
     0: _write_elect_leaders_request_v0,
     1: _write_elect_leaders_request_v1,
     2: _write_elect_leaders_request_v2,
-}
-ElectLeadersRequest._READERS_IN_CHUNKS = {
-    0: _read_elect_leaders_request_v0_in_chunks,
-    1: _read_elect_leaders_request_v1_in_chunks,
-    2: _read_elect_leaders_request_v2_in_chunks,
 }

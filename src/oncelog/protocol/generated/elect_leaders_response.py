@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -167,18 +167,6 @@ def _write_replica_election_result_v0(w: Append, x: ReplicaElectionResult) -> No
         _write_partition_result_v0(w, partition_result_item)
 
 
-def _write_replica_election_result_v0_in_chunks(w: Append, x: ReplicaElectionResult) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    w(_pack_h(len(topic_bytes)))
-    w(topic_bytes)
-    partition_result = x.partition_result
-    w(_pack_i(len(partition_result)))
-    for partition_result_item in partition_result:
-        _write_partition_result_v0(w, partition_result_item)
-        yield
-
-
 def _read_replica_election_result_v2(data: bytes, pos: int, size: int) -> tuple[ReplicaElectionResult, int]:
     at = "topic"
     try:
@@ -231,21 +219,6 @@ def _write_replica_election_result_v2(w: Append, x: ReplicaElectionResult) -> No
     w(b"\0")
 
 
-def _write_replica_election_result_v2_in_chunks(w: Append, x: ReplicaElectionResult) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    count = len(topic_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_bytes)
-    partition_result = x.partition_result
-    count = len(partition_result) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partition_result_item in partition_result:
-        _write_partition_result_v2(w, partition_result_item)
-        yield
-    w(b"\0")
-
-
 def _read_elect_leaders_response_v0(data: bytes, pos: int, size: int) -> tuple[ElectLeadersResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -274,16 +247,6 @@ def _write_elect_leaders_response_v0(w: Append, x: ElectLeadersResponse) -> None
         _write_replica_election_result_v0(w, replica_election_results_item)
 
 
-def _write_elect_leaders_response_v0_in_chunks(w: Append, x: ElectLeadersResponse) -> Chunks[None]:
-    if x.error_code != 0:
-        raise unsupported_field("ElectLeadersResponse", "error_code", "0")
-    replica_election_results = x.replica_election_results
-    w(_pack_ii(x.throttle_time_ms, len(replica_election_results)))
-    for replica_election_results_item in replica_election_results:
-        yield from _write_replica_election_result_v0_in_chunks(w, replica_election_results_item)
-        yield
-
-
 def _read_elect_leaders_response_v1(data: bytes, pos: int, size: int) -> tuple[ElectLeadersResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -308,14 +271,6 @@ def _write_elect_leaders_response_v1(w: Append, x: ElectLeadersResponse) -> None
     w(_pack_ihi(x.throttle_time_ms, x.error_code, len(replica_election_results)))
     for replica_election_results_item in replica_election_results:
         _write_replica_election_result_v0(w, replica_election_results_item)
-
-
-def _write_elect_leaders_response_v1_in_chunks(w: Append, x: ElectLeadersResponse) -> Chunks[None]:
-    replica_election_results = x.replica_election_results
-    w(_pack_ihi(x.throttle_time_ms, x.error_code, len(replica_election_results)))
-    for replica_election_results_item in replica_election_results:
-        yield from _write_replica_election_result_v0_in_chunks(w, replica_election_results_item)
-        yield
 
 
 def _read_elect_leaders_response_v2(data: bytes, pos: int, size: int) -> tuple[ElectLeadersResponse, int]:
@@ -352,16 +307,6 @@ def _write_elect_leaders_response_v2(w: Append, x: ElectLeadersResponse) -> None
     for replica_election_results_item in replica_election_results:
         _write_replica_election_result_v2(w, replica_election_results_item)
     w(b"\0")
-
-
-def _write_elect_leaders_response_v2_in_chunks(w: Append, x: ElectLeadersResponse) -> Chunks[None]:
-    replica_election_results = x.replica_election_results
-    count = len(replica_election_results) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for replica_election_results_item in replica_election_results:
-        yield from _write_replica_election_result_v2_in_chunks(w, replica_election_results_item)
-        yield
-    w(b"\0")
 ElectLeadersResponse._READERS = {
     0: _read_elect_leaders_response_v0,
     1: _read_elect_leaders_response_v1,
@@ -371,9 +316,4 @@ ElectLeadersResponse._WRITERS = {
     0: _write_elect_leaders_response_v0,
     1: _write_elect_leaders_response_v1,
     2: _write_elect_leaders_response_v2,
-}
-ElectLeadersResponse._WRITERS_IN_CHUNKS = {
-    0: _write_elect_leaders_response_v0_in_chunks,
-    1: _write_elect_leaders_response_v1_in_chunks,
-    2: _write_elect_leaders_response_v2_in_chunks,
 }

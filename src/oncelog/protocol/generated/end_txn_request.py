@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail
 
 _pack_h = _Struct(">h").pack
 _pack_qhT = _Struct(">qh?").pack
@@ -34,7 +34,7 @@ class EndTxnRequest(Message):
         self.committed = committed
 
 
-def _read_end_txn_request_v0(data: bytes, pos: int, size: int) -> tuple[EndTxnRequest, int]:
+def _read_end_txn_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[EndTxnRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -62,7 +62,7 @@ def _write_end_txn_request_v0(w: Append, x: EndTxnRequest) -> None:
     w(_pack_qhT(x.producer_id, x.producer_epoch, x.committed))
 
 
-def _read_end_txn_request_v3(data: bytes, pos: int, size: int) -> tuple[EndTxnRequest, int]:
+def _read_end_txn_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[EndTxnRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_q = _Struct(">q").pack
@@ -30,7 +30,7 @@ class ExpireDelegationTokenRequest(Message):
         self.expiry_time_period_ms = expiry_time_period_ms
 
 
-def _read_expire_delegation_token_request_v1(data: bytes, pos: int, size: int) -> tuple[ExpireDelegationTokenRequest, int]:
+def _read_expire_delegation_token_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ExpireDelegationTokenRequest, int]:
     at = "hmac"
     try:
         count, = _unpack_i(data, pos)
@@ -57,7 +57,7 @@ def _write_expire_delegation_token_request_v1(w: Append, x: ExpireDelegationToke
     w(_pack_q(x.expiry_time_period_ms))
 
 
-def _read_expire_delegation_token_request_v2(data: bytes, pos: int, size: int) -> tuple[ExpireDelegationTokenRequest, int]:
+def _read_expire_delegation_token_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ExpireDelegationTokenRequest, int]:
     at = "hmac"
     try:
         count = data[pos]

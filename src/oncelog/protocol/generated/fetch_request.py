@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -171,7 +171,7 @@ def _write_fetch_partition_v5(w: Append, x: FetchPartition) -> None:
     w(_pack_iqqi(x.partition, x.fetch_offset, x.log_start_offset, x.partition_max_bytes))
 
 
-def _read_forgotten_topic_v7(data: bytes, pos: int, size: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v7(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ForgottenTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -191,6 +191,8 @@ def _read_forgotten_topic_v7(data: bytes, pos: int, size: int) -> tuple[Forgotte
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -206,34 +208,6 @@ def _write_forgotten_topic_v7(w: Append, x: ForgottenTopic) -> None:
     partitions = x.partitions
     w(_pack_i(len(partitions)))
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
-
-
-def _read_forgotten_topic_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
-    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
 
 
 def _read_fetch_partition_v9(data: bytes, pos: int, size: int) -> tuple[FetchPartition, int]:
@@ -269,7 +243,7 @@ def _write_fetch_partition_v12(w: Append, x: FetchPartition) -> None:
     w(_pack_iiqiqix(x.partition, x.current_leader_epoch, x.fetch_offset, x.last_fetched_epoch, x.log_start_offset, x.partition_max_bytes))
 
 
-def _read_forgotten_topic_v12(data: bytes, pos: int, size: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v12(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ForgottenTopic, int]:
     at = "topic"
     try:
         count = data[pos]
@@ -294,6 +268,8 @@ def _read_forgotten_topic_v12(data: bytes, pos: int, size: int) -> tuple[Forgott
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -319,45 +295,7 @@ def _write_forgotten_topic_v12(w: Append, x: ForgottenTopic) -> None:
     w(b"\0")
 
 
-def _read_forgotten_topic_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
-    at = "topic"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
-    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
-
-
-def _read_forgotten_topic_v13(data: bytes, pos: int, size: int) -> tuple[ForgottenTopic, int]:
+def _read_forgotten_topic_v13(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ForgottenTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -371,6 +309,8 @@ def _read_forgotten_topic_v13(data: bytes, pos: int, size: int) -> tuple[Forgott
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -392,33 +332,6 @@ def _write_forgotten_topic_v13(w: Append, x: ForgottenTopic) -> None:
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
-
-
-def _read_forgotten_topic_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ForgottenTopic, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
-    return ForgottenTopic("", topic_id, partitions), pos
 
 
 def _read_replica_state_v15(data: bytes, pos: int, size: int) -> tuple[ReplicaState, int]:
@@ -539,7 +452,7 @@ def _write_fetch_partition_v18(w: Append, x: FetchPartition) -> None:
         w(b"\0")
 
 
-def _read_fetch_topic_v4(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -558,6 +471,8 @@ def _read_fetch_topic_v4(data: bytes, pos: int, size: int) -> tuple[FetchTopic, 
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v4(data, pos, size)
@@ -578,7 +493,7 @@ def _write_fetch_topic_v4(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v4(w, partitions_item)
 
 
-def _read_fetch_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -597,35 +512,8 @@ def _read_fetch_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedC
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v4(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
-
-
-def _read_fetch_topic_v5(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v5(data, pos, size)
@@ -646,7 +534,7 @@ def _write_fetch_topic_v5(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v5(w, partitions_item)
 
 
-def _read_fetch_topic_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v9(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -665,35 +553,8 @@ def _read_fetch_topic_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedC
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v5(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
-
-
-def _read_fetch_topic_v9(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v9(data, pos, size)
@@ -714,36 +575,7 @@ def _write_fetch_topic_v9(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v9(w, partitions_item)
 
 
-def _read_fetch_topic_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v9(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
-
-
-def _read_fetch_topic_v12(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v12(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
         count = data[pos]
@@ -767,6 +599,8 @@ def _read_fetch_topic_v12(data: bytes, pos: int, size: int) -> tuple[FetchTopic,
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
@@ -795,46 +629,7 @@ def _write_fetch_topic_v12(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
-    at = "topic"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
-
-
-def _read_fetch_topic_v13(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
+def _read_fetch_topic_v13(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -847,6 +642,8 @@ def _read_fetch_topic_v13(data: bytes, pos: int, size: int) -> tuple[FetchTopic,
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
@@ -873,7 +670,7 @@ def _write_fetch_topic_v13(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v17(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -886,34 +683,8 @@ def _read_fetch_topic_v13_in_chunks(data: bytes, pos: int, size: int) -> Counted
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _read_fetch_topic_v17(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v17(data, pos, size)
@@ -940,7 +711,7 @@ def _write_fetch_topic_v17(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v17_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v18(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -953,34 +724,8 @@ def _read_fetch_topic_v17_in_chunks(data: bytes, pos: int, size: int) -> Counted
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v17(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _read_fetch_topic_v18(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[FetchPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v18(data, pos, size)
@@ -1007,35 +752,7 @@ def _write_fetch_topic_v18(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v18_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchTopic, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[FetchPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_fetch_partition_v18(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _read_fetch_request_v4(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -1045,9 +762,11 @@ def _read_fetch_request_v4(data: bytes, pos: int, size: int) -> tuple[FetchReque
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v4(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v4(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
@@ -1065,7 +784,7 @@ def _write_fetch_request_v4(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v4(w, topics_item)
 
 
-def _read_fetch_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -1075,29 +794,11 @@ def _read_fetch_request_v4_in_chunks(data: bytes, pos: int, size: int) -> Counte
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v4_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
-
-
-def _read_fetch_request_v5(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
-        pos += 21
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v5(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v5(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
@@ -1115,27 +816,7 @@ def _write_fetch_request_v5(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v5(w, topics_item)
 
 
-def _read_fetch_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
-        pos += 21
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v5_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
-
-
-def _read_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v7(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1145,9 +826,11 @@ def _read_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[FetchReque
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v5(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v5(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
@@ -1156,9 +839,11 @@ def _read_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[FetchReque
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
@@ -1178,7 +863,7 @@ def _write_fetch_request_v7(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v9(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1188,41 +873,11 @@ def _read_fetch_request_v7_in_chunks(data: bytes, pos: int, size: int) -> Counte
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v5_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
-
-
-def _read_fetch_request_v9(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
-        pos += 29
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v9(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v9(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
@@ -1231,9 +886,11 @@ def _read_fetch_request_v9(data: bytes, pos: int, size: int) -> tuple[FetchReque
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
@@ -1253,7 +910,7 @@ def _write_fetch_request_v9(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v11(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1263,41 +920,11 @@ def _read_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) -> Counte
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v9_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
-
-
-def _read_fetch_request_v11(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
-        pos += 29
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v9(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v9(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
@@ -1306,9 +933,11 @@ def _read_fetch_request_v11(data: bytes, pos: int, size: int) -> tuple[FetchRequ
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count, = _unpack_h(data, pos)
@@ -1342,49 +971,7 @@ def _write_fetch_request_v11(w: Append, x: FetchRequest) -> None:
     w(rack_id_bytes)
 
 
-def _read_fetch_request_v11_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
-        pos += 29
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v9_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
-
-
-def _read_fetch_request_v12(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v12(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1397,9 +984,11 @@ def _read_fetch_request_v12(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v12(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v12(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count = data[pos]
@@ -1411,9 +1000,11 @@ def _read_fetch_request_v12(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v12(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v12(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count = data[pos]
@@ -1496,7 +1087,7 @@ def _write_fetch_request_v12(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v12_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v13(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1509,90 +1100,11 @@ def _read_fetch_request_v12_in_chunks(data: bytes, pos: int, size: int) -> Count
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v12_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v12_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        cluster_id: str | None = None
-        if tags:
-            if tags > 127:
-                tags, pos = many_tags(data, pos, tags)
-            for _ in range(tags):
-                at = "tagged fields"
-                tag, pos = read_uvarint(data, pos)
-                length, pos = read_uvarint(data, pos)
-                tag_end = pos + length
-                if tag_end > size:
-                    raise overrun(length, size - pos)
-                if tag == 0:
-                    at = "cluster_id"
-                    count = data[pos]
-                    pos += 1
-                    if count > 127:
-                        count, pos = string_length_tail(data, pos, count)
-                    cluster_id = None
-                    if count:
-                        end = pos + count - 1
-                        if end > size:
-                            raise overrun(count - 1, size - pos)
-                        cluster_id = data[pos:end].decode()
-                        pos = end
-                else:
-                    pos = tag_end
-                if pos != tag_end:
-                    raise tag_size(length, length + pos - tag_end)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(cluster_id, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
-
-
-def _read_fetch_request_v13(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
-        pos += 26
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v13(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v13(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count = data[pos]
@@ -1604,9 +1116,11 @@ def _read_fetch_request_v13(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count = data[pos]
@@ -1689,88 +1203,7 @@ def _write_fetch_request_v13(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v13_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
-        pos += 26
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v13_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        cluster_id: str | None = None
-        if tags:
-            if tags > 127:
-                tags, pos = many_tags(data, pos, tags)
-            for _ in range(tags):
-                at = "tagged fields"
-                tag, pos = read_uvarint(data, pos)
-                length, pos = read_uvarint(data, pos)
-                tag_end = pos + length
-                if tag_end > size:
-                    raise overrun(length, size - pos)
-                if tag == 0:
-                    at = "cluster_id"
-                    count = data[pos]
-                    pos += 1
-                    if count > 127:
-                        count, pos = string_length_tail(data, pos, count)
-                    cluster_id = None
-                    if count:
-                        end = pos + count - 1
-                        if end > size:
-                            raise overrun(count - 1, size - pos)
-                        cluster_id = data[pos:end].decode()
-                        pos = end
-                else:
-                    pos = tag_end
-                if pos != tag_end:
-                    raise tag_size(length, length + pos - tag_end)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(cluster_id, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
-
-
-def _read_fetch_request_v15(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
+def _read_fetch_request_v15(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -1783,9 +1216,11 @@ def _read_fetch_request_v15(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v13(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v13(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count = data[pos]
@@ -1797,9 +1232,11 @@ def _read_fetch_request_v15(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count = data[pos]
@@ -1891,7 +1328,7 @@ def _write_fetch_request_v15(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v15_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v17(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -1904,94 +1341,11 @@ def _read_fetch_request_v15_in_chunks(data: bytes, pos: int, size: int) -> Count
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v13_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        cluster_id: str | None = None
-        replica_state: ReplicaState = ReplicaState()
-        if tags:
-            if tags > 127:
-                tags, pos = many_tags(data, pos, tags)
-            for _ in range(tags):
-                at = "tagged fields"
-                tag, pos = read_uvarint(data, pos)
-                length, pos = read_uvarint(data, pos)
-                tag_end = pos + length
-                if tag_end > size:
-                    raise overrun(length, size - pos)
-                if tag == 0:
-                    at = "cluster_id"
-                    count = data[pos]
-                    pos += 1
-                    if count > 127:
-                        count, pos = string_length_tail(data, pos, count)
-                    cluster_id = None
-                    if count:
-                        end = pos + count - 1
-                        if end > size:
-                            raise overrun(count - 1, size - pos)
-                        cluster_id = data[pos:end].decode()
-                        pos = end
-                elif tag == 1:
-                    at = "replica_state"
-                    replica_state, pos = _read_replica_state_v15(data, pos, size)
-                else:
-                    pos = tag_end
-                if pos != tag_end:
-                    raise tag_size(length, length + pos - tag_end)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
-
-
-def _read_fetch_request_v17(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "max_wait_ms"
-    try:
-        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
-        pos += 22
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v17(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v17(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count = data[pos]
@@ -2003,9 +1357,11 @@ def _read_fetch_request_v17(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count = data[pos]
@@ -2097,7 +1453,7 @@ def _write_fetch_request_v17(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v17_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
+def _read_fetch_request_v18(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FetchRequest, int]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -2110,94 +1466,11 @@ def _read_fetch_request_v17_in_chunks(data: bytes, pos: int, size: int) -> Count
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[FetchTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v17_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        cluster_id: str | None = None
-        replica_state: ReplicaState = ReplicaState()
-        if tags:
-            if tags > 127:
-                tags, pos = many_tags(data, pos, tags)
-            for _ in range(tags):
-                at = "tagged fields"
-                tag, pos = read_uvarint(data, pos)
-                length, pos = read_uvarint(data, pos)
-                tag_end = pos + length
-                if tag_end > size:
-                    raise overrun(length, size - pos)
-                if tag == 0:
-                    at = "cluster_id"
-                    count = data[pos]
-                    pos += 1
-                    if count > 127:
-                        count, pos = string_length_tail(data, pos, count)
-                    cluster_id = None
-                    if count:
-                        end = pos + count - 1
-                        if end > size:
-                            raise overrun(count - 1, size - pos)
-                        cluster_id = data[pos:end].decode()
-                        pos = end
-                elif tag == 1:
-                    at = "replica_state"
-                    replica_state, pos = _read_replica_state_v15(data, pos, size)
-                else:
-                    pos = tag_end
-                if pos != tag_end:
-                    raise tag_size(length, length + pos - tag_end)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
-
-
-def _read_fetch_request_v18(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
-    at = "max_wait_ms"
-    try:
-        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
-        pos += 22
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_fetch_topic_v18(data, pos, size)
+            topics_item, pos = _read_fetch_topic_v18(data, pos, size, limit)
             topics.append(topics_item)
         at = "forgotten_topics_data"
         count = data[pos]
@@ -2209,9 +1482,11 @@ def _read_fetch_request_v18(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size, limit)
             forgotten_topics_data.append(forgotten_topics_data_item)
         at = "rack_id"
         count = data[pos]
@@ -2301,91 +1576,6 @@ def _write_fetch_request_v18(w: Append, x: FetchRequest) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
-
-
-def _read_fetch_request_v18_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FetchRequest, int]]:
-    at = "max_wait_ms"
-    try:
-        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
-        pos += 22
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[FetchTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_fetch_topic_v18_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "forgotten_topics_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        forgotten_topics_data: list[ForgottenTopic] = []
-        for _ in range(count):
-            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_chunks(data, pos, size)
-            forgotten_topics_data.append(forgotten_topics_data_item)
-            yield 1
-        at = "rack_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        rack_id = data[pos:end].decode()
-        pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        cluster_id: str | None = None
-        replica_state: ReplicaState = ReplicaState()
-        if tags:
-            if tags > 127:
-                tags, pos = many_tags(data, pos, tags)
-            for _ in range(tags):
-                at = "tagged fields"
-                tag, pos = read_uvarint(data, pos)
-                length, pos = read_uvarint(data, pos)
-                tag_end = pos + length
-                if tag_end > size:
-                    raise overrun(length, size - pos)
-                if tag == 0:
-                    at = "cluster_id"
-                    count = data[pos]
-                    pos += 1
-                    if count > 127:
-                        count, pos = string_length_tail(data, pos, count)
-                    cluster_id = None
-                    if count:
-                        end = pos + count - 1
-                        if end > size:
-                            raise overrun(count - 1, size - pos)
-                        cluster_id = data[pos:end].decode()
-                        pos = end
-                elif tag == 1:
-                    at = "replica_state"
-                    replica_state, pos = _read_replica_state_v15(data, pos, size)
-                else:
-                    pos = tag_end
-                if pos != tag_end:
-                    raise tag_size(length, length + pos - tag_end)
-    except READ_ERRORS as error:
-        raise malformed("FetchRequest", at, pos, error) from None
-    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
 FetchRequest._READERS = {
     4: _read_fetch_request_v4,
     5: _read_fetch_request_v5,
@@ -2419,21 +1609,4 @@ FetchRequest._WRITERS = {
     16: _write_fetch_request_v15,
     17: _write_fetch_request_v17,
     18: _write_fetch_request_v18,
-}
-FetchRequest._READERS_IN_CHUNKS = {
-    4: _read_fetch_request_v4_in_chunks,
-    5: _read_fetch_request_v5_in_chunks,
-    6: _read_fetch_request_v5_in_chunks,
-    7: _read_fetch_request_v7_in_chunks,
-    8: _read_fetch_request_v7_in_chunks,
-    9: _read_fetch_request_v9_in_chunks,
-    10: _read_fetch_request_v9_in_chunks,
-    11: _read_fetch_request_v11_in_chunks,
-    12: _read_fetch_request_v12_in_chunks,
-    13: _read_fetch_request_v13_in_chunks,
-    14: _read_fetch_request_v13_in_chunks,
-    15: _read_fetch_request_v15_in_chunks,
-    16: _read_fetch_request_v15_in_chunks,
-    17: _read_fetch_request_v17_in_chunks,
-    18: _read_fetch_request_v18_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -357,27 +357,6 @@ def _write_partition_data_v4(w: Append, x: PartitionData) -> None:
     w(records_bytes)
 
 
-def _write_partition_data_v4_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "4")
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "current_leader", "4")
-    if x.snapshot_id.end_offset != -1 or x.snapshot_id.epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "snapshot_id", "4")
-    if x.preferred_read_replica != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "preferred_read_replica", "4")
-    aborted_transactions = x.aborted_transactions
-    w(_pack_ihqqi(x.partition_index, x.error_code, x.high_watermark, x.last_stable_offset, -1 if aborted_transactions is None else len(aborted_transactions)))
-    if aborted_transactions is not None:
-        for aborted_transactions_item in aborted_transactions:
-            _write_aborted_transaction_v4(w, aborted_transactions_item)
-            yield
-    records = x.records
-    records_bytes = b"" if records is None else records
-    w(_pack_i(-1 if records is None else len(records_bytes)))
-    w(records_bytes)
-
-
 def _read_partition_data_v5(data: memoryview, pos: int, size: int) -> tuple[PartitionData, int]:
     at = "partition_index"
     try:
@@ -427,27 +406,6 @@ def _write_partition_data_v5(w: Append, x: PartitionData) -> None:
     w(records_bytes)
 
 
-def _write_partition_data_v5_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "5-10")
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "current_leader", "5-10")
-    if x.snapshot_id.end_offset != -1 or x.snapshot_id.epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "snapshot_id", "5-10")
-    if x.preferred_read_replica != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "preferred_read_replica", "5-10")
-    aborted_transactions = x.aborted_transactions
-    w(_pack_ihqqqi(x.partition_index, x.error_code, x.high_watermark, x.last_stable_offset, x.log_start_offset, -1 if aborted_transactions is None else len(aborted_transactions)))
-    if aborted_transactions is not None:
-        for aborted_transactions_item in aborted_transactions:
-            _write_aborted_transaction_v4(w, aborted_transactions_item)
-            yield
-    records = x.records
-    records_bytes = b"" if records is None else records
-    w(_pack_i(-1 if records is None else len(records_bytes)))
-    w(records_bytes)
-
-
 def _read_partition_data_v11(data: memoryview, pos: int, size: int) -> tuple[PartitionData, int]:
     at = "partition_index"
     try:
@@ -490,25 +448,6 @@ def _write_partition_data_v11(w: Append, x: PartitionData) -> None:
     if aborted_transactions is not None:
         for aborted_transactions_item in aborted_transactions:
             _write_aborted_transaction_v4(w, aborted_transactions_item)
-    records = x.records
-    records_bytes = b"" if records is None else records
-    w(_pack_ii(x.preferred_read_replica, -1 if records is None else len(records_bytes)))
-    w(records_bytes)
-
-
-def _write_partition_data_v11_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "diverging_epoch", "11")
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "current_leader", "11")
-    if x.snapshot_id.end_offset != -1 or x.snapshot_id.epoch != -1:
-        raise unsupported_field("FetchResponse.PartitionData", "snapshot_id", "11")
-    aborted_transactions = x.aborted_transactions
-    w(_pack_ihqqqi(x.partition_index, x.error_code, x.high_watermark, x.last_stable_offset, x.log_start_offset, -1 if aborted_transactions is None else len(aborted_transactions)))
-    if aborted_transactions is not None:
-        for aborted_transactions_item in aborted_transactions:
-            _write_aborted_transaction_v4(w, aborted_transactions_item)
-            yield
     records = x.records
     records_bytes = b"" if records is None else records
     w(_pack_ii(x.preferred_read_replica, -1 if records is None else len(records_bytes)))
@@ -619,47 +558,6 @@ def _write_partition_data_v12(w: Append, x: PartitionData) -> None:
         w(b"\0")
 
 
-def _write_partition_data_v12_in_chunks(w: Append, x: PartitionData) -> Chunks[None]:
-    aborted_transactions = x.aborted_transactions
-    w(_pack_ihqqq(x.partition_index, x.error_code, x.high_watermark, x.last_stable_offset, x.log_start_offset))
-    if aborted_transactions is None:
-        w(b"\0")
-    else:
-        count = len(aborted_transactions) + 1
-        w(VARINT[count] if count < 128 else uvarint(count))
-        for aborted_transactions_item in aborted_transactions:
-            _write_aborted_transaction_v12(w, aborted_transactions_item)
-            yield
-    records = x.records
-    w(_pack_i(x.preferred_read_replica))
-    if records is None:
-        w(b"\0")
-    else:
-        count = len(records) + 1
-        w(VARINT[count] if count < 128 else uvarint(count))
-        w(records)
-    tagged: list[tuple[int, bytes]] = []
-    if x.diverging_epoch.epoch != -1 or x.diverging_epoch.end_offset != -1:
-        diverging_epoch_part: list[Buffer] = []
-        diverging_epoch = x.diverging_epoch
-        _write_epoch_end_offset_v12(diverging_epoch_part.append, diverging_epoch)
-        tagged.append((0, b"".join(diverging_epoch_part)))
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        current_leader_part: list[Buffer] = []
-        current_leader = x.current_leader
-        _write_leader_id_and_epoch_v12(current_leader_part.append, current_leader)
-        tagged.append((1, b"".join(current_leader_part)))
-    if x.snapshot_id.end_offset != -1 or x.snapshot_id.epoch != -1:
-        snapshot_id_part: list[Buffer] = []
-        snapshot_id = x.snapshot_id
-        _write_snapshot_id_v12(snapshot_id_part.append, snapshot_id)
-        tagged.append((2, b"".join(snapshot_id_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
-
-
 def _read_fetchable_topic_response_v4(data: memoryview, pos: int, size: int) -> tuple[FetchableTopicResponse, int]:
     at = "topic"
     try:
@@ -697,18 +595,6 @@ def _write_fetchable_topic_response_v4(w: Append, x: FetchableTopicResponse) -> 
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_partition_data_v4(w, partitions_item)
-
-
-def _write_fetchable_topic_response_v4_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    w(_pack_h(len(topic_bytes)))
-    w(topic_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v4_in_chunks(w, partitions_item)
-        yield
 
 
 def _read_fetchable_topic_response_v5(data: memoryview, pos: int, size: int) -> tuple[FetchableTopicResponse, int]:
@@ -750,18 +636,6 @@ def _write_fetchable_topic_response_v5(w: Append, x: FetchableTopicResponse) -> 
         _write_partition_data_v5(w, partitions_item)
 
 
-def _write_fetchable_topic_response_v5_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    w(_pack_h(len(topic_bytes)))
-    w(topic_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v5_in_chunks(w, partitions_item)
-        yield
-
-
 def _read_fetchable_topic_response_v11(data: memoryview, pos: int, size: int) -> tuple[FetchableTopicResponse, int]:
     at = "topic"
     try:
@@ -799,18 +673,6 @@ def _write_fetchable_topic_response_v11(w: Append, x: FetchableTopicResponse) ->
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_partition_data_v11(w, partitions_item)
-
-
-def _write_fetchable_topic_response_v11_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    w(_pack_h(len(topic_bytes)))
-    w(topic_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v11_in_chunks(w, partitions_item)
-        yield
 
 
 def _read_fetchable_topic_response_v12(data: memoryview, pos: int, size: int) -> tuple[FetchableTopicResponse, int]:
@@ -865,21 +727,6 @@ def _write_fetchable_topic_response_v12(w: Append, x: FetchableTopicResponse) ->
     w(b"\0")
 
 
-def _write_fetchable_topic_response_v12_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    count = len(topic_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v12_in_chunks(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_fetchable_topic_response_v13(data: memoryview, pos: int, size: int) -> tuple[FetchableTopicResponse, int]:
     at = "topic_id"
     try:
@@ -919,19 +766,6 @@ def _write_fetchable_topic_response_v13(w: Append, x: FetchableTopicResponse) ->
     w(b"\0")
 
 
-def _write_fetchable_topic_response_v13_in_chunks(w: Append, x: FetchableTopicResponse) -> Chunks[None]:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("FetchResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    for partitions_item in partitions:
-        yield from _write_partition_data_v12_in_chunks(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_fetch_response_v4(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -960,18 +794,6 @@ def _write_fetch_response_v4(w: Append, x: FetchResponse) -> None:
     w(_pack_ii(x.throttle_time_ms, len(responses)))
     for responses_item in responses:
         _write_fetchable_topic_response_v4(w, responses_item)
-
-
-def _write_fetch_response_v4_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.session_id != 0:
-        raise unsupported_field("FetchResponse", "session_id", "4")
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "4")
-    responses = x.responses
-    w(_pack_ii(x.throttle_time_ms, len(responses)))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v4_in_chunks(w, responses_item)
-        yield
 
 
 def _read_fetch_response_v5(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
@@ -1004,18 +826,6 @@ def _write_fetch_response_v5(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v5(w, responses_item)
 
 
-def _write_fetch_response_v5_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.session_id != 0:
-        raise unsupported_field("FetchResponse", "session_id", "5-6")
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "5-6")
-    responses = x.responses
-    w(_pack_ii(x.throttle_time_ms, len(responses)))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v5_in_chunks(w, responses_item)
-        yield
-
-
 def _read_fetch_response_v7(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1044,16 +854,6 @@ def _write_fetch_response_v7(w: Append, x: FetchResponse) -> None:
         _write_fetchable_topic_response_v5(w, responses_item)
 
 
-def _write_fetch_response_v7_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "7-10")
-    responses = x.responses
-    w(_pack_ihii(x.throttle_time_ms, x.error_code, x.session_id, len(responses)))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v5_in_chunks(w, responses_item)
-        yield
-
-
 def _read_fetch_response_v11(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1080,16 +880,6 @@ def _write_fetch_response_v11(w: Append, x: FetchResponse) -> None:
     w(_pack_ihii(x.throttle_time_ms, x.error_code, x.session_id, len(responses)))
     for responses_item in responses:
         _write_fetchable_topic_response_v11(w, responses_item)
-
-
-def _write_fetch_response_v11_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "11")
-    responses = x.responses
-    w(_pack_ihii(x.throttle_time_ms, x.error_code, x.session_id, len(responses)))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v11_in_chunks(w, responses_item)
-        yield
 
 
 def _read_fetch_response_v12(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
@@ -1130,18 +920,6 @@ def _write_fetch_response_v12(w: Append, x: FetchResponse) -> None:
     w(b"\0")
 
 
-def _write_fetch_response_v12_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "12")
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v12_in_chunks(w, responses_item)
-        yield
-    w(b"\0")
-
-
 def _read_fetch_response_v13(data: memoryview, pos: int, size: int) -> tuple[FetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1177,18 +955,6 @@ def _write_fetch_response_v13(w: Append, x: FetchResponse) -> None:
     w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
     for responses_item in responses:
         _write_fetchable_topic_response_v13(w, responses_item)
-    w(b"\0")
-
-
-def _write_fetch_response_v13_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("FetchResponse", "node_endpoints", "13-15")
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v13_in_chunks(w, responses_item)
-        yield
     w(b"\0")
 
 
@@ -1266,28 +1032,6 @@ def _write_fetch_response_v16(w: Append, x: FetchResponse) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
-
-
-def _write_fetch_response_v16_in_chunks(w: Append, x: FetchResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.session_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.session_id) + uvarint(count))
-    for responses_item in responses:
-        yield from _write_fetchable_topic_response_v13_in_chunks(w, responses_item)
-        yield
-    tagged: list[tuple[int, bytes]] = []
-    if x.node_endpoints:
-        node_endpoints_part: list[Buffer] = []
-        node_endpoints = x.node_endpoints
-        count = len(node_endpoints) + 1
-        node_endpoints_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for node_endpoints_item in node_endpoints:
-            _write_node_endpoint_v16(node_endpoints_part.append, node_endpoints_item)
-        tagged.append((0, b"".join(node_endpoints_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
 FetchResponse._READERS = {
     4: _read_fetch_response_v4,
     5: _read_fetch_response_v5,
@@ -1321,22 +1065,5 @@ FetchResponse._WRITERS = {
     16: _write_fetch_response_v16,
     17: _write_fetch_response_v16,
     18: _write_fetch_response_v16,
-}
-FetchResponse._WRITERS_IN_CHUNKS = {
-    4: _write_fetch_response_v4_in_chunks,
-    5: _write_fetch_response_v5_in_chunks,
-    6: _write_fetch_response_v5_in_chunks,
-    7: _write_fetch_response_v7_in_chunks,
-    8: _write_fetch_response_v7_in_chunks,
-    9: _write_fetch_response_v7_in_chunks,
-    10: _write_fetch_response_v7_in_chunks,
-    11: _write_fetch_response_v11_in_chunks,
-    12: _write_fetch_response_v12_in_chunks,
-    13: _write_fetch_response_v13_in_chunks,
-    14: _write_fetch_response_v13_in_chunks,
-    15: _write_fetch_response_v13_in_chunks,
-    16: _write_fetch_response_v16_in_chunks,
-    17: _write_fetch_response_v16_in_chunks,
-    18: _write_fetch_response_v16_in_chunks,
 }
 FetchResponse._HAS_RECORDS = True

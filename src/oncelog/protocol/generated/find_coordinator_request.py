@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -33,7 +33,7 @@ class FindCoordinatorRequest(Message):
         self.coordinator_keys = [] if coordinator_keys is EMPTY else coordinator_keys
 
 
-def _read_find_coordinator_request_v0(data: bytes, pos: int, size: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FindCoordinatorRequest, int]:
     at = "key"
     try:
         count, = _unpack_h(data, pos)
@@ -61,7 +61,7 @@ def _write_find_coordinator_request_v0(w: Append, x: FindCoordinatorRequest) -> 
     w(key_bytes)
 
 
-def _read_find_coordinator_request_v1(data: bytes, pos: int, size: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FindCoordinatorRequest, int]:
     at = "key"
     try:
         count, = _unpack_h(data, pos)
@@ -91,7 +91,7 @@ def _write_find_coordinator_request_v1(w: Append, x: FindCoordinatorRequest) -> 
     w(_pack_b(x.key_type))
 
 
-def _read_find_coordinator_request_v3(data: bytes, pos: int, size: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FindCoordinatorRequest, int]:
     at = "key"
     try:
         count = data[pos]
@@ -127,7 +127,7 @@ def _write_find_coordinator_request_v3(w: Append, x: FindCoordinatorRequest) -> 
     w(_pack_bx(x.key_type))
 
 
-def _read_find_coordinator_request_v4(data: bytes, pos: int, size: int) -> tuple[FindCoordinatorRequest, int]:
+def _read_find_coordinator_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[FindCoordinatorRequest, int]:
     at = "key_type"
     try:
         key_type, count = _unpack_bB(data, pos)
@@ -140,6 +140,8 @@ def _read_find_coordinator_request_v4(data: bytes, pos: int, size: int) -> tuple
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         coordinator_keys: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -176,44 +178,6 @@ def _write_find_coordinator_request_v4(w: Append, x: FindCoordinatorRequest) -> 
         w(VARINT[count] if count < 128 else string_length(count))
         w(coordinator_keys_item_bytes)
     w(b"\0")
-
-
-def _read_find_coordinator_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[FindCoordinatorRequest, int]]:
-    at = "key_type"
-    try:
-        key_type, count = _unpack_bB(data, pos)
-        pos += 2
-        at = "coordinator_keys"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        coordinator_keys: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            coordinator_keys_item = data[pos:end].decode()
-            pos = end
-            coordinator_keys.append(coordinator_keys_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("FindCoordinatorRequest", at, pos, error) from None
-    return FindCoordinatorRequest("", key_type, coordinator_keys), pos
 FindCoordinatorRequest._READERS = {
     0: _read_find_coordinator_request_v0,
     1: _read_find_coordinator_request_v1,
@@ -231,9 +195,4 @@ FindCoordinatorRequest._WRITERS = {
     4: _write_find_coordinator_request_v4,
     5: _write_find_coordinator_request_v4,
     6: _write_find_coordinator_request_v4,
-}
-FindCoordinatorRequest._READERS_IN_CHUNKS = {
-    4: _read_find_coordinator_request_v4_in_chunks,
-    5: _read_find_coordinator_request_v4_in_chunks,
-    6: _read_find_coordinator_request_v4_in_chunks,
 }

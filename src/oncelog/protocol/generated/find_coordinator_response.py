@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_hih = _Struct(">hih").pack
 _pack_i = _Struct(">i").pack
@@ -317,24 +317,6 @@ def _write_find_coordinator_response_v4(w: Append, x: FindCoordinatorResponse) -
     for coordinators_item in coordinators:
         _write_coordinator_v4(w, coordinators_item)
     w(b"\0")
-
-
-def _write_find_coordinator_response_v4_in_chunks(w: Append, x: FindCoordinatorResponse) -> Chunks[None]:
-    if x.error_code != 0:
-        raise unsupported_field("FindCoordinatorResponse", "error_code", "4-6")
-    if x.node_id != 0:
-        raise unsupported_field("FindCoordinatorResponse", "node_id", "4-6")
-    if x.host != "":
-        raise unsupported_field("FindCoordinatorResponse", "host", "4-6")
-    if x.port != 0:
-        raise unsupported_field("FindCoordinatorResponse", "port", "4-6")
-    coordinators = x.coordinators
-    count = len(coordinators) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for coordinators_item in coordinators:
-        _write_coordinator_v4(w, coordinators_item)
-        yield
-    w(b"\0")
 FindCoordinatorResponse._READERS = {
     0: _read_find_coordinator_response_v0,
     1: _read_find_coordinator_response_v1,
@@ -352,9 +334,4 @@ FindCoordinatorResponse._WRITERS = {
     4: _write_find_coordinator_response_v4,
     5: _write_find_coordinator_response_v4,
     6: _write_find_coordinator_response_v4,
-}
-FindCoordinatorResponse._WRITERS_IN_CHUNKS = {
-    4: _write_find_coordinator_response_v4_in_chunks,
-    5: _write_find_coordinator_response_v4_in_chunks,
-    6: _write_find_coordinator_response_v4_in_chunks,
 }

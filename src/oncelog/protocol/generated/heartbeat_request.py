@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -35,7 +35,7 @@ class HeartbeatRequest(Message):
         self.group_instance_id = group_instance_id
 
 
-def _read_heartbeat_request_v0(data: bytes, pos: int, size: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[HeartbeatRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -76,7 +76,7 @@ def _write_heartbeat_request_v0(w: Append, x: HeartbeatRequest) -> None:
     w(member_id_bytes)
 
 
-def _read_heartbeat_request_v3(data: bytes, pos: int, size: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[HeartbeatRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -129,7 +129,7 @@ def _write_heartbeat_request_v3(w: Append, x: HeartbeatRequest) -> None:
     w(group_instance_id_bytes)
 
 
-def _read_heartbeat_request_v4(data: bytes, pos: int, size: int) -> tuple[HeartbeatRequest, int]:
+def _read_heartbeat_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[HeartbeatRequest, int]:
     at = "group_id"
     try:
         count = data[pos]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -176,14 +176,6 @@ def _write_incremental_alter_configs_response_v0(w: Append, x: IncrementalAlterC
         _write_alter_configs_resource_response_v0(w, responses_item)
 
 
-def _write_incremental_alter_configs_response_v0_in_chunks(w: Append, x: IncrementalAlterConfigsResponse) -> Chunks[None]:
-    responses = x.responses
-    w(_pack_ii(x.throttle_time_ms, len(responses)))
-    for responses_item in responses:
-        _write_alter_configs_resource_response_v0(w, responses_item)
-        yield
-
-
 def _read_incremental_alter_configs_response_v1(data: bytes, pos: int, size: int) -> tuple[IncrementalAlterConfigsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -218,16 +210,6 @@ def _write_incremental_alter_configs_response_v1(w: Append, x: IncrementalAlterC
     for responses_item in responses:
         _write_alter_configs_resource_response_v1(w, responses_item)
     w(b"\0")
-
-
-def _write_incremental_alter_configs_response_v1_in_chunks(w: Append, x: IncrementalAlterConfigsResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for responses_item in responses:
-        _write_alter_configs_resource_response_v1(w, responses_item)
-        yield
-    w(b"\0")
 IncrementalAlterConfigsResponse._READERS = {
     0: _read_incremental_alter_configs_response_v0,
     1: _read_incremental_alter_configs_response_v1,
@@ -235,8 +217,4 @@ IncrementalAlterConfigsResponse._READERS = {
 IncrementalAlterConfigsResponse._WRITERS = {
     0: _write_incremental_alter_configs_response_v0,
     1: _write_incremental_alter_configs_response_v1,
-}
-IncrementalAlterConfigsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_incremental_alter_configs_response_v0_in_chunks,
-    1: _write_incremental_alter_configs_response_v1_in_chunks,
 }

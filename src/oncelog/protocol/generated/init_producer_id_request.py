@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, overrun, skip_tags, string_length, string_length_tail, unsupported_field
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, overrun, skip_tags, string_length, string_length_tail, unsupported_field
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -43,7 +43,7 @@ class InitProducerIdRequest(Message):
         self.keep_prepared_txn = keep_prepared_txn
 
 
-def _read_init_producer_id_request_v0(data: bytes, pos: int, size: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[InitProducerIdRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -79,7 +79,7 @@ def _write_init_producer_id_request_v0(w: Append, x: InitProducerIdRequest) -> N
     w(_pack_i(x.transaction_timeout_ms))
 
 
-def _read_init_producer_id_request_v2(data: bytes, pos: int, size: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[InitProducerIdRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -124,7 +124,7 @@ def _write_init_producer_id_request_v2(w: Append, x: InitProducerIdRequest) -> N
     w(_pack_ix(x.transaction_timeout_ms))
 
 
-def _read_init_producer_id_request_v3(data: bytes, pos: int, size: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[InitProducerIdRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -165,7 +165,7 @@ def _write_init_producer_id_request_v3(w: Append, x: InitProducerIdRequest) -> N
     w(_pack_iqhx(x.transaction_timeout_ms, x.producer_id, x.producer_epoch))
 
 
-def _read_init_producer_id_request_v6(data: bytes, pos: int, size: int) -> tuple[InitProducerIdRequest, int]:
+def _read_init_producer_id_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[InitProducerIdRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]

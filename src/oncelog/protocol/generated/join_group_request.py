@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -145,7 +145,7 @@ def _write_join_group_request_protocol_v6(w: Append, x: JoinGroupRequestProtocol
     w(b"\0")
 
 
-def _read_join_group_request_v0(data: bytes, pos: int, size: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[JoinGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -185,6 +185,8 @@ def _read_join_group_request_v0(data: bytes, pos: int, size: int) -> tuple[JoinG
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         protocols: list[JoinGroupRequestProtocol] = []
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
@@ -215,57 +217,7 @@ def _write_join_group_request_v0(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "session_timeout_ms"
-        session_timeout_ms, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "protocol_type"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        protocol_type = data[pos:end].decode()
-        pos = end
-        at = "protocols"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        protocols: list[JoinGroupRequestProtocol] = []
-        for _ in range(count):
-            protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
-            protocols.append(protocols_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("JoinGroupRequest", at, pos, error) from None
-    return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols, None), pos
-
-
-def _read_join_group_request_v1(data: bytes, pos: int, size: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[JoinGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -305,6 +257,8 @@ def _read_join_group_request_v1(data: bytes, pos: int, size: int) -> tuple[JoinG
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         protocols: list[JoinGroupRequestProtocol] = []
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
@@ -335,57 +289,7 @@ def _write_join_group_request_v1(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "session_timeout_ms"
-        session_timeout_ms, rebalance_timeout_ms, count = _unpack_iih(data, pos)
-        pos += 10
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "protocol_type"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        protocol_type = data[pos:end].decode()
-        pos = end
-        at = "protocols"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        protocols: list[JoinGroupRequestProtocol] = []
-        for _ in range(count):
-            protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
-            protocols.append(protocols_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("JoinGroupRequest", at, pos, error) from None
-    return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols, None), pos
-
-
-def _read_join_group_request_v5(data: bytes, pos: int, size: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[JoinGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -435,6 +339,8 @@ def _read_join_group_request_v5(data: bytes, pos: int, size: int) -> tuple[JoinG
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         protocols: list[JoinGroupRequestProtocol] = []
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
@@ -467,67 +373,7 @@ def _write_join_group_request_v5(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "session_timeout_ms"
-        session_timeout_ms, rebalance_timeout_ms, count = _unpack_iih(data, pos)
-        pos += 10
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        group_instance_id: str | None = None
-        if count >= 0:
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "protocol_type"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        protocol_type = data[pos:end].decode()
-        pos = end
-        at = "protocols"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        protocols: list[JoinGroupRequestProtocol] = []
-        for _ in range(count):
-            protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
-            protocols.append(protocols_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("JoinGroupRequest", at, pos, error) from None
-    return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None), pos
-
-
-def _read_join_group_request_v6(data: bytes, pos: int, size: int) -> tuple[JoinGroupRequest, int]:
+def _read_join_group_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[JoinGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -588,6 +434,8 @@ def _read_join_group_request_v6(data: bytes, pos: int, size: int) -> tuple[JoinG
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         protocols: list[JoinGroupRequestProtocol] = []
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
@@ -634,7 +482,7 @@ def _write_join_group_request_v6(w: Append, x: JoinGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_join_group_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[JoinGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -695,82 +543,8 @@ def _read_join_group_request_v6_in_chunks(data: bytes, pos: int, size: int) -> C
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        protocols: list[JoinGroupRequestProtocol] = []
-        for _ in range(count):
-            protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
-            protocols.append(protocols_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("JoinGroupRequest", at, pos, error) from None
-    return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None), pos
-
-
-def _read_join_group_request_v8(data: bytes, pos: int, size: int) -> tuple[JoinGroupRequest, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "session_timeout_ms"
-        session_timeout_ms, rebalance_timeout_ms, count = _unpack_iiB(data, pos)
-        pos += 9
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "protocol_type"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        protocol_type = data[pos:end].decode()
-        pos = end
-        at = "protocols"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         protocols: list[JoinGroupRequestProtocol] = []
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
@@ -835,94 +609,6 @@ def _write_join_group_request_v8(w: Append, x: JoinGroupRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(reason_bytes)
     w(b"\0")
-
-
-def _read_join_group_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[JoinGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "session_timeout_ms"
-        session_timeout_ms, rebalance_timeout_ms, count = _unpack_iiB(data, pos)
-        pos += 9
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "protocol_type"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        protocol_type = data[pos:end].decode()
-        pos = end
-        at = "protocols"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        protocols: list[JoinGroupRequestProtocol] = []
-        for _ in range(count):
-            protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
-            protocols.append(protocols_item)
-            yield 1
-        at = "reason"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        reason: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            reason = data[pos:end].decode()
-            pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("JoinGroupRequest", at, pos, error) from None
-    return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason), pos
 JoinGroupRequest._READERS = {
     0: _read_join_group_request_v0,
     1: _read_join_group_request_v1,
@@ -946,16 +632,4 @@ JoinGroupRequest._WRITERS = {
     7: _write_join_group_request_v6,
     8: _write_join_group_request_v8,
     9: _write_join_group_request_v8,
-}
-JoinGroupRequest._READERS_IN_CHUNKS = {
-    0: _read_join_group_request_v0_in_chunks,
-    1: _read_join_group_request_v1_in_chunks,
-    2: _read_join_group_request_v1_in_chunks,
-    3: _read_join_group_request_v1_in_chunks,
-    4: _read_join_group_request_v1_in_chunks,
-    5: _read_join_group_request_v5_in_chunks,
-    6: _read_join_group_request_v6_in_chunks,
-    7: _read_join_group_request_v6_in_chunks,
-    8: _read_join_group_request_v8_in_chunks,
-    9: _read_join_group_request_v8_in_chunks,
 }

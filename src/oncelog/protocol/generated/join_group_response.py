@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TB = _Struct(">?B").pack
@@ -295,30 +295,6 @@ def _write_join_group_response_v0(w: Append, x: JoinGroupResponse) -> None:
         _write_join_group_response_member_v0(w, members_item)
 
 
-def _write_join_group_response_v0_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    if x.skip_assignment:
-        raise unsupported_field("JoinGroupResponse", "skip_assignment", "0-1")
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        raise null_field("JoinGroupResponse", "protocol_name", "0-1")
-    protocol_name_bytes = protocol_name.encode()
-    w(_pack_hih(x.error_code, x.generation_id, len(protocol_name_bytes)))
-    w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    w(_pack_h(len(leader_bytes)))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    w(_pack_h(len(member_id_bytes)))
-    w(member_id_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_join_group_response_member_v0(w, members_item)
-        yield
-
-
 def _read_join_group_response_v2(data: bytes, pos: int, size: int) -> tuple[JoinGroupResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -391,30 +367,6 @@ def _write_join_group_response_v2(w: Append, x: JoinGroupResponse) -> None:
         _write_join_group_response_member_v0(w, members_item)
 
 
-def _write_join_group_response_v2_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    if x.skip_assignment:
-        raise unsupported_field("JoinGroupResponse", "skip_assignment", "2-4")
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        raise null_field("JoinGroupResponse", "protocol_name", "2-4")
-    protocol_name_bytes = protocol_name.encode()
-    w(_pack_ihih(x.throttle_time_ms, x.error_code, x.generation_id, len(protocol_name_bytes)))
-    w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    w(_pack_h(len(leader_bytes)))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    w(_pack_h(len(member_id_bytes)))
-    w(member_id_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_join_group_response_member_v0(w, members_item)
-        yield
-
-
 def _read_join_group_response_v5(data: bytes, pos: int, size: int) -> tuple[JoinGroupResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -485,30 +437,6 @@ def _write_join_group_response_v5(w: Append, x: JoinGroupResponse) -> None:
     w(_pack_i(len(members)))
     for members_item in members:
         _write_join_group_response_member_v5(w, members_item)
-
-
-def _write_join_group_response_v5_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    if x.skip_assignment:
-        raise unsupported_field("JoinGroupResponse", "skip_assignment", "5")
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        raise null_field("JoinGroupResponse", "protocol_name", "5")
-    protocol_name_bytes = protocol_name.encode()
-    w(_pack_ihih(x.throttle_time_ms, x.error_code, x.generation_id, len(protocol_name_bytes)))
-    w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    w(_pack_h(len(leader_bytes)))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    w(_pack_h(len(member_id_bytes)))
-    w(member_id_bytes)
-    members = x.members
-    w(_pack_i(len(members)))
-    for members_item in members:
-        _write_join_group_response_member_v5(w, members_item)
-        yield
 
 
 def _read_join_group_response_v6(data: bytes, pos: int, size: int) -> tuple[JoinGroupResponse, int]:
@@ -599,35 +527,6 @@ def _write_join_group_response_v6(w: Append, x: JoinGroupResponse) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for members_item in members:
         _write_join_group_response_member_v6(w, members_item)
-    w(b"\0")
-
-
-def _write_join_group_response_v6_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    if x.skip_assignment:
-        raise unsupported_field("JoinGroupResponse", "skip_assignment", "6")
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        raise null_field("JoinGroupResponse", "protocol_name", "6")
-    protocol_name_bytes = protocol_name.encode()
-    count = len(protocol_name_bytes) + 1
-    w(_pack_ihiB(x.throttle_time_ms, x.error_code, x.generation_id, count) if count < 128 else _pack_ihi(x.throttle_time_ms, x.error_code, x.generation_id) + string_length(count))
-    w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    count = len(leader_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_join_group_response_member_v6(w, members_item)
-        yield
     w(b"\0")
 
 
@@ -744,45 +643,6 @@ def _write_join_group_response_v7(w: Append, x: JoinGroupResponse) -> None:
     w(b"\0")
 
 
-def _write_join_group_response_v7_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    if x.skip_assignment:
-        raise unsupported_field("JoinGroupResponse", "skip_assignment", "7-8")
-    protocol_type = x.protocol_type
-    w(_pack_ihi(x.throttle_time_ms, x.error_code, x.generation_id))
-    if protocol_type is None:
-        w(b"\0")
-    else:
-        protocol_type_bytes = protocol_type.encode()
-        count = len(protocol_type_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(protocol_type_bytes)
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        w(b"\0")
-    else:
-        protocol_name_bytes = protocol_name.encode()
-        count = len(protocol_name_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    count = len(leader_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(member_id_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_join_group_response_member_v6(w, members_item)
-        yield
-    w(b"\0")
-
-
 def _read_join_group_response_v9(data: bytes, pos: int, size: int) -> tuple[JoinGroupResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -893,43 +753,6 @@ def _write_join_group_response_v9(w: Append, x: JoinGroupResponse) -> None:
     for members_item in members:
         _write_join_group_response_member_v6(w, members_item)
     w(b"\0")
-
-
-def _write_join_group_response_v9_in_chunks(w: Append, x: JoinGroupResponse) -> Chunks[None]:
-    protocol_type = x.protocol_type
-    w(_pack_ihi(x.throttle_time_ms, x.error_code, x.generation_id))
-    if protocol_type is None:
-        w(b"\0")
-    else:
-        protocol_type_bytes = protocol_type.encode()
-        count = len(protocol_type_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(protocol_type_bytes)
-    protocol_name = x.protocol_name
-    if protocol_name is None:
-        w(b"\0")
-    else:
-        protocol_name_bytes = protocol_name.encode()
-        count = len(protocol_name_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(protocol_name_bytes)
-    leader = x.leader
-    leader_bytes = leader.encode()
-    count = len(leader_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(leader_bytes)
-    member_id = x.member_id
-    member_id_bytes = member_id.encode()
-    count = len(member_id_bytes) + 1
-    w(_pack_TB(x.skip_assignment, count) if count < 128 else _pack_T(x.skip_assignment) + string_length(count))
-    w(member_id_bytes)
-    members = x.members
-    count = len(members) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for members_item in members:
-        _write_join_group_response_member_v6(w, members_item)
-        yield
-    w(b"\0")
 JoinGroupResponse._READERS = {
     0: _read_join_group_response_v0,
     1: _read_join_group_response_v0,
@@ -953,16 +776,4 @@ JoinGroupResponse._WRITERS = {
     7: _write_join_group_response_v7,
     8: _write_join_group_response_v7,
     9: _write_join_group_response_v9,
-}
-JoinGroupResponse._WRITERS_IN_CHUNKS = {
-    0: _write_join_group_response_v0_in_chunks,
-    1: _write_join_group_response_v0_in_chunks,
-    2: _write_join_group_response_v2_in_chunks,
-    3: _write_join_group_response_v2_in_chunks,
-    4: _write_join_group_response_v2_in_chunks,
-    5: _write_join_group_response_v5_in_chunks,
-    6: _write_join_group_response_v6_in_chunks,
-    7: _write_join_group_response_v7_in_chunks,
-    8: _write_join_group_response_v7_in_chunks,
-    9: _write_join_group_response_v9_in_chunks,
 }

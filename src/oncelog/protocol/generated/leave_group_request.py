@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -44,7 +44,7 @@ class MemberIdentity(Struct):
         self.reason = reason
 
 
-def _read_leave_group_request_v0(data: bytes, pos: int, size: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[LeaveGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -248,7 +248,7 @@ def _write_member_identity_v5(w: Append, x: MemberIdentity) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v3(data: bytes, pos: int, size: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[LeaveGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -267,6 +267,8 @@ def _read_leave_group_request_v3(data: bytes, pos: int, size: int) -> tuple[Leav
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         members: list[MemberIdentity] = []
         for _ in range(count):
             members_item, pos = _read_member_identity_v3(data, pos, size)
@@ -289,36 +291,7 @@ def _write_leave_group_request_v3(w: Append, x: LeaveGroupRequest) -> None:
         _write_member_identity_v3(w, members_item)
 
 
-def _read_leave_group_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "members"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        members: list[MemberIdentity] = []
-        for _ in range(count):
-            members_item, pos = _read_member_identity_v3(data, pos, size)
-            members.append(members_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("LeaveGroupRequest", at, pos, error) from None
-    return LeaveGroupRequest(group_id, "", members), pos
-
-
-def _read_leave_group_request_v4(data: bytes, pos: int, size: int) -> tuple[LeaveGroupRequest, int]:
+def _read_leave_group_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[LeaveGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -342,6 +315,8 @@ def _read_leave_group_request_v4(data: bytes, pos: int, size: int) -> tuple[Leav
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         members: list[MemberIdentity] = []
         for _ in range(count):
             members_item, pos = _read_member_identity_v4(data, pos, size)
@@ -372,7 +347,7 @@ def _write_leave_group_request_v4(w: Append, x: LeaveGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[LeaveGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -396,45 +371,8 @@ def _read_leave_group_request_v4_in_chunks(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        members: list[MemberIdentity] = []
-        for _ in range(count):
-            members_item, pos = _read_member_identity_v4(data, pos, size)
-            members.append(members_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("LeaveGroupRequest", at, pos, error) from None
-    return LeaveGroupRequest(group_id, "", members), pos
-
-
-def _read_leave_group_request_v5(data: bytes, pos: int, size: int) -> tuple[LeaveGroupRequest, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "members"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         members: list[MemberIdentity] = []
         for _ in range(count):
             members_item, pos = _read_member_identity_v5(data, pos, size)
@@ -463,45 +401,6 @@ def _write_leave_group_request_v5(w: Append, x: LeaveGroupRequest) -> None:
     for members_item in members:
         _write_member_identity_v5(w, members_item)
     w(b"\0")
-
-
-def _read_leave_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[LeaveGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "members"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        members: list[MemberIdentity] = []
-        for _ in range(count):
-            members_item, pos = _read_member_identity_v5(data, pos, size)
-            members.append(members_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("LeaveGroupRequest", at, pos, error) from None
-    return LeaveGroupRequest(group_id, "", members), pos
 LeaveGroupRequest._READERS = {
     0: _read_leave_group_request_v0,
     1: _read_leave_group_request_v0,
@@ -517,9 +416,4 @@ LeaveGroupRequest._WRITERS = {
     3: _write_leave_group_request_v3,
     4: _write_leave_group_request_v4,
     5: _write_leave_group_request_v5,
-}
-LeaveGroupRequest._READERS_IN_CHUNKS = {
-    3: _read_leave_group_request_v3_in_chunks,
-    4: _read_leave_group_request_v4_in_chunks,
-    5: _read_leave_group_request_v5_in_chunks,
 }

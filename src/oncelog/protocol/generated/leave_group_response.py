@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hx = _Struct(">hx").pack
@@ -204,14 +204,6 @@ def _write_leave_group_response_v3(w: Append, x: LeaveGroupResponse) -> None:
         _write_member_response_v3(w, members_item)
 
 
-def _write_leave_group_response_v3_in_chunks(w: Append, x: LeaveGroupResponse) -> Chunks[None]:
-    members = x.members
-    w(_pack_ihi(x.throttle_time_ms, x.error_code, len(members)))
-    for members_item in members:
-        _write_member_response_v3(w, members_item)
-        yield
-
-
 def _read_leave_group_response_v4(data: bytes, pos: int, size: int) -> tuple[LeaveGroupResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -246,16 +238,6 @@ def _write_leave_group_response_v4(w: Append, x: LeaveGroupResponse) -> None:
     for members_item in members:
         _write_member_response_v4(w, members_item)
     w(b"\0")
-
-
-def _write_leave_group_response_v4_in_chunks(w: Append, x: LeaveGroupResponse) -> Chunks[None]:
-    members = x.members
-    count = len(members) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for members_item in members:
-        _write_member_response_v4(w, members_item)
-        yield
-    w(b"\0")
 LeaveGroupResponse._READERS = {
     0: _read_leave_group_response_v0,
     1: _read_leave_group_response_v1,
@@ -271,9 +253,4 @@ LeaveGroupResponse._WRITERS = {
     3: _write_leave_group_response_v3,
     4: _write_leave_group_response_v4,
     5: _write_leave_group_response_v4,
-}
-LeaveGroupResponse._WRITERS_IN_CHUNKS = {
-    3: _write_leave_group_response_v3_in_chunks,
-    4: _write_leave_group_response_v4_in_chunks,
-    5: _write_leave_group_response_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -22,7 +22,7 @@ class ListConfigResourcesRequest(Message):
         self.resource_types = [] if resource_types is EMPTY else resource_types
 
 
-def _read_list_config_resources_request_v0(data: bytes, pos: int, size: int) -> tuple[ListConfigResourcesRequest, int]:
+def _read_list_config_resources_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListConfigResourcesRequest, int]:
     at = "tagged fields"
     try:
         tags = data[pos]
@@ -40,7 +40,7 @@ def _write_list_config_resources_request_v0(w: Append, x: ListConfigResourcesReq
     w(b"\0")
 
 
-def _read_list_config_resources_request_v1(data: bytes, pos: int, size: int) -> tuple[ListConfigResourcesRequest, int]:
+def _read_list_config_resources_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListConfigResourcesRequest, int]:
     at = "resource_types"
     try:
         count = data[pos]
@@ -53,6 +53,8 @@ def _read_list_config_resources_request_v1(data: bytes, pos: int, size: int) -> 
         end = pos + count
         if end > size:
             raise overrun(count * 1, size - pos)
+        if limit is not None:
+            limit.take(count)
         resource_types: list[int] = list(unpack_from(f">{count}b", data, pos))
         pos = end
         at = "tagged fields"
@@ -71,32 +73,6 @@ def _write_list_config_resources_request_v1(w: Append, x: ListConfigResourcesReq
     w(VARINT[count] if count < 128 else uvarint(count))
     w(pack(f">{len(resource_types)}b", *resource_types))
     w(b"\0")
-
-
-def _read_list_config_resources_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListConfigResourcesRequest, int]]:
-    at = "resource_types"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count
-        if end > size:
-            raise overrun(count * 1, size - pos)
-        resource_types: list[int] = list(unpack_from(f">{count}b", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListConfigResourcesRequest", at, pos, error) from None
-    return ListConfigResourcesRequest(resource_types), pos
 ListConfigResourcesRequest._READERS = {
     0: _read_list_config_resources_request_v0,
     1: _read_list_config_resources_request_v1,
@@ -104,7 +80,4 @@ ListConfigResourcesRequest._READERS = {
 ListConfigResourcesRequest._WRITERS = {
     0: _write_list_config_resources_request_v0,
     1: _write_list_config_resources_request_v1,
-}
-ListConfigResourcesRequest._READERS_IN_CHUNKS = {
-    1: _read_list_config_resources_request_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bx = _Struct(">bx").pack
 _pack_ih = _Struct(">ih").pack
@@ -146,16 +146,6 @@ def _write_list_config_resources_response_v0(w: Append, x: ListConfigResourcesRe
     w(b"\0")
 
 
-def _write_list_config_resources_response_v0_in_chunks(w: Append, x: ListConfigResourcesResponse) -> Chunks[None]:
-    config_resources = x.config_resources
-    count = len(config_resources) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for config_resources_item in config_resources:
-        _write_config_resource_v0(w, config_resources_item)
-        yield
-    w(b"\0")
-
-
 def _read_list_config_resources_response_v1(data: bytes, pos: int, size: int) -> tuple[ListConfigResourcesResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -190,16 +180,6 @@ def _write_list_config_resources_response_v1(w: Append, x: ListConfigResourcesRe
     for config_resources_item in config_resources:
         _write_config_resource_v1(w, config_resources_item)
     w(b"\0")
-
-
-def _write_list_config_resources_response_v1_in_chunks(w: Append, x: ListConfigResourcesResponse) -> Chunks[None]:
-    config_resources = x.config_resources
-    count = len(config_resources) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for config_resources_item in config_resources:
-        _write_config_resource_v1(w, config_resources_item)
-        yield
-    w(b"\0")
 ListConfigResourcesResponse._READERS = {
     0: _read_list_config_resources_response_v0,
     1: _read_list_config_resources_response_v1,
@@ -207,8 +187,4 @@ ListConfigResourcesResponse._READERS = {
 ListConfigResourcesResponse._WRITERS = {
     0: _write_list_config_resources_response_v0,
     1: _write_list_config_resources_response_v1,
-}
-ListConfigResourcesResponse._WRITERS_IN_CHUNKS = {
-    0: _write_list_config_resources_response_v0_in_chunks,
-    1: _write_list_config_resources_response_v1_in_chunks,
 }

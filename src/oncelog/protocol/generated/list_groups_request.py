@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -23,7 +23,7 @@ class ListGroupsRequest(Message):
         self.types_filter = [] if types_filter is EMPTY else types_filter
 
 
-def _read_list_groups_request_v0(data: bytes, pos: int, size: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListGroupsRequest, int]:
     return ListGroupsRequest(EMPTY, EMPTY), pos
 
 
@@ -34,7 +34,7 @@ def _write_list_groups_request_v0(w: Append, x: ListGroupsRequest) -> None:
         raise unsupported_field("ListGroupsRequest", "types_filter", "0-2")
 
 
-def _read_list_groups_request_v3(data: bytes, pos: int, size: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListGroupsRequest, int]:
     at = "tagged fields"
     try:
         tags = data[pos]
@@ -54,7 +54,7 @@ def _write_list_groups_request_v3(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v4(data: bytes, pos: int, size: int) -> tuple[ListGroupsRequest, int]:
+def _read_list_groups_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListGroupsRequest, int]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -66,6 +66,8 @@ def _read_list_groups_request_v4(data: bytes, pos: int, size: int) -> tuple[List
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         states_filter: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -104,7 +106,7 @@ def _write_list_groups_request_v4(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListGroupsRequest, int]]:
+def _read_list_groups_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListGroupsRequest, int]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -116,43 +118,8 @@ def _read_list_groups_request_v4_in_chunks(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        states_filter: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            states_filter_item = data[pos:end].decode()
-            pos = end
-            states_filter.append(states_filter_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListGroupsRequest", at, pos, error) from None
-    return ListGroupsRequest(states_filter, EMPTY), pos
-
-
-def _read_list_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[ListGroupsRequest, int]:
-    at = "states_filter"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         states_filter: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -177,6 +144,8 @@ def _read_list_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[List
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         types_filter: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -219,68 +188,6 @@ def _write_list_groups_request_v5(w: Append, x: ListGroupsRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(types_filter_item_bytes)
     w(b"\0")
-
-
-def _read_list_groups_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListGroupsRequest, int]]:
-    at = "states_filter"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        states_filter: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            states_filter_item = data[pos:end].decode()
-            pos = end
-            states_filter.append(states_filter_item)
-            yield 1
-        at = "types_filter"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        types_filter: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            types_filter_item = data[pos:end].decode()
-            pos = end
-            types_filter.append(types_filter_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListGroupsRequest", at, pos, error) from None
-    return ListGroupsRequest(states_filter, types_filter), pos
 ListGroupsRequest._READERS = {
     0: _read_list_groups_request_v0,
     1: _read_list_groups_request_v0,
@@ -296,8 +203,4 @@ ListGroupsRequest._WRITERS = {
     3: _write_list_groups_request_v3,
     4: _write_list_groups_request_v4,
     5: _write_list_groups_request_v5,
-}
-ListGroupsRequest._READERS_IN_CHUNKS = {
-    4: _read_list_groups_request_v4_in_chunks,
-    5: _read_list_groups_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hi = _Struct(">hi").pack
@@ -316,14 +316,6 @@ def _write_list_groups_response_v0(w: Append, x: ListGroupsResponse) -> None:
         _write_listed_group_v0(w, groups_item)
 
 
-def _write_list_groups_response_v0_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_hi(x.error_code, len(groups)))
-    for groups_item in groups:
-        _write_listed_group_v0(w, groups_item)
-        yield
-
-
 def _read_list_groups_response_v1(data: bytes, pos: int, size: int) -> tuple[ListGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -348,14 +340,6 @@ def _write_list_groups_response_v1(w: Append, x: ListGroupsResponse) -> None:
     w(_pack_ihi(x.throttle_time_ms, x.error_code, len(groups)))
     for groups_item in groups:
         _write_listed_group_v0(w, groups_item)
-
-
-def _write_list_groups_response_v1_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    w(_pack_ihi(x.throttle_time_ms, x.error_code, len(groups)))
-    for groups_item in groups:
-        _write_listed_group_v0(w, groups_item)
-        yield
 
 
 def _read_list_groups_response_v3(data: bytes, pos: int, size: int) -> tuple[ListGroupsResponse, int]:
@@ -391,16 +375,6 @@ def _write_list_groups_response_v3(w: Append, x: ListGroupsResponse) -> None:
     w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
     for groups_item in groups:
         _write_listed_group_v3(w, groups_item)
-    w(b"\0")
-
-
-def _write_list_groups_response_v3_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for groups_item in groups:
-        _write_listed_group_v3(w, groups_item)
-        yield
     w(b"\0")
 
 
@@ -440,16 +414,6 @@ def _write_list_groups_response_v4(w: Append, x: ListGroupsResponse) -> None:
     w(b"\0")
 
 
-def _write_list_groups_response_v4_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for groups_item in groups:
-        _write_listed_group_v4(w, groups_item)
-        yield
-    w(b"\0")
-
-
 def _read_list_groups_response_v5(data: bytes, pos: int, size: int) -> tuple[ListGroupsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -484,16 +448,6 @@ def _write_list_groups_response_v5(w: Append, x: ListGroupsResponse) -> None:
     for groups_item in groups:
         _write_listed_group_v5(w, groups_item)
     w(b"\0")
-
-
-def _write_list_groups_response_v5_in_chunks(w: Append, x: ListGroupsResponse) -> Chunks[None]:
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for groups_item in groups:
-        _write_listed_group_v5(w, groups_item)
-        yield
-    w(b"\0")
 ListGroupsResponse._READERS = {
     0: _read_list_groups_response_v0,
     1: _read_list_groups_response_v1,
@@ -509,12 +463,4 @@ ListGroupsResponse._WRITERS = {
     3: _write_list_groups_response_v3,
     4: _write_list_groups_response_v4,
     5: _write_list_groups_response_v5,
-}
-ListGroupsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_list_groups_response_v0_in_chunks,
-    1: _write_list_groups_response_v1_in_chunks,
-    2: _write_list_groups_response_v1_in_chunks,
-    3: _write_list_groups_response_v3_in_chunks,
-    4: _write_list_groups_response_v4_in_chunks,
-    5: _write_list_groups_response_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -118,7 +118,7 @@ def _write_list_offsets_partition_v6(w: Append, x: ListOffsetsPartition) -> None
     w(_pack_iiqx(x.partition_index, x.current_leader_epoch, x.timestamp))
 
 
-def _read_list_offsets_topic_v1(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopic, int]:
+def _read_list_offsets_topic_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -137,6 +137,8 @@ def _read_list_offsets_topic_v1(data: bytes, pos: int, size: int) -> tuple[ListO
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[ListOffsetsPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v1(data, pos, size)
@@ -157,7 +159,7 @@ def _write_list_offsets_topic_v1(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v1(w, partitions_item)
 
 
-def _read_list_offsets_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -176,35 +178,8 @@ def _read_list_offsets_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> C
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[ListOffsetsPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_list_offsets_partition_v1(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
-    return ListOffsetsTopic(name, partitions), pos
-
-
-def _read_list_offsets_topic_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopic, int]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[ListOffsetsPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v4(data, pos, size)
@@ -225,36 +200,7 @@ def _write_list_offsets_topic_v4(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v4(w, partitions_item)
 
 
-def _read_list_offsets_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[ListOffsetsPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_list_offsets_partition_v4(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
-    return ListOffsetsTopic(name, partitions), pos
-
-
-def _read_list_offsets_topic_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopic, int]:
+def _read_list_offsets_topic_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -278,6 +224,8 @@ def _read_list_offsets_topic_v6(data: bytes, pos: int, size: int) -> tuple[ListO
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[ListOffsetsPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v6(data, pos, size)
@@ -306,46 +254,7 @@ def _write_list_offsets_topic_v6(w: Append, x: ListOffsetsTopic) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[ListOffsetsPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_list_offsets_partition_v6(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
-    return ListOffsetsTopic(name, partitions), pos
-
-
-def _read_list_offsets_request_v1(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -355,9 +264,11 @@ def _read_list_offsets_request_v1(data: bytes, pos: int, size: int) -> tuple[Lis
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_list_offsets_topic_v1(data, pos, size)
+            topics_item, pos = _read_list_offsets_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
@@ -373,27 +284,7 @@ def _write_list_offsets_request_v1(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, count = _unpack_ii(data, pos)
-        pos += 8
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ListOffsetsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest", at, pos, error) from None
-    return ListOffsetsRequest(replica_id, 0, topics, 0), pos
-
-
-def _read_list_offsets_request_v2(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -403,9 +294,11 @@ def _read_list_offsets_request_v2(data: bytes, pos: int, size: int) -> tuple[Lis
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_list_offsets_topic_v1(data, pos, size)
+            topics_item, pos = _read_list_offsets_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
@@ -419,7 +312,7 @@ def _write_list_offsets_request_v2(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -429,29 +322,11 @@ def _read_list_offsets_request_v2_in_chunks(data: bytes, pos: int, size: int) ->
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest", at, pos, error) from None
-    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
-
-
-def _read_list_offsets_request_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, isolation_level, count = _unpack_ibi(data, pos)
-        pos += 9
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ListOffsetsTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_list_offsets_topic_v4(data, pos, size)
+            topics_item, pos = _read_list_offsets_topic_v4(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
@@ -465,27 +340,7 @@ def _write_list_offsets_request_v4(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v4(w, topics_item)
 
 
-def _read_list_offsets_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, isolation_level, count = _unpack_ibi(data, pos)
-        pos += 9
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ListOffsetsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v4_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest", at, pos, error) from None
-    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
-
-
-def _read_list_offsets_request_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
+def _read_list_offsets_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -498,9 +353,11 @@ def _read_list_offsets_request_v6(data: bytes, pos: int, size: int) -> tuple[Lis
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_list_offsets_topic_v6(data, pos, size)
+            topics_item, pos = _read_list_offsets_topic_v6(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -521,7 +378,7 @@ def _write_list_offsets_request_v6(w: Append, x: ListOffsetsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -534,37 +391,11 @@ def _read_list_offsets_request_v6_in_chunks(data: bytes, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[ListOffsetsTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v6_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest", at, pos, error) from None
-    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
-
-
-def _read_list_offsets_request_v10(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
-    at = "replica_id"
-    try:
-        replica_id, isolation_level, count = _unpack_ibB(data, pos)
-        pos += 6
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ListOffsetsTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_list_offsets_topic_v6(data, pos, size)
+            topics_item, pos = _read_list_offsets_topic_v6(data, pos, size, limit)
             topics.append(topics_item)
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
@@ -584,35 +415,6 @@ def _write_list_offsets_request_v10(w: Append, x: ListOffsetsRequest) -> None:
     for topics_item in topics:
         _write_list_offsets_topic_v6(w, topics_item)
     w(_pack_ix(x.timeout_ms))
-
-
-def _read_list_offsets_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListOffsetsRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, isolation_level, count = _unpack_ibB(data, pos)
-        pos += 6
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[ListOffsetsTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_list_offsets_topic_v6_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "timeout_ms"
-        timeout_ms, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListOffsetsRequest", at, pos, error) from None
-    return ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms), pos
 ListOffsetsRequest._READERS = {
     1: _read_list_offsets_request_v1,
     2: _read_list_offsets_request_v2,
@@ -638,17 +440,4 @@ ListOffsetsRequest._WRITERS = {
     9: _write_list_offsets_request_v6,
     10: _write_list_offsets_request_v10,
     11: _write_list_offsets_request_v10,
-}
-ListOffsetsRequest._READERS_IN_CHUNKS = {
-    1: _read_list_offsets_request_v1_in_chunks,
-    2: _read_list_offsets_request_v2_in_chunks,
-    3: _read_list_offsets_request_v2_in_chunks,
-    4: _read_list_offsets_request_v4_in_chunks,
-    5: _read_list_offsets_request_v4_in_chunks,
-    6: _read_list_offsets_request_v6_in_chunks,
-    7: _read_list_offsets_request_v6_in_chunks,
-    8: _read_list_offsets_request_v6_in_chunks,
-    9: _read_list_offsets_request_v6_in_chunks,
-    10: _read_list_offsets_request_v10_in_chunks,
-    11: _read_list_offsets_request_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -154,18 +154,6 @@ def _write_list_offsets_topic_response_v1(w: Append, x: ListOffsetsTopicResponse
         _write_list_offsets_partition_response_v1(w, partitions_item)
 
 
-def _write_list_offsets_topic_response_v1_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_list_offsets_partition_response_v1(w, partitions_item)
-        yield
-
-
 def _read_list_offsets_topic_response_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopicResponse, int]:
     at = "name"
     try:
@@ -203,18 +191,6 @@ def _write_list_offsets_topic_response_v4(w: Append, x: ListOffsetsTopicResponse
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_list_offsets_partition_response_v4(w, partitions_item)
-
-
-def _write_list_offsets_topic_response_v4_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_list_offsets_partition_response_v4(w, partitions_item)
-        yield
 
 
 def _read_list_offsets_topic_response_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopicResponse, int]:
@@ -269,21 +245,6 @@ def _write_list_offsets_topic_response_v6(w: Append, x: ListOffsetsTopicResponse
     w(b"\0")
 
 
-def _write_list_offsets_topic_response_v6_in_chunks(w: Append, x: ListOffsetsTopicResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_list_offsets_partition_response_v6(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_list_offsets_response_v1(data: bytes, pos: int, size: int) -> tuple[ListOffsetsResponse, int]:
     at = "topics"
     try:
@@ -307,14 +268,6 @@ def _write_list_offsets_response_v1(w: Append, x: ListOffsetsResponse) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_list_offsets_topic_response_v1(w, topics_item)
-
-
-def _write_list_offsets_response_v1_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v1_in_chunks(w, topics_item)
-        yield
 
 
 def _read_list_offsets_response_v2(data: bytes, pos: int, size: int) -> tuple[ListOffsetsResponse, int]:
@@ -343,14 +296,6 @@ def _write_list_offsets_response_v2(w: Append, x: ListOffsetsResponse) -> None:
         _write_list_offsets_topic_response_v1(w, topics_item)
 
 
-def _write_list_offsets_response_v2_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v1_in_chunks(w, topics_item)
-        yield
-
-
 def _read_list_offsets_response_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -375,14 +320,6 @@ def _write_list_offsets_response_v4(w: Append, x: ListOffsetsResponse) -> None:
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_list_offsets_topic_response_v4(w, topics_item)
-
-
-def _write_list_offsets_response_v4_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v4_in_chunks(w, topics_item)
-        yield
 
 
 def _read_list_offsets_response_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsResponse, int]:
@@ -419,16 +356,6 @@ def _write_list_offsets_response_v6(w: Append, x: ListOffsetsResponse) -> None:
     for topics_item in topics:
         _write_list_offsets_topic_response_v6(w, topics_item)
     w(b"\0")
-
-
-def _write_list_offsets_response_v6_in_chunks(w: Append, x: ListOffsetsResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_list_offsets_topic_response_v6_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 ListOffsetsResponse._READERS = {
     1: _read_list_offsets_response_v1,
     2: _read_list_offsets_response_v2,
@@ -454,17 +381,4 @@ ListOffsetsResponse._WRITERS = {
     9: _write_list_offsets_response_v6,
     10: _write_list_offsets_response_v6,
     11: _write_list_offsets_response_v6,
-}
-ListOffsetsResponse._WRITERS_IN_CHUNKS = {
-    1: _write_list_offsets_response_v1_in_chunks,
-    2: _write_list_offsets_response_v2_in_chunks,
-    3: _write_list_offsets_response_v2_in_chunks,
-    4: _write_list_offsets_response_v4_in_chunks,
-    5: _write_list_offsets_response_v4_in_chunks,
-    6: _write_list_offsets_response_v6_in_chunks,
-    7: _write_list_offsets_response_v6_in_chunks,
-    8: _write_list_offsets_response_v6_in_chunks,
-    9: _write_list_offsets_response_v6_in_chunks,
-    10: _write_list_offsets_response_v6_in_chunks,
-    11: _write_list_offsets_response_v6_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -38,7 +38,7 @@ class ListPartitionReassignmentsRequest(Message):
         self.topics = topics
 
 
-def _read_list_partition_reassignments_topics_v0(data: bytes, pos: int, size: int) -> tuple[ListPartitionReassignmentsTopics, int]:
+def _read_list_partition_reassignments_topics_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListPartitionReassignmentsTopics, int]:
     at = "name"
     try:
         count = data[pos]
@@ -63,6 +63,8 @@ def _read_list_partition_reassignments_topics_v0(data: bytes, pos: int, size: in
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -88,45 +90,7 @@ def _write_list_partition_reassignments_topics_v0(w: Append, x: ListPartitionRea
     w(b"\0")
 
 
-def _read_list_partition_reassignments_topics_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListPartitionReassignmentsTopics, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics", at, pos, error) from None
-    return ListPartitionReassignmentsTopics(name, partition_indexes), pos
-
-
-def _read_list_partition_reassignments_request_v0(data: bytes, pos: int, size: int) -> tuple[ListPartitionReassignmentsRequest, int]:
+def _read_list_partition_reassignments_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -139,9 +103,11 @@ def _read_list_partition_reassignments_request_v0(data: bytes, pos: int, size: i
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_list_partition_reassignments_topics_v0(data, pos, size)
+                topics_item, pos = _read_list_partition_reassignments_topics_v0(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -164,40 +130,9 @@ def _write_list_partition_reassignments_request_v0(w: Append, x: ListPartitionRe
         for topics_item in topics:
             _write_list_partition_reassignments_topics_v0(w, topics_item)
     w(b"\0")
-
-
-def _read_list_partition_reassignments_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListPartitionReassignmentsRequest, int]]:
-    at = "timeout_ms"
-    try:
-        timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[ListPartitionReassignmentsTopics] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_list_partition_reassignments_topics_v0_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListPartitionReassignmentsRequest", at, pos, error) from None
-    return ListPartitionReassignmentsRequest(timeout_ms, topics), pos
 ListPartitionReassignmentsRequest._READERS = {
     0: _read_list_partition_reassignments_request_v0,
 }
 ListPartitionReassignmentsRequest._WRITERS = {
     0: _write_list_partition_reassignments_request_v0,
-}
-ListPartitionReassignmentsRequest._READERS_IN_CHUNKS = {
-    0: _read_list_partition_reassignments_request_v0_in_chunks,
 }

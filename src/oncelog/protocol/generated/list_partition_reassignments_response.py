@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -181,21 +181,6 @@ def _write_ongoing_topic_reassignment_v0(w: Append, x: OngoingTopicReassignment)
     w(b"\0")
 
 
-def _write_ongoing_topic_reassignment_v0_in_chunks(w: Append, x: OngoingTopicReassignment) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_ongoing_partition_reassignment_v0(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_list_partition_reassignments_response_v0(data: bytes, pos: int, size: int) -> tuple[ListPartitionReassignmentsResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -251,31 +236,9 @@ def _write_list_partition_reassignments_response_v0(w: Append, x: ListPartitionR
     for topics_item in topics:
         _write_ongoing_topic_reassignment_v0(w, topics_item)
     w(b"\0")
-
-
-def _write_list_partition_reassignments_response_v0_in_chunks(w: Append, x: ListPartitionReassignmentsResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_ongoing_topic_reassignment_v0_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 ListPartitionReassignmentsResponse._READERS = {
     0: _read_list_partition_reassignments_response_v0,
 }
 ListPartitionReassignmentsResponse._WRITERS = {
     0: _write_list_partition_reassignments_response_v0,
-}
-ListPartitionReassignmentsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_list_partition_reassignments_response_v0_in_chunks,
 }

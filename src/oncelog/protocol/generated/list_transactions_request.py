@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_q = _Struct(">q").pack
 _pack_qx = _Struct(">qx").pack
@@ -31,7 +31,7 @@ class ListTransactionsRequest(Message):
         self.transactional_id_pattern = transactional_id_pattern
 
 
-def _read_list_transactions_request_v0(data: bytes, pos: int, size: int) -> tuple[ListTransactionsRequest, int]:
+def _read_list_transactions_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListTransactionsRequest, int]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -43,6 +43,8 @@ def _read_list_transactions_request_v0(data: bytes, pos: int, size: int) -> tupl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         state_filters: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -68,6 +70,8 @@ def _read_list_transactions_request_v0(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 8
         if end > size:
             raise overrun(count * 8, size - pos)
+        if limit is not None:
+            limit.take(count)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
         at = "tagged fields"
@@ -100,7 +104,7 @@ def _write_list_transactions_request_v0(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
-def _read_list_transactions_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListTransactionsRequest, int]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -112,57 +116,8 @@ def _read_list_transactions_request_v0_in_chunks(data: bytes, pos: int, size: in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        state_filters: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            state_filters_item = data[pos:end].decode()
-            pos = end
-            state_filters.append(state_filters_item)
-            yield 1
-        at = "producer_id_filters"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 8
-        if end > size:
-            raise overrun(count * 8, size - pos)
-        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListTransactionsRequest", at, pos, error) from None
-    return ListTransactionsRequest(state_filters, producer_id_filters, -1, None), pos
-
-
-def _read_list_transactions_request_v1(data: bytes, pos: int, size: int) -> tuple[ListTransactionsRequest, int]:
-    at = "state_filters"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         state_filters: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -188,6 +143,8 @@ def _read_list_transactions_request_v1(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 8
         if end > size:
             raise overrun(count * 8, size - pos)
+        if limit is not None:
+            limit.take(count)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
         at = "duration_filter"
@@ -219,7 +176,7 @@ def _write_list_transactions_request_v1(w: Append, x: ListTransactionsRequest) -
     w(_pack_qx(x.duration_filter))
 
 
-def _read_list_transactions_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ListTransactionsRequest, int]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -231,58 +188,8 @@ def _read_list_transactions_request_v1_in_chunks(data: bytes, pos: int, size: in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        state_filters: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            state_filters_item = data[pos:end].decode()
-            pos = end
-            state_filters.append(state_filters_item)
-            yield 1
-        at = "producer_id_filters"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 8
-        if end > size:
-            raise overrun(count * 8, size - pos)
-        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
-        pos = end
-        yield count
-        at = "duration_filter"
-        duration_filter, tags = _unpack_qB(data, pos)
-        pos += 9
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListTransactionsRequest", at, pos, error) from None
-    return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, None), pos
-
-
-def _read_list_transactions_request_v2(data: bytes, pos: int, size: int) -> tuple[ListTransactionsRequest, int]:
-    at = "state_filters"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         state_filters: list[str] = []
         for _ in range(count):
             count = data[pos]
@@ -308,6 +215,8 @@ def _read_list_transactions_request_v2(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 8
         if end > size:
             raise overrun(count * 8, size - pos)
+        if limit is not None:
+            limit.take(count)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
         at = "duration_filter"
@@ -356,70 +265,6 @@ def _write_list_transactions_request_v2(w: Append, x: ListTransactionsRequest) -
         w(VARINT[count] if count < 128 else string_length(count))
         w(transactional_id_pattern_bytes)
     w(b"\0")
-
-
-def _read_list_transactions_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[ListTransactionsRequest, int]]:
-    at = "state_filters"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        state_filters: list[str] = []
-        for _ in range(count):
-            count = data[pos]
-            pos += 1
-            if count > 127:
-                count, pos = string_length_tail(data, pos, count)
-            if not count:
-                raise null_value(count)
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            state_filters_item = data[pos:end].decode()
-            pos = end
-            state_filters.append(state_filters_item)
-            yield 1
-        at = "producer_id_filters"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 8
-        if end > size:
-            raise overrun(count * 8, size - pos)
-        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
-        pos = end
-        yield count
-        at = "duration_filter"
-        duration_filter, count = _unpack_qB(data, pos)
-        pos += 9
-        at = "transactional_id_pattern"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        transactional_id_pattern: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            transactional_id_pattern = data[pos:end].decode()
-            pos = end
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ListTransactionsRequest", at, pos, error) from None
-    return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, transactional_id_pattern), pos
 ListTransactionsRequest._READERS = {
     0: _read_list_transactions_request_v0,
     1: _read_list_transactions_request_v1,
@@ -429,9 +274,4 @@ ListTransactionsRequest._WRITERS = {
     0: _write_list_transactions_request_v0,
     1: _write_list_transactions_request_v1,
     2: _write_list_transactions_request_v2,
-}
-ListTransactionsRequest._READERS_IN_CHUNKS = {
-    0: _read_list_transactions_request_v0_in_chunks,
-    1: _read_list_transactions_request_v1_in_chunks,
-    2: _read_list_transactions_request_v2_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ih = _Struct(">ih").pack
 _pack_ihB = _Struct(">ihB").pack
@@ -165,25 +165,6 @@ def _write_list_transactions_response_v0(w: Append, x: ListTransactionsResponse)
     for transaction_states_item in transaction_states:
         _write_transaction_state_v0(w, transaction_states_item)
     w(b"\0")
-
-
-def _write_list_transactions_response_v0_in_chunks(w: Append, x: ListTransactionsResponse) -> Chunks[None]:
-    unknown_state_filters = x.unknown_state_filters
-    count = len(unknown_state_filters) + 1
-    w(_pack_ihB(x.throttle_time_ms, x.error_code, count) if count < 128 else _pack_ih(x.throttle_time_ms, x.error_code) + uvarint(count))
-    for unknown_state_filters_item in unknown_state_filters:
-        unknown_state_filters_item_bytes = unknown_state_filters_item.encode()
-        count = len(unknown_state_filters_item_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(unknown_state_filters_item_bytes)
-        yield
-    transaction_states = x.transaction_states
-    count = len(transaction_states) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for transaction_states_item in transaction_states:
-        _write_transaction_state_v0(w, transaction_states_item)
-        yield
-    w(b"\0")
 ListTransactionsResponse._READERS = {
     0: _read_list_transactions_response_v0,
     1: _read_list_transactions_response_v0,
@@ -193,9 +174,4 @@ ListTransactionsResponse._WRITERS = {
     0: _write_list_transactions_response_v0,
     1: _write_list_transactions_response_v0,
     2: _write_list_transactions_response_v0,
-}
-ListTransactionsResponse._WRITERS_IN_CHUNKS = {
-    0: _write_list_transactions_response_v0_in_chunks,
-    1: _write_list_transactions_response_v0_in_chunks,
-    2: _write_list_transactions_response_v0_in_chunks,
 }

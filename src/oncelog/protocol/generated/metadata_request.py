@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TTT = _Struct(">???").pack
@@ -156,7 +156,7 @@ def _write_metadata_request_topic_v10(w: Append, x: MetadataRequestTopic) -> Non
     w(b"\0")
 
 
-def _read_metadata_request_v0(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -165,6 +165,8 @@ def _read_metadata_request_v0(data: bytes, pos: int, size: int) -> tuple[Metadat
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[MetadataRequestTopic] = []
         for _ in range(count):
             topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
@@ -189,26 +191,7 @@ def _write_metadata_request_v0(w: Append, x: MetadataRequest) -> None:
         _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[MetadataRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, True, False, False), pos
-
-
-def _read_metadata_request_v1(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -217,6 +200,8 @@ def _read_metadata_request_v1(data: bytes, pos: int, size: int) -> tuple[Metadat
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
@@ -240,7 +225,7 @@ def _write_metadata_request_v1(w: Append, x: MetadataRequest) -> None:
             _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -249,25 +234,8 @@ def _read_metadata_request_v1_in_chunks(data: bytes, pos: int, size: int) -> Cou
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, True, False, False), pos
-
-
-def _read_metadata_request_v4(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topics: list[MetadataRequestTopic] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
@@ -293,7 +261,7 @@ def _write_metadata_request_v4(w: Append, x: MetadataRequest) -> None:
     w(_pack_T(x.allow_auto_topic_creation))
 
 
-def _read_metadata_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -302,28 +270,8 @@ def _read_metadata_request_v4_in_chunks(data: bytes, pos: int, size: int) -> Cou
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "allow_auto_topic_creation"
-        allow_auto_topic_creation, = _unpack_T(data, pos)
-        pos += 1
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, allow_auto_topic_creation, False, False), pos
-
-
-def _read_metadata_request_v8(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topics: list[MetadataRequestTopic] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
@@ -345,29 +293,7 @@ def _write_metadata_request_v8(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTT(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topics: list[MetadataRequestTopic] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "allow_auto_topic_creation"
-        allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _unpack_TTT(data, pos)
-        pos += 3
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
-
-
-def _read_metadata_request_v9(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
+def _read_metadata_request_v9(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -379,6 +305,8 @@ def _read_metadata_request_v9(data: bytes, pos: int, size: int) -> tuple[Metadat
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v9(data, pos, size)
@@ -406,7 +334,7 @@ def _write_metadata_request_v9(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -418,34 +346,8 @@ def _read_metadata_request_v9_in_chunks(data: bytes, pos: int, size: int) -> Cou
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v9(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "allow_auto_topic_creation"
-        allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags = _unpack_TTTB(data, pos)
-        pos += 4
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
-
-
-def _read_metadata_request_v10(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[MetadataRequestTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
@@ -473,7 +375,7 @@ def _write_metadata_request_v10(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v11(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[MetadataRequest, int]:
     at = "topics"
     try:
         count = data[pos]
@@ -485,34 +387,8 @@ def _read_metadata_request_v10_in_chunks(data: bytes, pos: int, size: int) -> Co
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "allow_auto_topic_creation"
-        allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags = _unpack_TTTB(data, pos)
-        pos += 4
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations), pos
-
-
-def _read_metadata_request_v11(data: bytes, pos: int, size: int) -> tuple[MetadataRequest, int]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[MetadataRequestTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
@@ -540,34 +416,6 @@ def _write_metadata_request_v11(w: Append, x: MetadataRequest) -> None:
         for topics_item in topics:
             _write_metadata_request_topic_v10(w, topics_item)
     w(_pack_TTx(x.allow_auto_topic_creation, x.include_topic_authorized_operations))
-
-
-def _read_metadata_request_v11_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[MetadataRequest, int]]:
-    at = "topics"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[MetadataRequestTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "allow_auto_topic_creation"
-        allow_auto_topic_creation, include_topic_authorized_operations, tags = _unpack_TTB(data, pos)
-        pos += 3
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("MetadataRequest", at, pos, error) from None
-    return MetadataRequest(topics, allow_auto_topic_creation, False, include_topic_authorized_operations), pos
 MetadataRequest._READERS = {
     0: _read_metadata_request_v0,
     1: _read_metadata_request_v1,
@@ -599,20 +447,4 @@ MetadataRequest._WRITERS = {
     11: _write_metadata_request_v11,
     12: _write_metadata_request_v11,
     13: _write_metadata_request_v11,
-}
-MetadataRequest._READERS_IN_CHUNKS = {
-    0: _read_metadata_request_v0_in_chunks,
-    1: _read_metadata_request_v1_in_chunks,
-    2: _read_metadata_request_v1_in_chunks,
-    3: _read_metadata_request_v1_in_chunks,
-    4: _read_metadata_request_v4_in_chunks,
-    5: _read_metadata_request_v4_in_chunks,
-    6: _read_metadata_request_v4_in_chunks,
-    7: _read_metadata_request_v4_in_chunks,
-    8: _read_metadata_request_v8_in_chunks,
-    9: _read_metadata_request_v9_in_chunks,
-    10: _read_metadata_request_v10_in_chunks,
-    11: _read_metadata_request_v11_in_chunks,
-    12: _read_metadata_request_v11_in_chunks,
-    13: _read_metadata_request_v11_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TB = _Struct(">?B").pack
@@ -496,22 +496,6 @@ def _write_metadata_response_topic_v0(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v0(w, partitions_item)
 
 
-def _write_metadata_response_topic_v0_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    if x.topic_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "0")
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "0")
-    name_bytes = name.encode()
-    w(_pack_hh(x.error_code, len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v0(w, partitions_item)
-        yield
-
-
 def _read_metadata_response_topic_v1(data: bytes, pos: int, size: int) -> tuple[MetadataResponseTopic, int]:
     at = "error_code"
     try:
@@ -555,22 +539,6 @@ def _write_metadata_response_topic_v1(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_Ti(x.is_internal, len(partitions)))
     for partitions_item in partitions:
         _write_metadata_response_partition_v0(w, partitions_item)
-
-
-def _write_metadata_response_topic_v1_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    if x.topic_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "1-4")
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "1-4")
-    name_bytes = name.encode()
-    w(_pack_hh(x.error_code, len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_Ti(x.is_internal, len(partitions)))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v0(w, partitions_item)
-        yield
 
 
 def _read_metadata_response_topic_v5(data: bytes, pos: int, size: int) -> tuple[MetadataResponseTopic, int]:
@@ -618,22 +586,6 @@ def _write_metadata_response_topic_v5(w: Append, x: MetadataResponseTopic) -> No
         _write_metadata_response_partition_v5(w, partitions_item)
 
 
-def _write_metadata_response_topic_v5_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    if x.topic_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "5-6")
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "5-6")
-    name_bytes = name.encode()
-    w(_pack_hh(x.error_code, len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_Ti(x.is_internal, len(partitions)))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v5(w, partitions_item)
-        yield
-
-
 def _read_metadata_response_topic_v7(data: bytes, pos: int, size: int) -> tuple[MetadataResponseTopic, int]:
     at = "error_code"
     try:
@@ -677,22 +629,6 @@ def _write_metadata_response_topic_v7(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_Ti(x.is_internal, len(partitions)))
     for partitions_item in partitions:
         _write_metadata_response_partition_v7(w, partitions_item)
-
-
-def _write_metadata_response_topic_v7_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    if x.topic_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse.MetadataResponseTopic", "topic_authorized_operations", "7")
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "7")
-    name_bytes = name.encode()
-    w(_pack_hh(x.error_code, len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_Ti(x.is_internal, len(partitions)))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v7(w, partitions_item)
-        yield
 
 
 def _read_metadata_response_topic_v8(data: bytes, pos: int, size: int) -> tuple[MetadataResponseTopic, int]:
@@ -739,21 +675,6 @@ def _write_metadata_response_topic_v8(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_Ti(x.is_internal, len(partitions)))
     for partitions_item in partitions:
         _write_metadata_response_partition_v7(w, partitions_item)
-    w(_pack_i(x.topic_authorized_operations))
-
-
-def _write_metadata_response_topic_v8_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "8")
-    name_bytes = name.encode()
-    w(_pack_hh(x.error_code, len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_Ti(x.is_internal, len(partitions)))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v7(w, partitions_item)
-        yield
     w(_pack_i(x.topic_authorized_operations))
 
 
@@ -814,23 +735,6 @@ def _write_metadata_response_topic_v9(w: Append, x: MetadataResponseTopic) -> No
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v9_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "9")
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_TB(x.is_internal, count) if count < 128 else _pack_T(x.is_internal) + uvarint(count))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v9(w, partitions_item)
-        yield
-    w(_pack_ix(x.topic_authorized_operations))
-
-
 def _read_metadata_response_topic_v10(data: bytes, pos: int, size: int) -> tuple[MetadataResponseTopic, int]:
     at = "error_code"
     try:
@@ -888,26 +792,6 @@ def _write_metadata_response_topic_v10(w: Append, x: MetadataResponseTopic) -> N
     w(_pack_UTB(topic_id, x.is_internal, count) if count < 128 else _pack_UT(topic_id, x.is_internal) + uvarint(count))
     for partitions_item in partitions:
         _write_metadata_response_partition_v9(w, partitions_item)
-    w(_pack_ix(x.topic_authorized_operations))
-
-
-def _write_metadata_response_topic_v10_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    name = x.name
-    if name is None:
-        raise null_field("MetadataResponse.MetadataResponseTopic", "name", "10-11")
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(_pack_hB(x.error_code, count) if count < 128 else _pack_h(x.error_code) + string_length(count))
-    w(name_bytes)
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("MetadataResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UTB(topic_id, x.is_internal, count) if count < 128 else _pack_UT(topic_id, x.is_internal) + uvarint(count))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v9(w, partitions_item)
-        yield
     w(_pack_ix(x.topic_authorized_operations))
 
 
@@ -973,28 +857,6 @@ def _write_metadata_response_topic_v12(w: Append, x: MetadataResponseTopic) -> N
     w(_pack_ix(x.topic_authorized_operations))
 
 
-def _write_metadata_response_topic_v12_in_chunks(w: Append, x: MetadataResponseTopic) -> Chunks[None]:
-    name = x.name
-    w(_pack_h(x.error_code))
-    if name is None:
-        w(b"\0")
-    else:
-        name_bytes = name.encode()
-        count = len(name_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(name_bytes)
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("MetadataResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UTB(topic_id, x.is_internal, count) if count < 128 else _pack_UT(topic_id, x.is_internal) + uvarint(count))
-    for partitions_item in partitions:
-        _write_metadata_response_partition_v9(w, partitions_item)
-        yield
-    w(_pack_ix(x.topic_authorized_operations))
-
-
 def _read_metadata_response_v0(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
     at = "brokers"
     try:
@@ -1035,21 +897,6 @@ def _write_metadata_response_v0(w: Append, x: MetadataResponse) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_metadata_response_topic_v0(w, topics_item)
-
-
-def _write_metadata_response_v0_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "0")
-    brokers = x.brokers
-    w(_pack_i(len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v0(w, brokers_item)
-        yield
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v0_in_chunks(w, topics_item)
-        yield
 
 
 def _read_metadata_response_v1(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
@@ -1093,21 +940,6 @@ def _write_metadata_response_v1(w: Append, x: MetadataResponse) -> None:
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
         _write_metadata_response_topic_v1(w, topics_item)
-
-
-def _write_metadata_response_v1_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "1")
-    brokers = x.brokers
-    w(_pack_i(len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
-        yield
 
 
 def _read_metadata_response_v2(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
@@ -1165,25 +997,6 @@ def _write_metadata_response_v2(w: Append, x: MetadataResponse) -> None:
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
         _write_metadata_response_topic_v1(w, topics_item)
-
-
-def _write_metadata_response_v2_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "2")
-    brokers = x.brokers
-    w(_pack_i(len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    cluster_id_bytes = b"" if cluster_id is None else cluster_id.encode()
-    w(_pack_h(-1 if cluster_id is None else len(cluster_id_bytes)))
-    w(cluster_id_bytes)
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
-        yield
 
 
 def _read_metadata_response_v3(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
@@ -1244,25 +1057,6 @@ def _write_metadata_response_v3(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v1(w, topics_item)
 
 
-def _write_metadata_response_v3_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "3-4")
-    brokers = x.brokers
-    w(_pack_ii(x.throttle_time_ms, len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    cluster_id_bytes = b"" if cluster_id is None else cluster_id.encode()
-    w(_pack_h(-1 if cluster_id is None else len(cluster_id_bytes)))
-    w(cluster_id_bytes)
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v1_in_chunks(w, topics_item)
-        yield
-
-
 def _read_metadata_response_v5(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1319,25 +1113,6 @@ def _write_metadata_response_v5(w: Append, x: MetadataResponse) -> None:
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
         _write_metadata_response_topic_v5(w, topics_item)
-
-
-def _write_metadata_response_v5_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "5-6")
-    brokers = x.brokers
-    w(_pack_ii(x.throttle_time_ms, len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    cluster_id_bytes = b"" if cluster_id is None else cluster_id.encode()
-    w(_pack_h(-1 if cluster_id is None else len(cluster_id_bytes)))
-    w(cluster_id_bytes)
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v5_in_chunks(w, topics_item)
-        yield
 
 
 def _read_metadata_response_v7(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
@@ -1398,25 +1173,6 @@ def _write_metadata_response_v7(w: Append, x: MetadataResponse) -> None:
         _write_metadata_response_topic_v7(w, topics_item)
 
 
-def _write_metadata_response_v7_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "7")
-    brokers = x.brokers
-    w(_pack_ii(x.throttle_time_ms, len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    cluster_id_bytes = b"" if cluster_id is None else cluster_id.encode()
-    w(_pack_h(-1 if cluster_id is None else len(cluster_id_bytes)))
-    w(cluster_id_bytes)
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v7_in_chunks(w, topics_item)
-        yield
-
-
 def _read_metadata_response_v8(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1474,24 +1230,6 @@ def _write_metadata_response_v8(w: Append, x: MetadataResponse) -> None:
     w(_pack_ii(x.controller_id, len(topics)))
     for topics_item in topics:
         _write_metadata_response_topic_v8(w, topics_item)
-    w(_pack_i(x.cluster_authorized_operations))
-
-
-def _write_metadata_response_v8_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    brokers = x.brokers
-    w(_pack_ii(x.throttle_time_ms, len(brokers)))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v1(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    cluster_id_bytes = b"" if cluster_id is None else cluster_id.encode()
-    w(_pack_h(-1 if cluster_id is None else len(cluster_id_bytes)))
-    w(cluster_id_bytes)
-    topics = x.topics
-    w(_pack_ii(x.controller_id, len(topics)))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v8_in_chunks(w, topics_item)
-        yield
     w(_pack_i(x.cluster_authorized_operations))
 
 
@@ -1572,30 +1310,6 @@ def _write_metadata_response_v9(w: Append, x: MetadataResponse) -> None:
     w(_pack_ix(x.cluster_authorized_operations))
 
 
-def _write_metadata_response_v9_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v9(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    if cluster_id is None:
-        w(b"\0")
-    else:
-        cluster_id_bytes = cluster_id.encode()
-        count = len(cluster_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(cluster_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v9_in_chunks(w, topics_item)
-        yield
-    w(_pack_ix(x.cluster_authorized_operations))
-
-
 def _read_metadata_response_v10(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1670,30 +1384,6 @@ def _write_metadata_response_v10(w: Append, x: MetadataResponse) -> None:
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
         _write_metadata_response_topic_v10(w, topics_item)
-    w(_pack_ix(x.cluster_authorized_operations))
-
-
-def _write_metadata_response_v10_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v9(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    if cluster_id is None:
-        w(b"\0")
-    else:
-        cluster_id_bytes = cluster_id.encode()
-        count = len(cluster_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(cluster_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v10_in_chunks(w, topics_item)
-        yield
     w(_pack_ix(x.cluster_authorized_operations))
 
 
@@ -1775,32 +1465,6 @@ def _write_metadata_response_v11(w: Append, x: MetadataResponse) -> None:
     w(b"\0")
 
 
-def _write_metadata_response_v11_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "11")
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v9(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    if cluster_id is None:
-        w(b"\0")
-    else:
-        cluster_id_bytes = cluster_id.encode()
-        count = len(cluster_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(cluster_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v10_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_metadata_response_v12(data: bytes, pos: int, size: int) -> tuple[MetadataResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -1876,32 +1540,6 @@ def _write_metadata_response_v12(w: Append, x: MetadataResponse) -> None:
     w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
     for topics_item in topics:
         _write_metadata_response_topic_v12(w, topics_item)
-    w(b"\0")
-
-
-def _write_metadata_response_v12_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "12")
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v9(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    if cluster_id is None:
-        w(b"\0")
-    else:
-        cluster_id_bytes = cluster_id.encode()
-        count = len(cluster_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(cluster_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v12_in_chunks(w, topics_item)
-        yield
     w(b"\0")
 
 
@@ -1982,32 +1620,6 @@ def _write_metadata_response_v13(w: Append, x: MetadataResponse) -> None:
     for topics_item in topics:
         _write_metadata_response_topic_v12(w, topics_item)
     w(_pack_hx(x.error_code))
-
-
-def _write_metadata_response_v13_in_chunks(w: Append, x: MetadataResponse) -> Chunks[None]:
-    if x.cluster_authorized_operations != -2147483648:
-        raise unsupported_field("MetadataResponse", "cluster_authorized_operations", "13")
-    brokers = x.brokers
-    count = len(brokers) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for brokers_item in brokers:
-        _write_metadata_response_broker_v9(w, brokers_item)
-        yield
-    cluster_id = x.cluster_id
-    if cluster_id is None:
-        w(b"\0")
-    else:
-        cluster_id_bytes = cluster_id.encode()
-        count = len(cluster_id_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(cluster_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.controller_id, count) if count < 128 else _pack_i(x.controller_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_metadata_response_topic_v12_in_chunks(w, topics_item)
-        yield
-    w(_pack_hx(x.error_code))
 MetadataResponse._READERS = {
     0: _read_metadata_response_v0,
     1: _read_metadata_response_v1,
@@ -2039,20 +1651,4 @@ MetadataResponse._WRITERS = {
     11: _write_metadata_response_v11,
     12: _write_metadata_response_v12,
     13: _write_metadata_response_v13,
-}
-MetadataResponse._WRITERS_IN_CHUNKS = {
-    0: _write_metadata_response_v0_in_chunks,
-    1: _write_metadata_response_v1_in_chunks,
-    2: _write_metadata_response_v2_in_chunks,
-    3: _write_metadata_response_v3_in_chunks,
-    4: _write_metadata_response_v3_in_chunks,
-    5: _write_metadata_response_v5_in_chunks,
-    6: _write_metadata_response_v5_in_chunks,
-    7: _write_metadata_response_v7_in_chunks,
-    8: _write_metadata_response_v8_in_chunks,
-    9: _write_metadata_response_v9_in_chunks,
-    10: _write_metadata_response_v10_in_chunks,
-    11: _write_metadata_response_v11_in_chunks,
-    12: _write_metadata_response_v12_in_chunks,
-    13: _write_metadata_response_v13_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -169,7 +169,7 @@ def _write_offset_commit_request_partition_v8(w: Append, x: OffsetCommitRequestP
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -188,6 +188,8 @@ def _read_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -> tu
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v2(data, pos, size)
@@ -208,7 +210,7 @@ def _write_offset_commit_request_topic_v2(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -227,35 +229,8 @@ def _read_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, size: 
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_commit_request_partition_v2(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_offset_commit_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v6(data, pos, size)
@@ -276,36 +251,7 @@ def _write_offset_commit_request_topic_v6(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v6(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_commit_request_partition_v6(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_offset_commit_request_topic_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -329,6 +275,8 @@ def _read_offset_commit_request_topic_v8(data: bytes, pos: int, size: int) -> tu
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
@@ -357,46 +305,7 @@ def _write_offset_commit_request_topic_v8(w: Append, x: OffsetCommitRequestTopic
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_offset_commit_request_topic_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
+def _read_offset_commit_request_topic_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequestTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -409,6 +318,8 @@ def _read_offset_commit_request_topic_v10(data: bytes, pos: int, size: int) -> t
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
@@ -435,35 +346,7 @@ def _write_offset_commit_request_topic_v10(w: Append, x: OffsetCommitRequestTopi
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequestTopic, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
-    return OffsetCommitRequestTopic("", topic_id, partitions), pos
-
-
-def _read_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -494,9 +377,11 @@ def _read_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tuple[Of
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v2(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
@@ -520,48 +405,7 @@ def _write_offset_commit_request_v2(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "retention_time_ms"
-        retention_time_ms, count = _unpack_qi(data, pos)
-        pos += 12
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
-
-
-def _read_offset_commit_request_v5(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -591,9 +435,11 @@ def _read_offset_commit_request_v5(data: bytes, pos: int, size: int) -> tuple[Of
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v2(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
@@ -617,7 +463,7 @@ def _write_offset_commit_request_v5(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -647,49 +493,11 @@ def _read_offset_commit_request_v5_in_chunks(data: bytes, pos: int, size: int) -
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
-
-
-def _read_offset_commit_request_v6(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v6(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v6(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
@@ -713,47 +521,7 @@ def _write_offset_commit_request_v6(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
-
-
-def _read_offset_commit_request_v7(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v7(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -793,9 +561,11 @@ def _read_offset_commit_request_v7(data: bytes, pos: int, size: int) -> tuple[Of
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v6(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v6(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
@@ -821,57 +591,7 @@ def _write_offset_commit_request_v7(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        group_instance_id: str | None = None
-        if count >= 0:
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
-
-
-def _read_offset_commit_request_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
+def _read_offset_commit_request_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -920,9 +640,11 @@ def _read_offset_commit_request_v8(data: bytes, pos: int, size: int) -> tuple[Of
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v8(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v8(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -961,7 +683,7 @@ def _write_offset_commit_request_v8(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_commit_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1010,73 +732,11 @@ def _read_offset_commit_request_v8_in_chunks(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v8_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
-
-
-def _read_offset_commit_request_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_offset_commit_request_topic_v10(data, pos, size)
+            topics_item, pos = _read_offset_commit_request_topic_v10(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -1113,70 +773,6 @@ def _write_offset_commit_request_v10(w: Append, x: OffsetCommitRequest) -> None:
     for topics_item in topics:
         _write_offset_commit_request_topic_v10(w, topics_item)
     w(b"\0")
-
-
-def _read_offset_commit_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetCommitRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id_or_member_epoch"
-        generation_id_or_member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_commit_request_topic_v10_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetCommitRequest", at, pos, error) from None
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
 OffsetCommitRequest._READERS = {
     2: _read_offset_commit_request_v2,
     3: _read_offset_commit_request_v2,
@@ -1198,15 +794,4 @@ OffsetCommitRequest._WRITERS = {
     8: _write_offset_commit_request_v8,
     9: _write_offset_commit_request_v8,
     10: _write_offset_commit_request_v10,
-}
-OffsetCommitRequest._READERS_IN_CHUNKS = {
-    2: _read_offset_commit_request_v2_in_chunks,
-    3: _read_offset_commit_request_v2_in_chunks,
-    4: _read_offset_commit_request_v2_in_chunks,
-    5: _read_offset_commit_request_v5_in_chunks,
-    6: _read_offset_commit_request_v6_in_chunks,
-    7: _read_offset_commit_request_v7_in_chunks,
-    8: _read_offset_commit_request_v8_in_chunks,
-    9: _read_offset_commit_request_v8_in_chunks,
-    10: _read_offset_commit_request_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -135,18 +135,6 @@ def _write_offset_commit_response_topic_v2(w: Append, x: OffsetCommitResponseTop
         _write_offset_commit_response_partition_v2(w, partitions_item)
 
 
-def _write_offset_commit_response_topic_v2_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_offset_commit_response_partition_v2(w, partitions_item)
-        yield
-
-
 def _read_offset_commit_response_topic_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponseTopic, int]:
     at = "name"
     try:
@@ -199,21 +187,6 @@ def _write_offset_commit_response_topic_v8(w: Append, x: OffsetCommitResponseTop
     w(b"\0")
 
 
-def _write_offset_commit_response_topic_v8_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_offset_commit_response_partition_v8(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_commit_response_topic_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponseTopic, int]:
     at = "topic_id"
     try:
@@ -253,19 +226,6 @@ def _write_offset_commit_response_topic_v10(w: Append, x: OffsetCommitResponseTo
     w(b"\0")
 
 
-def _write_offset_commit_response_topic_v10_in_chunks(w: Append, x: OffsetCommitResponseTopic) -> Chunks[None]:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("OffsetCommitResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    for partitions_item in partitions:
-        _write_offset_commit_response_partition_v8(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_commit_response_v2(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponse, int]:
     at = "topics"
     try:
@@ -289,14 +249,6 @@ def _write_offset_commit_response_v2(w: Append, x: OffsetCommitResponse) -> None
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_commit_response_topic_v2(w, topics_item)
-
-
-def _write_offset_commit_response_v2_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v2_in_chunks(w, topics_item)
-        yield
 
 
 def _read_offset_commit_response_v3(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponse, int]:
@@ -323,14 +275,6 @@ def _write_offset_commit_response_v3(w: Append, x: OffsetCommitResponse) -> None
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_offset_commit_response_topic_v2(w, topics_item)
-
-
-def _write_offset_commit_response_v3_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v2_in_chunks(w, topics_item)
-        yield
 
 
 def _read_offset_commit_response_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponse, int]:
@@ -369,16 +313,6 @@ def _write_offset_commit_response_v8(w: Append, x: OffsetCommitResponse) -> None
     w(b"\0")
 
 
-def _write_offset_commit_response_v8_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v8_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_commit_response_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -413,16 +347,6 @@ def _write_offset_commit_response_v10(w: Append, x: OffsetCommitResponse) -> Non
     for topics_item in topics:
         _write_offset_commit_response_topic_v10(w, topics_item)
     w(b"\0")
-
-
-def _write_offset_commit_response_v10_in_chunks(w: Append, x: OffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_commit_response_topic_v10_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 OffsetCommitResponse._READERS = {
     2: _read_offset_commit_response_v2,
     3: _read_offset_commit_response_v3,
@@ -444,15 +368,4 @@ OffsetCommitResponse._WRITERS = {
     8: _write_offset_commit_response_v8,
     9: _write_offset_commit_response_v8,
     10: _write_offset_commit_response_v10,
-}
-OffsetCommitResponse._WRITERS_IN_CHUNKS = {
-    2: _write_offset_commit_response_v2_in_chunks,
-    3: _write_offset_commit_response_v3_in_chunks,
-    4: _write_offset_commit_response_v3_in_chunks,
-    5: _write_offset_commit_response_v3_in_chunks,
-    6: _write_offset_commit_response_v3_in_chunks,
-    7: _write_offset_commit_response_v3_in_chunks,
-    8: _write_offset_commit_response_v8_in_chunks,
-    9: _write_offset_commit_response_v8_in_chunks,
-    10: _write_offset_commit_response_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, CountedChunks, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, ElementLimit, Message, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -64,7 +64,7 @@ def _write_offset_delete_request_partition_v0(w: Append, x: OffsetDeleteRequestP
     w(_pack_i(x.partition_index))
 
 
-def _read_offset_delete_request_topic_v0(data: bytes, pos: int, size: int) -> tuple[OffsetDeleteRequestTopic, int]:
+def _read_offset_delete_request_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetDeleteRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -83,6 +83,8 @@ def _read_offset_delete_request_topic_v0(data: bytes, pos: int, size: int) -> tu
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetDeleteRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_delete_request_partition_v0(data, pos, size)
@@ -103,36 +105,7 @@ def _write_offset_delete_request_topic_v0(w: Append, x: OffsetDeleteRequestTopic
         _write_offset_delete_request_partition_v0(w, partitions_item)
 
 
-def _read_offset_delete_request_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetDeleteRequestTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetDeleteRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_delete_request_partition_v0(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetDeleteRequest.OffsetDeleteRequestTopic", at, pos, error) from None
-    return OffsetDeleteRequestTopic(name, partitions), pos
-
-
-def _read_offset_delete_request_v0(data: bytes, pos: int, size: int) -> tuple[OffsetDeleteRequest, int]:
+def _read_offset_delete_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetDeleteRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -151,9 +124,11 @@ def _read_offset_delete_request_v0(data: bytes, pos: int, size: int) -> tuple[Of
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetDeleteRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_delete_request_topic_v0(data, pos, size)
+            topics_item, pos = _read_offset_delete_request_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetDeleteRequest", at, pos, error) from None
@@ -169,41 +144,9 @@ def _write_offset_delete_request_v0(w: Append, x: OffsetDeleteRequest) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_delete_request_topic_v0(w, topics_item)
-
-
-def _read_offset_delete_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetDeleteRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetDeleteRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_delete_request_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetDeleteRequest", at, pos, error) from None
-    return OffsetDeleteRequest(group_id, topics), pos
 OffsetDeleteRequest._READERS = {
     0: _read_offset_delete_request_v0,
 }
 OffsetDeleteRequest._WRITERS = {
     0: _write_offset_delete_request_v0,
-}
-OffsetDeleteRequest._READERS_IN_CHUNKS = {
-    0: _read_offset_delete_request_v0_in_chunks,
 }

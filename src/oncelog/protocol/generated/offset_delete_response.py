@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Chunks, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_hii = _Struct(">hii").pack
@@ -111,18 +111,6 @@ def _write_offset_delete_response_topic_v0(w: Append, x: OffsetDeleteResponseTop
         _write_offset_delete_response_partition_v0(w, partitions_item)
 
 
-def _write_offset_delete_response_topic_v0_in_chunks(w: Append, x: OffsetDeleteResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_offset_delete_response_partition_v0(w, partitions_item)
-        yield
-
-
 def _read_offset_delete_response_v0(data: bytes, pos: int, size: int) -> tuple[OffsetDeleteResponse, int]:
     at = "error_code"
     try:
@@ -147,20 +135,9 @@ def _write_offset_delete_response_v0(w: Append, x: OffsetDeleteResponse) -> None
     w(_pack_hii(x.error_code, x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_offset_delete_response_topic_v0(w, topics_item)
-
-
-def _write_offset_delete_response_v0_in_chunks(w: Append, x: OffsetDeleteResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_hii(x.error_code, x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_delete_response_topic_v0_in_chunks(w, topics_item)
-        yield
 OffsetDeleteResponse._READERS = {
     0: _read_offset_delete_response_v0,
 }
 OffsetDeleteResponse._WRITERS = {
     0: _write_offset_delete_response_v0,
-}
-OffsetDeleteResponse._WRITERS_IN_CHUNKS = {
-    0: _write_offset_delete_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_U = _Struct(">16s").pack
@@ -80,7 +80,7 @@ class OffsetFetchRequestGroup(Struct):
         self.topics = [] if topics is EMPTY else topics
 
 
-def _read_offset_fetch_request_topic_v1(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopic, int]:
+def _read_offset_fetch_request_topic_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -100,6 +100,8 @@ def _read_offset_fetch_request_topic_v1(data: bytes, pos: int, size: int) -> tup
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
@@ -117,35 +119,7 @@ def _write_offset_fetch_request_topic_v1(w: Append, x: OffsetFetchRequestTopic) 
     w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
 
 
-def _read_offset_fetch_request_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopic", at, pos, error) from None
-    return OffsetFetchRequestTopic(name, partition_indexes), pos
-
-
-def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopic, int]:
+def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -170,6 +144,8 @@ def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int) -> tup
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -195,7 +171,7 @@ def _write_offset_fetch_request_topic_v6(w: Append, x: OffsetFetchRequestTopic) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopic, int]]:
+def _read_offset_fetch_request_topics_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestTopics, int]:
     at = "name"
     try:
         count = data[pos]
@@ -220,44 +196,8 @@ def _read_offset_fetch_request_topic_v6_in_chunks(data: bytes, pos: int, size: i
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopic", at, pos, error) from None
-    return OffsetFetchRequestTopic(name, partition_indexes), pos
-
-
-def _read_offset_fetch_request_topics_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopics, int]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -283,45 +223,7 @@ def _write_offset_fetch_request_topics_v8(w: Append, x: OffsetFetchRequestTopics
     w(b"\0")
 
 
-def _read_offset_fetch_request_topics_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopics, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopics", at, pos, error) from None
-    return OffsetFetchRequestTopics(name, ZERO_UUID, partition_indexes), pos
-
-
-def _read_offset_fetch_request_topics_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopics, int]:
+def _read_offset_fetch_request_topics_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestTopics, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -335,6 +237,8 @@ def _read_offset_fetch_request_topics_v10(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -358,34 +262,7 @@ def _write_offset_fetch_request_topics_v10(w: Append, x: OffsetFetchRequestTopic
     w(b"\0")
 
 
-def _read_offset_fetch_request_topics_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestTopics, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partition_indexes"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopics", at, pos, error) from None
-    return OffsetFetchRequestTopics("", topic_id, partition_indexes), pos
-
-
-def _read_offset_fetch_request_v1(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -404,9 +281,11 @@ def _read_offset_fetch_request_v1(data: bytes, pos: int, size: int) -> tuple[Off
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetFetchRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+            topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetFetchRequest", at, pos, error) from None
@@ -430,36 +309,7 @@ def _write_offset_fetch_request_v1(w: Append, x: OffsetFetchRequest) -> None:
         _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetFetchRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
-
-
-def _read_offset_fetch_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -478,9 +328,11 @@ def _read_offset_fetch_request_v2(data: bytes, pos: int, size: int) -> tuple[Off
         if count >= 0:
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size, limit)
                 topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetFetchRequest", at, pos, error) from None
@@ -503,36 +355,7 @@ def _write_offset_fetch_request_v2(w: Append, x: OffsetFetchRequest) -> None:
             _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        topics: list[OffsetFetchRequestTopic] | None = None
-        if count >= 0:
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
-
-
-def _read_offset_fetch_request_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -556,9 +379,11 @@ def _read_offset_fetch_request_v6(data: bytes, pos: int, size: int) -> tuple[Off
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -591,7 +416,7 @@ def _write_offset_fetch_request_v6(w: Append, x: OffsetFetchRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_fetch_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v7(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -615,48 +440,11 @@ def _read_offset_fetch_request_v6_in_chunks(data: bytes, pos: int, size: int) ->
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
-
-
-def _read_offset_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[OffsetFetchRequestTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size, limit)
                 topics.append(topics_item)
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
@@ -688,47 +476,7 @@ def _write_offset_fetch_request_v7(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v7_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[OffsetFetchRequestTopic] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "require_stable"
-        require_stable, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest(group_id, topics, EMPTY, require_stable), pos
-
-
-def _read_offset_fetch_request_group_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
+def _read_offset_fetch_request_group_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestGroup, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -752,9 +500,11 @@ def _read_offset_fetch_request_group_v8(data: bytes, pos: int, size: int) -> tup
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -783,46 +533,7 @@ def _write_offset_fetch_request_group_v8(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[OffsetFetchRequestTopics] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
-    return OffsetFetchRequestGroup(group_id, None, -1, topics), pos
-
-
-def _read_offset_fetch_request_group_v9(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
+def _read_offset_fetch_request_group_v9(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestGroup, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -859,9 +570,11 @@ def _read_offset_fetch_request_group_v9(data: bytes, pos: int, size: int) -> tup
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -899,7 +612,7 @@ def _write_offset_fetch_request_group_v9(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequestGroup, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -936,61 +649,11 @@ def _read_offset_fetch_request_group_v9_in_chunks(data: bytes, pos: int, size: i
             count -= 1
             if count > size - pos:
                 raise overrun(count, size - pos)
+            if limit is not None:
+                limit.take(count)
             topics = []
             for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
-    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
-
-
-def _read_offset_fetch_request_group_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "member_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        member_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            member_id = data[pos:end].decode()
-            pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[OffsetFetchRequestTopics] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v10(data, pos, size)
+                topics_item, pos = _read_offset_fetch_request_topics_v10(data, pos, size, limit)
                 topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -1028,59 +691,7 @@ def _write_offset_fetch_request_group_v10(w: Append, x: OffsetFetchRequestGroup)
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequestGroup, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "member_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        member_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            member_id = data[pos:end].decode()
-            pos = end
-        at = "member_epoch"
-        member_epoch, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        topics: list[OffsetFetchRequestTopics] | None = None
-        if count:
-            count -= 1
-            if count > size - pos:
-                raise overrun(count, size - pos)
-            topics = []
-            for _ in range(count):
-                topics_item, pos = yield from _read_offset_fetch_request_topics_v10_in_chunks(data, pos, size)
-                topics.append(topics_item)
-                yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
-    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
-
-
-def _read_offset_fetch_request_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
+def _read_offset_fetch_request_v8(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "groups"
     try:
         count = data[pos]
@@ -1092,9 +703,11 @@ def _read_offset_fetch_request_v8(data: bytes, pos: int, size: int) -> tuple[Off
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = _read_offset_fetch_request_group_v8(data, pos, size)
+            groups_item, pos = _read_offset_fetch_request_group_v8(data, pos, size, limit)
             groups.append(groups_item)
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
@@ -1120,7 +733,7 @@ def _write_offset_fetch_request_v8(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v8_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v9(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "groups"
     try:
         count = data[pos]
@@ -1132,37 +745,11 @@ def _read_offset_fetch_request_v8_in_chunks(data: bytes, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v8_in_chunks(data, pos, size)
-            groups.append(groups_item)
-            yield 1
-        at = "require_stable"
-        require_stable, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
-
-
-def _read_offset_fetch_request_v9(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
-    at = "groups"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[OffsetFetchRequestGroup] = []
-        for _ in range(count):
-            groups_item, pos = _read_offset_fetch_request_group_v9(data, pos, size)
+            groups_item, pos = _read_offset_fetch_request_group_v9(data, pos, size, limit)
             groups.append(groups_item)
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
@@ -1188,7 +775,7 @@ def _write_offset_fetch_request_v9(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v10(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetFetchRequest, int]:
     at = "groups"
     try:
         count = data[pos]
@@ -1200,37 +787,11 @@ def _read_offset_fetch_request_v9_in_chunks(data: bytes, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         groups: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v9_in_chunks(data, pos, size)
-            groups.append(groups_item)
-            yield 1
-        at = "require_stable"
-        require_stable, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
-
-
-def _read_offset_fetch_request_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
-    at = "groups"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[OffsetFetchRequestGroup] = []
-        for _ in range(count):
-            groups_item, pos = _read_offset_fetch_request_group_v10(data, pos, size)
+            groups_item, pos = _read_offset_fetch_request_group_v10(data, pos, size, limit)
             groups.append(groups_item)
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
@@ -1254,34 +815,6 @@ def _write_offset_fetch_request_v10(w: Append, x: OffsetFetchRequest) -> None:
     for groups_item in groups:
         _write_offset_fetch_request_group_v10(w, groups_item)
     w(_pack_Tx(x.require_stable))
-
-
-def _read_offset_fetch_request_v10_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetFetchRequest, int]]:
-    at = "groups"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        groups: list[OffsetFetchRequestGroup] = []
-        for _ in range(count):
-            groups_item, pos = yield from _read_offset_fetch_request_group_v10_in_chunks(data, pos, size)
-            groups.append(groups_item)
-            yield 1
-        at = "require_stable"
-        require_stable, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetFetchRequest", at, pos, error) from None
-    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
 OffsetFetchRequest._READERS = {
     1: _read_offset_fetch_request_v1,
     2: _read_offset_fetch_request_v2,
@@ -1305,16 +838,4 @@ OffsetFetchRequest._WRITERS = {
     8: _write_offset_fetch_request_v8,
     9: _write_offset_fetch_request_v9,
     10: _write_offset_fetch_request_v10,
-}
-OffsetFetchRequest._READERS_IN_CHUNKS = {
-    1: _read_offset_fetch_request_v1_in_chunks,
-    2: _read_offset_fetch_request_v2_in_chunks,
-    3: _read_offset_fetch_request_v2_in_chunks,
-    4: _read_offset_fetch_request_v2_in_chunks,
-    5: _read_offset_fetch_request_v2_in_chunks,
-    6: _read_offset_fetch_request_v6_in_chunks,
-    7: _read_offset_fetch_request_v7_in_chunks,
-    8: _read_offset_fetch_request_v8_in_chunks,
-    9: _read_offset_fetch_request_v9_in_chunks,
-    10: _read_offset_fetch_request_v10_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -298,18 +298,6 @@ def _write_offset_fetch_response_topic_v1(w: Append, x: OffsetFetchResponseTopic
         _write_offset_fetch_response_partition_v1(w, partitions_item)
 
 
-def _write_offset_fetch_response_topic_v1_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_offset_fetch_response_partition_v1(w, partitions_item)
-        yield
-
-
 def _read_offset_fetch_response_topic_v5(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponseTopic, int]:
     at = "name"
     try:
@@ -347,18 +335,6 @@ def _write_offset_fetch_response_topic_v5(w: Append, x: OffsetFetchResponseTopic
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_offset_fetch_response_partition_v5(w, partitions_item)
-
-
-def _write_offset_fetch_response_topic_v5_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_offset_fetch_response_partition_v5(w, partitions_item)
-        yield
 
 
 def _read_offset_fetch_response_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponseTopic, int]:
@@ -410,21 +386,6 @@ def _write_offset_fetch_response_topic_v6(w: Append, x: OffsetFetchResponseTopic
     w(VARINT[count] if count < 128 else uvarint(count))
     for partitions_item in partitions:
         _write_offset_fetch_response_partition_v6(w, partitions_item)
-    w(b"\0")
-
-
-def _write_offset_fetch_response_topic_v6_in_chunks(w: Append, x: OffsetFetchResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_offset_fetch_response_partition_v6(w, partitions_item)
-        yield
     w(b"\0")
 
 
@@ -480,21 +441,6 @@ def _write_offset_fetch_response_topics_v8(w: Append, x: OffsetFetchResponseTopi
     w(b"\0")
 
 
-def _write_offset_fetch_response_topics_v8_in_chunks(w: Append, x: OffsetFetchResponseTopics) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_offset_fetch_response_partitions_v8(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_fetch_response_topics_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponseTopics, int]:
     at = "topic_id"
     try:
@@ -534,19 +480,6 @@ def _write_offset_fetch_response_topics_v10(w: Append, x: OffsetFetchResponseTop
     w(b"\0")
 
 
-def _write_offset_fetch_response_topics_v10_in_chunks(w: Append, x: OffsetFetchResponseTopics) -> Chunks[None]:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("OffsetFetchResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    for partitions_item in partitions:
-        _write_offset_fetch_response_partitions_v8(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_fetch_response_v1(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponse, int]:
     at = "topics"
     try:
@@ -572,16 +505,6 @@ def _write_offset_fetch_response_v1(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_fetch_response_topic_v1(w, topics_item)
-
-
-def _write_offset_fetch_response_v1_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.groups:
-        raise unsupported_field("OffsetFetchResponse", "groups", "1")
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
-        yield
 
 
 def _read_offset_fetch_response_v2(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponse, int]:
@@ -612,17 +535,6 @@ def _write_offset_fetch_response_v2(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_fetch_response_topic_v1(w, topics_item)
-    w(_pack_h(x.error_code))
-
-
-def _write_offset_fetch_response_v2_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.groups:
-        raise unsupported_field("OffsetFetchResponse", "groups", "2")
-    topics = x.topics
-    w(_pack_i(len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
-        yield
     w(_pack_h(x.error_code))
 
 
@@ -658,17 +570,6 @@ def _write_offset_fetch_response_v3(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_h(x.error_code))
 
 
-def _write_offset_fetch_response_v3_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.groups:
-        raise unsupported_field("OffsetFetchResponse", "groups", "3-4")
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v1_in_chunks(w, topics_item)
-        yield
-    w(_pack_h(x.error_code))
-
-
 def _read_offset_fetch_response_v5(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -698,17 +599,6 @@ def _write_offset_fetch_response_v5(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_offset_fetch_response_topic_v5(w, topics_item)
-    w(_pack_h(x.error_code))
-
-
-def _write_offset_fetch_response_v5_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.groups:
-        raise unsupported_field("OffsetFetchResponse", "groups", "5")
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v5_in_chunks(w, topics_item)
-        yield
     w(_pack_h(x.error_code))
 
 
@@ -748,18 +638,6 @@ def _write_offset_fetch_response_v6(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for topics_item in topics:
         _write_offset_fetch_response_topic_v6(w, topics_item)
-    w(_pack_hx(x.error_code))
-
-
-def _write_offset_fetch_response_v6_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.groups:
-        raise unsupported_field("OffsetFetchResponse", "groups", "6-7")
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topic_v6_in_chunks(w, topics_item)
-        yield
     w(_pack_hx(x.error_code))
 
 
@@ -816,21 +694,6 @@ def _write_offset_fetch_response_group_v8(w: Append, x: OffsetFetchResponseGroup
     w(_pack_hx(x.error_code))
 
 
-def _write_offset_fetch_response_group_v8_in_chunks(w: Append, x: OffsetFetchResponseGroup) -> Chunks[None]:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topics_v8_in_chunks(w, topics_item)
-        yield
-    w(_pack_hx(x.error_code))
-
-
 def _read_offset_fetch_response_group_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponseGroup, int]:
     at = "group_id"
     try:
@@ -884,21 +747,6 @@ def _write_offset_fetch_response_group_v10(w: Append, x: OffsetFetchResponseGrou
     w(_pack_hx(x.error_code))
 
 
-def _write_offset_fetch_response_group_v10_in_chunks(w: Append, x: OffsetFetchResponseGroup) -> Chunks[None]:
-    group_id = x.group_id
-    group_id_bytes = group_id.encode()
-    count = len(group_id_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(group_id_bytes)
-    topics = x.topics
-    count = len(topics) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_fetch_response_topics_v10_in_chunks(w, topics_item)
-        yield
-    w(_pack_hx(x.error_code))
-
-
 def _read_offset_fetch_response_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -934,18 +782,6 @@ def _write_offset_fetch_response_v8(w: Append, x: OffsetFetchResponse) -> None:
     w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
     for groups_item in groups:
         _write_offset_fetch_response_group_v8(w, groups_item)
-    w(b"\0")
-
-
-def _write_offset_fetch_response_v8_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.topics:
-        raise unsupported_field("OffsetFetchResponse", "topics", "8-9")
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_offset_fetch_response_group_v8_in_chunks(w, groups_item)
-        yield
     w(b"\0")
 
 
@@ -985,18 +821,6 @@ def _write_offset_fetch_response_v10(w: Append, x: OffsetFetchResponse) -> None:
     for groups_item in groups:
         _write_offset_fetch_response_group_v10(w, groups_item)
     w(b"\0")
-
-
-def _write_offset_fetch_response_v10_in_chunks(w: Append, x: OffsetFetchResponse) -> Chunks[None]:
-    if x.topics:
-        raise unsupported_field("OffsetFetchResponse", "topics", "10")
-    groups = x.groups
-    count = len(groups) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for groups_item in groups:
-        yield from _write_offset_fetch_response_group_v10_in_chunks(w, groups_item)
-        yield
-    w(b"\0")
 OffsetFetchResponse._READERS = {
     1: _read_offset_fetch_response_v1,
     2: _read_offset_fetch_response_v2,
@@ -1020,16 +844,4 @@ OffsetFetchResponse._WRITERS = {
     8: _write_offset_fetch_response_v8,
     9: _write_offset_fetch_response_v8,
     10: _write_offset_fetch_response_v10,
-}
-OffsetFetchResponse._WRITERS_IN_CHUNKS = {
-    1: _write_offset_fetch_response_v1_in_chunks,
-    2: _write_offset_fetch_response_v2_in_chunks,
-    3: _write_offset_fetch_response_v3_in_chunks,
-    4: _write_offset_fetch_response_v3_in_chunks,
-    5: _write_offset_fetch_response_v5_in_chunks,
-    6: _write_offset_fetch_response_v6_in_chunks,
-    7: _write_offset_fetch_response_v6_in_chunks,
-    8: _write_offset_fetch_response_v8_in_chunks,
-    9: _write_offset_fetch_response_v8_in_chunks,
-    10: _write_offset_fetch_response_v10_in_chunks,
 }

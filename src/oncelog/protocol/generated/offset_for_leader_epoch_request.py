@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -93,7 +93,7 @@ def _write_offset_for_leader_partition_v4(w: Append, x: OffsetForLeaderPartition
     w(_pack_iiix(x.partition, x.current_leader_epoch, x.leader_epoch))
 
 
-def _read_offset_for_leader_topic_v2(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderTopic, int]:
+def _read_offset_for_leader_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetForLeaderTopic, int]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -112,6 +112,8 @@ def _read_offset_for_leader_topic_v2(data: bytes, pos: int, size: int) -> tuple[
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetForLeaderPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_for_leader_partition_v2(data, pos, size)
@@ -132,36 +134,7 @@ def _write_offset_for_leader_topic_v2(w: Append, x: OffsetForLeaderTopic) -> Non
         _write_offset_for_leader_partition_v2(w, partitions_item)
 
 
-def _read_offset_for_leader_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderTopic, int]]:
-    at = "topic"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetForLeaderPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_for_leader_partition_v2(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetForLeaderEpochRequest.OffsetForLeaderTopic", at, pos, error) from None
-    return OffsetForLeaderTopic(topic, partitions), pos
-
-
-def _read_offset_for_leader_topic_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderTopic, int]:
+def _read_offset_for_leader_topic_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetForLeaderTopic, int]:
     at = "topic"
     try:
         count = data[pos]
@@ -185,6 +158,8 @@ def _read_offset_for_leader_topic_v4(data: bytes, pos: int, size: int) -> tuple[
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[OffsetForLeaderPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_offset_for_leader_partition_v4(data, pos, size)
@@ -213,46 +188,7 @@ def _write_offset_for_leader_topic_v4(w: Append, x: OffsetForLeaderTopic) -> Non
     w(b"\0")
 
 
-def _read_offset_for_leader_topic_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderTopic, int]]:
-    at = "topic"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        topic = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[OffsetForLeaderPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_offset_for_leader_partition_v4(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetForLeaderEpochRequest.OffsetForLeaderTopic", at, pos, error) from None
-    return OffsetForLeaderTopic(topic, partitions), pos
-
-
-def _read_offset_for_leader_epoch_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetForLeaderEpochRequest, int]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -261,9 +197,11 @@ def _read_offset_for_leader_epoch_request_v2(data: bytes, pos: int, size: int) -
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_for_leader_topic_v2(data, pos, size)
+            topics_item, pos = _read_offset_for_leader_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
@@ -277,26 +215,7 @@ def _write_offset_for_leader_epoch_request_v2(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
-    at = "topics"
-    try:
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetForLeaderTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
-    return OffsetForLeaderEpochRequest(-2, topics), pos
-
-
-def _read_offset_for_leader_epoch_request_v3(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetForLeaderEpochRequest, int]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -306,9 +225,11 @@ def _read_offset_for_leader_epoch_request_v3(data: bytes, pos: int, size: int) -
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_for_leader_topic_v2(data, pos, size)
+            topics_item, pos = _read_offset_for_leader_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
@@ -322,27 +243,7 @@ def _write_offset_for_leader_epoch_request_v3(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, count = _unpack_ii(data, pos)
-        pos += 8
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetForLeaderTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
-    return OffsetForLeaderEpochRequest(replica_id, topics), pos
-
-
-def _read_offset_for_leader_epoch_request_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
+def _read_offset_for_leader_epoch_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[OffsetForLeaderEpochRequest, int]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_iB(data, pos)
@@ -355,9 +256,11 @@ def _read_offset_for_leader_epoch_request_v4(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[OffsetForLeaderTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_for_leader_topic_v4(data, pos, size)
+            topics_item, pos = _read_offset_for_leader_topic_v4(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -376,34 +279,6 @@ def _write_offset_for_leader_epoch_request_v4(w: Append, x: OffsetForLeaderEpoch
     for topics_item in topics:
         _write_offset_for_leader_topic_v4(w, topics_item)
     w(b"\0")
-
-
-def _read_offset_for_leader_epoch_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[OffsetForLeaderEpochRequest, int]]:
-    at = "replica_id"
-    try:
-        replica_id, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[OffsetForLeaderTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_offset_for_leader_topic_v4_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
-    return OffsetForLeaderEpochRequest(replica_id, topics), pos
 OffsetForLeaderEpochRequest._READERS = {
     2: _read_offset_for_leader_epoch_request_v2,
     3: _read_offset_for_leader_epoch_request_v3,
@@ -413,9 +288,4 @@ OffsetForLeaderEpochRequest._WRITERS = {
     2: _write_offset_for_leader_epoch_request_v2,
     3: _write_offset_for_leader_epoch_request_v3,
     4: _write_offset_for_leader_epoch_request_v4,
-}
-OffsetForLeaderEpochRequest._READERS_IN_CHUNKS = {
-    2: _read_offset_for_leader_epoch_request_v2_in_chunks,
-    3: _read_offset_for_leader_epoch_request_v3_in_chunks,
-    4: _read_offset_for_leader_epoch_request_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_hiiq = _Struct(">hiiq").pack
@@ -134,18 +134,6 @@ def _write_offset_for_leader_topic_result_v2(w: Append, x: OffsetForLeaderTopicR
         _write_epoch_end_offset_v2(w, partitions_item)
 
 
-def _write_offset_for_leader_topic_result_v2_in_chunks(w: Append, x: OffsetForLeaderTopicResult) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    w(_pack_h(len(topic_bytes)))
-    w(topic_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_epoch_end_offset_v2(w, partitions_item)
-        yield
-
-
 def _read_offset_for_leader_topic_result_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderTopicResult, int]:
     at = "topic"
     try:
@@ -198,21 +186,6 @@ def _write_offset_for_leader_topic_result_v4(w: Append, x: OffsetForLeaderTopicR
     w(b"\0")
 
 
-def _write_offset_for_leader_topic_result_v4_in_chunks(w: Append, x: OffsetForLeaderTopicResult) -> Chunks[None]:
-    topic = x.topic
-    topic_bytes = topic.encode()
-    count = len(topic_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(topic_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_epoch_end_offset_v4(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_offset_for_leader_epoch_response_v2(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -237,14 +210,6 @@ def _write_offset_for_leader_epoch_response_v2(w: Append, x: OffsetForLeaderEpoc
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_offset_for_leader_topic_result_v2(w, topics_item)
-
-
-def _write_offset_for_leader_epoch_response_v2_in_chunks(w: Append, x: OffsetForLeaderEpochResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_offset_for_leader_topic_result_v2_in_chunks(w, topics_item)
-        yield
 
 
 def _read_offset_for_leader_epoch_response_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochResponse, int]:
@@ -281,16 +246,6 @@ def _write_offset_for_leader_epoch_response_v4(w: Append, x: OffsetForLeaderEpoc
     for topics_item in topics:
         _write_offset_for_leader_topic_result_v4(w, topics_item)
     w(b"\0")
-
-
-def _write_offset_for_leader_epoch_response_v4_in_chunks(w: Append, x: OffsetForLeaderEpochResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_offset_for_leader_topic_result_v4_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 OffsetForLeaderEpochResponse._READERS = {
     2: _read_offset_for_leader_epoch_response_v2,
     3: _read_offset_for_leader_epoch_response_v2,
@@ -300,9 +255,4 @@ OffsetForLeaderEpochResponse._WRITERS = {
     2: _write_offset_for_leader_epoch_response_v2,
     3: _write_offset_for_leader_epoch_response_v2,
     4: _write_offset_for_leader_epoch_response_v4,
-}
-OffsetForLeaderEpochResponse._WRITERS_IN_CHUNKS = {
-    2: _write_offset_for_leader_epoch_response_v2_in_chunks,
-    3: _write_offset_for_leader_epoch_response_v2_in_chunks,
-    4: _write_offset_for_leader_epoch_response_v4_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -131,7 +131,7 @@ def _write_partition_produce_data_v9(w: Append, x: PartitionProduceData) -> None
     w(b"\0")
 
 
-def _read_topic_produce_data_v3(data: memoryview, pos: int, size: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v3(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicProduceData, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -150,6 +150,8 @@ def _read_topic_produce_data_v3(data: memoryview, pos: int, size: int) -> tuple[
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_data: list[PartitionProduceData] = []
         for _ in range(count):
             partition_data_item, pos = _read_partition_produce_data_v3(data, pos, size)
@@ -170,36 +172,7 @@ def _write_topic_produce_data_v3(w: Append, x: TopicProduceData) -> None:
         _write_partition_produce_data_v3(w, partition_data_item)
 
 
-def _read_topic_produce_data_v3_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = str(data[pos:end], "utf-8")
-        pos = end
-        at = "partition_data"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partition_data: list[PartitionProduceData] = []
-        for _ in range(count):
-            partition_data_item, pos = _read_partition_produce_data_v3(data, pos, size)
-            partition_data.append(partition_data_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest.TopicProduceData", at, pos, error) from None
-    return TopicProduceData(name, ZERO_UUID, partition_data), pos
-
-
-def _read_topic_produce_data_v9(data: memoryview, pos: int, size: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v9(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicProduceData, int]:
     at = "name"
     try:
         count = data[pos]
@@ -223,6 +196,8 @@ def _read_topic_produce_data_v9(data: memoryview, pos: int, size: int) -> tuple[
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_data: list[PartitionProduceData] = []
         for _ in range(count):
             partition_data_item, pos = _read_partition_produce_data_v9(data, pos, size)
@@ -251,46 +226,7 @@ def _write_topic_produce_data_v9(w: Append, x: TopicProduceData) -> None:
     w(b"\0")
 
 
-def _read_topic_produce_data_v9_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = str(data[pos:end], "utf-8")
-        pos = end
-        at = "partition_data"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partition_data: list[PartitionProduceData] = []
-        for _ in range(count):
-            partition_data_item, pos = _read_partition_produce_data_v9(data, pos, size)
-            partition_data.append(partition_data_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest.TopicProduceData", at, pos, error) from None
-    return TopicProduceData(name, ZERO_UUID, partition_data), pos
-
-
-def _read_topic_produce_data_v13(data: memoryview, pos: int, size: int) -> tuple[TopicProduceData, int]:
+def _read_topic_produce_data_v13(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TopicProduceData, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -303,6 +239,8 @@ def _read_topic_produce_data_v13(data: memoryview, pos: int, size: int) -> tuple
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_data: list[PartitionProduceData] = []
         for _ in range(count):
             partition_data_item, pos = _read_partition_produce_data_v9(data, pos, size)
@@ -329,35 +267,7 @@ def _write_topic_produce_data_v13(w: Append, x: TopicProduceData) -> None:
     w(b"\0")
 
 
-def _read_topic_produce_data_v13_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[TopicProduceData, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partition_data"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partition_data: list[PartitionProduceData] = []
-        for _ in range(count):
-            partition_data_item, pos = _read_partition_produce_data_v9(data, pos, size)
-            partition_data.append(partition_data_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest.TopicProduceData", at, pos, error) from None
-    return TopicProduceData("", topic_id, partition_data), pos
-
-
-def _read_produce_request_v3(data: memoryview, pos: int, size: int) -> tuple[ProduceRequest, int]:
+def _read_produce_request_v3(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ProduceRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -377,9 +287,11 @@ def _read_produce_request_v3(data: memoryview, pos: int, size: int) -> tuple[Pro
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = _read_topic_produce_data_v3(data, pos, size)
+            topic_data_item, pos = _read_topic_produce_data_v3(data, pos, size, limit)
             topic_data.append(topic_data_item)
     except READ_ERRORS as error:
         raise malformed("ProduceRequest", at, pos, error) from None
@@ -397,37 +309,7 @@ def _write_produce_request_v3(w: Append, x: ProduceRequest) -> None:
         _write_topic_produce_data_v3(w, topic_data_item)
 
 
-def _read_produce_request_v3_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
-    at = "transactional_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        transactional_id: str | None = None
-        if count >= 0:
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            transactional_id = str(data[pos:end], "utf-8")
-            pos = end
-        at = "acks"
-        acks, timeout_ms, count = _unpack_hii(data, pos)
-        pos += 10
-        at = "topic_data"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_data: list[TopicProduceData] = []
-        for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v3_in_chunks(data, pos, size)
-            topic_data.append(topic_data_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest", at, pos, error) from None
-    return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
-
-
-def _read_produce_request_v9(data: memoryview, pos: int, size: int) -> tuple[ProduceRequest, int]:
+def _read_produce_request_v9(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ProduceRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -452,9 +334,11 @@ def _read_produce_request_v9(data: memoryview, pos: int, size: int) -> tuple[Pro
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = _read_topic_produce_data_v9(data, pos, size)
+            topic_data_item, pos = _read_topic_produce_data_v9(data, pos, size, limit)
             topic_data.append(topic_data_item)
         at = "tagged fields"
         tags = data[pos]
@@ -483,7 +367,7 @@ def _write_produce_request_v9(w: Append, x: ProduceRequest) -> None:
     w(b"\0")
 
 
-def _read_produce_request_v9_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
+def _read_produce_request_v13(data: memoryview, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[ProduceRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -508,49 +392,11 @@ def _read_produce_request_v9_in_chunks(data: memoryview, pos: int, size: int) ->
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topic_data: list[TopicProduceData] = []
         for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v9_in_chunks(data, pos, size)
-            topic_data.append(topic_data_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest", at, pos, error) from None
-    return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
-
-
-def _read_produce_request_v13(data: memoryview, pos: int, size: int) -> tuple[ProduceRequest, int]:
-    at = "transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        transactional_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            transactional_id = str(data[pos:end], "utf-8")
-            pos = end
-        at = "acks"
-        acks, timeout_ms, count = _unpack_hiB(data, pos)
-        pos += 7
-        at = "topic_data"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_data: list[TopicProduceData] = []
-        for _ in range(count):
-            topic_data_item, pos = _read_topic_produce_data_v13(data, pos, size)
+            topic_data_item, pos = _read_topic_produce_data_v13(data, pos, size, limit)
             topic_data.append(topic_data_item)
         at = "tagged fields"
         tags = data[pos]
@@ -577,46 +423,6 @@ def _write_produce_request_v13(w: Append, x: ProduceRequest) -> None:
     for topic_data_item in topic_data:
         _write_topic_produce_data_v13(w, topic_data_item)
     w(b"\0")
-
-
-def _read_produce_request_v13_in_chunks(data: memoryview, pos: int, size: int) -> CountedChunks[tuple[ProduceRequest, int]]:
-    at = "transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        transactional_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            transactional_id = str(data[pos:end], "utf-8")
-            pos = end
-        at = "acks"
-        acks, timeout_ms, count = _unpack_hiB(data, pos)
-        pos += 7
-        at = "topic_data"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topic_data: list[TopicProduceData] = []
-        for _ in range(count):
-            topic_data_item, pos = yield from _read_topic_produce_data_v13_in_chunks(data, pos, size)
-            topic_data.append(topic_data_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("ProduceRequest", at, pos, error) from None
-    return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), pos
 ProduceRequest._READERS = {
     3: _read_produce_request_v3,
     4: _read_produce_request_v3,
@@ -642,18 +448,5 @@ ProduceRequest._WRITERS = {
     11: _write_produce_request_v9,
     12: _write_produce_request_v9,
     13: _write_produce_request_v13,
-}
-ProduceRequest._READERS_IN_CHUNKS = {
-    3: _read_produce_request_v3_in_chunks,
-    4: _read_produce_request_v3_in_chunks,
-    5: _read_produce_request_v3_in_chunks,
-    6: _read_produce_request_v3_in_chunks,
-    7: _read_produce_request_v3_in_chunks,
-    8: _read_produce_request_v3_in_chunks,
-    9: _read_produce_request_v9_in_chunks,
-    10: _read_produce_request_v9_in_chunks,
-    11: _read_produce_request_v9_in_chunks,
-    12: _read_produce_request_v9_in_chunks,
-    13: _read_produce_request_v13_in_chunks,
 }
 ProduceRequest._HAS_RECORDS = True

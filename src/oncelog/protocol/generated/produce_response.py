@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Chunks, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -333,18 +333,6 @@ def _write_topic_produce_response_v3(w: Append, x: TopicProduceResponse) -> None
         _write_partition_produce_response_v3(w, partition_responses_item)
 
 
-def _write_topic_produce_response_v3_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partition_responses = x.partition_responses
-    w(_pack_i(len(partition_responses)))
-    for partition_responses_item in partition_responses:
-        _write_partition_produce_response_v3(w, partition_responses_item)
-        yield
-
-
 def _read_topic_produce_response_v5(data: bytes, pos: int, size: int) -> tuple[TopicProduceResponse, int]:
     at = "name"
     try:
@@ -384,18 +372,6 @@ def _write_topic_produce_response_v5(w: Append, x: TopicProduceResponse) -> None
         _write_partition_produce_response_v5(w, partition_responses_item)
 
 
-def _write_topic_produce_response_v5_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partition_responses = x.partition_responses
-    w(_pack_i(len(partition_responses)))
-    for partition_responses_item in partition_responses:
-        _write_partition_produce_response_v5(w, partition_responses_item)
-        yield
-
-
 def _read_partition_produce_response_v8(data: bytes, pos: int, size: int) -> tuple[PartitionProduceResponse, int]:
     at = "index"
     try:
@@ -432,20 +408,6 @@ def _write_partition_produce_response_v8(w: Append, x: PartitionProduceResponse)
     w(_pack_ihqqqi(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, len(record_errors)))
     for record_errors_item in record_errors:
         _write_batch_index_and_error_message_v8(w, record_errors_item)
-    error_message = x.error_message
-    error_message_bytes = b"" if error_message is None else error_message.encode()
-    w(_pack_h(-1 if error_message is None else len(error_message_bytes)))
-    w(error_message_bytes)
-
-
-def _write_partition_produce_response_v8_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        raise unsupported_field("ProduceResponse.PartitionProduceResponse", "current_leader", "8")
-    record_errors = x.record_errors
-    w(_pack_ihqqqi(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, len(record_errors)))
-    for record_errors_item in record_errors:
-        _write_batch_index_and_error_message_v8(w, record_errors_item)
-        yield
     error_message = x.error_message
     error_message_bytes = b"" if error_message is None else error_message.encode()
     w(_pack_h(-1 if error_message is None else len(error_message_bytes)))
@@ -499,26 +461,6 @@ def _write_partition_produce_response_v9(w: Append, x: PartitionProduceResponse)
     w(_pack_ihqqqB(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, count) if count < 128 else _pack_ihqqq(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset) + uvarint(count))
     for record_errors_item in record_errors:
         _write_batch_index_and_error_message_v9(w, record_errors_item)
-    error_message = x.error_message
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    w(b"\0")
-
-
-def _write_partition_produce_response_v9_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        raise unsupported_field("ProduceResponse.PartitionProduceResponse", "current_leader", "9")
-    record_errors = x.record_errors
-    count = len(record_errors) + 1
-    w(_pack_ihqqqB(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, count) if count < 128 else _pack_ihqqq(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset) + uvarint(count))
-    for record_errors_item in record_errors:
-        _write_batch_index_and_error_message_v9(w, record_errors_item)
-        yield
     error_message = x.error_message
     if error_message is None:
         w(b"\0")
@@ -611,33 +553,6 @@ def _write_partition_produce_response_v10(w: Append, x: PartitionProduceResponse
         w(b"\0")
 
 
-def _write_partition_produce_response_v10_in_chunks(w: Append, x: PartitionProduceResponse) -> Chunks[None]:
-    record_errors = x.record_errors
-    count = len(record_errors) + 1
-    w(_pack_ihqqqB(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset, count) if count < 128 else _pack_ihqqq(x.index, x.error_code, x.base_offset, x.log_append_time_ms, x.log_start_offset) + uvarint(count))
-    for record_errors_item in record_errors:
-        _write_batch_index_and_error_message_v9(w, record_errors_item)
-        yield
-    error_message = x.error_message
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    tagged: list[tuple[int, bytes]] = []
-    if x.current_leader.leader_id != -1 or x.current_leader.leader_epoch != -1:
-        current_leader_part: list[Buffer] = []
-        current_leader = x.current_leader
-        _write_leader_id_and_epoch_v10(current_leader_part.append, current_leader)
-        tagged.append((0, b"".join(current_leader_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
-
-
 def _read_produce_response_v3(data: bytes, pos: int, size: int) -> tuple[ProduceResponse, int]:
     at = "responses"
     try:
@@ -669,17 +584,6 @@ def _write_produce_response_v3(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(x.throttle_time_ms))
 
 
-def _write_produce_response_v3_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("ProduceResponse", "node_endpoints", "3-4")
-    responses = x.responses
-    w(_pack_i(len(responses)))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v3_in_chunks(w, responses_item)
-        yield
-    w(_pack_i(x.throttle_time_ms))
-
-
 def _read_produce_response_v5(data: bytes, pos: int, size: int) -> tuple[ProduceResponse, int]:
     at = "responses"
     try:
@@ -708,17 +612,6 @@ def _write_produce_response_v5(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(len(responses)))
     for responses_item in responses:
         _write_topic_produce_response_v5(w, responses_item)
-    w(_pack_i(x.throttle_time_ms))
-
-
-def _write_produce_response_v5_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("ProduceResponse", "node_endpoints", "5-7")
-    responses = x.responses
-    w(_pack_i(len(responses)))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v5_in_chunks(w, responses_item)
-        yield
     w(_pack_i(x.throttle_time_ms))
 
 
@@ -759,18 +652,6 @@ def _write_topic_produce_response_v8(w: Append, x: TopicProduceResponse) -> None
     w(_pack_i(len(partition_responses)))
     for partition_responses_item in partition_responses:
         _write_partition_produce_response_v8(w, partition_responses_item)
-
-
-def _write_topic_produce_response_v8_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partition_responses = x.partition_responses
-    w(_pack_i(len(partition_responses)))
-    for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v8_in_chunks(w, partition_responses_item)
-        yield
 
 
 def _read_topic_produce_response_v9(data: bytes, pos: int, size: int) -> tuple[TopicProduceResponse, int]:
@@ -822,21 +703,6 @@ def _write_topic_produce_response_v9(w: Append, x: TopicProduceResponse) -> None
     w(VARINT[count] if count < 128 else uvarint(count))
     for partition_responses_item in partition_responses:
         _write_partition_produce_response_v9(w, partition_responses_item)
-    w(b"\0")
-
-
-def _write_topic_produce_response_v9_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partition_responses = x.partition_responses
-    count = len(partition_responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v9_in_chunks(w, partition_responses_item)
-        yield
     w(b"\0")
 
 
@@ -892,21 +758,6 @@ def _write_topic_produce_response_v10(w: Append, x: TopicProduceResponse) -> Non
     w(b"\0")
 
 
-def _write_topic_produce_response_v10_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partition_responses = x.partition_responses
-    count = len(partition_responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v10_in_chunks(w, partition_responses_item)
-        yield
-    w(b"\0")
-
-
 def _read_topic_produce_response_v13(data: bytes, pos: int, size: int) -> tuple[TopicProduceResponse, int]:
     at = "topic_id"
     try:
@@ -946,19 +797,6 @@ def _write_topic_produce_response_v13(w: Append, x: TopicProduceResponse) -> Non
     w(b"\0")
 
 
-def _write_topic_produce_response_v13_in_chunks(w: Append, x: TopicProduceResponse) -> Chunks[None]:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("ProduceResponse", "topic_id", topic_id)
-    partition_responses = x.partition_responses
-    count = len(partition_responses) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    for partition_responses_item in partition_responses:
-        yield from _write_partition_produce_response_v10_in_chunks(w, partition_responses_item)
-        yield
-    w(b"\0")
-
-
 def _read_produce_response_v8(data: bytes, pos: int, size: int) -> tuple[ProduceResponse, int]:
     at = "responses"
     try:
@@ -987,17 +825,6 @@ def _write_produce_response_v8(w: Append, x: ProduceResponse) -> None:
     w(_pack_i(len(responses)))
     for responses_item in responses:
         _write_topic_produce_response_v8(w, responses_item)
-    w(_pack_i(x.throttle_time_ms))
-
-
-def _write_produce_response_v8_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("ProduceResponse", "node_endpoints", "8")
-    responses = x.responses
-    w(_pack_i(len(responses)))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v8_in_chunks(w, responses_item)
-        yield
     w(_pack_i(x.throttle_time_ms))
 
 
@@ -1036,18 +863,6 @@ def _write_produce_response_v9(w: Append, x: ProduceResponse) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
         _write_topic_produce_response_v9(w, responses_item)
-    w(_pack_ix(x.throttle_time_ms))
-
-
-def _write_produce_response_v9_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    if x.node_endpoints:
-        raise unsupported_field("ProduceResponse", "node_endpoints", "9")
-    responses = x.responses
-    count = len(responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v9_in_chunks(w, responses_item)
-        yield
     w(_pack_ix(x.throttle_time_ms))
 
 
@@ -1112,29 +927,6 @@ def _write_produce_response_v10(w: Append, x: ProduceResponse) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     for responses_item in responses:
         _write_topic_produce_response_v10(w, responses_item)
-    w(_pack_i(x.throttle_time_ms))
-    tagged: list[tuple[int, bytes]] = []
-    if x.node_endpoints:
-        node_endpoints_part: list[Buffer] = []
-        node_endpoints = x.node_endpoints
-        count = len(node_endpoints) + 1
-        node_endpoints_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for node_endpoints_item in node_endpoints:
-            _write_node_endpoint_v10(node_endpoints_part.append, node_endpoints_item)
-        tagged.append((0, b"".join(node_endpoints_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
-
-
-def _write_produce_response_v10_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v10_in_chunks(w, responses_item)
-        yield
     w(_pack_i(x.throttle_time_ms))
     tagged: list[tuple[int, bytes]] = []
     if x.node_endpoints:
@@ -1226,29 +1018,6 @@ def _write_produce_response_v13(w: Append, x: ProduceResponse) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
-
-
-def _write_produce_response_v13_in_chunks(w: Append, x: ProduceResponse) -> Chunks[None]:
-    responses = x.responses
-    count = len(responses) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for responses_item in responses:
-        yield from _write_topic_produce_response_v13_in_chunks(w, responses_item)
-        yield
-    w(_pack_i(x.throttle_time_ms))
-    tagged: list[tuple[int, bytes]] = []
-    if x.node_endpoints:
-        node_endpoints_part: list[Buffer] = []
-        node_endpoints = x.node_endpoints
-        count = len(node_endpoints) + 1
-        node_endpoints_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for node_endpoints_item in node_endpoints:
-            _write_node_endpoint_v10(node_endpoints_part.append, node_endpoints_item)
-        tagged.append((0, b"".join(node_endpoints_part)))
-    if tagged:
-        write_tags(w, tagged)
-    else:
-        w(b"\0")
 ProduceResponse._READERS = {
     3: _read_produce_response_v3,
     4: _read_produce_response_v3,
@@ -1274,17 +1043,4 @@ ProduceResponse._WRITERS = {
     11: _write_produce_response_v10,
     12: _write_produce_response_v10,
     13: _write_produce_response_v13,
-}
-ProduceResponse._WRITERS_IN_CHUNKS = {
-    3: _write_produce_response_v3_in_chunks,
-    4: _write_produce_response_v3_in_chunks,
-    5: _write_produce_response_v5_in_chunks,
-    6: _write_produce_response_v5_in_chunks,
-    7: _write_produce_response_v5_in_chunks,
-    8: _write_produce_response_v8_in_chunks,
-    9: _write_produce_response_v9_in_chunks,
-    10: _write_produce_response_v10_in_chunks,
-    11: _write_produce_response_v10_in_chunks,
-    12: _write_produce_response_v10_in_chunks,
-    13: _write_produce_response_v13_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_q = _Struct(">q").pack
@@ -30,7 +30,7 @@ class RenewDelegationTokenRequest(Message):
         self.renew_period_ms = renew_period_ms
 
 
-def _read_renew_delegation_token_request_v1(data: bytes, pos: int, size: int) -> tuple[RenewDelegationTokenRequest, int]:
+def _read_renew_delegation_token_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[RenewDelegationTokenRequest, int]:
     at = "hmac"
     try:
         count, = _unpack_i(data, pos)
@@ -57,7 +57,7 @@ def _write_renew_delegation_token_request_v1(w: Append, x: RenewDelegationTokenR
     w(_pack_q(x.renew_period_ms))
 
 
-def _read_renew_delegation_token_request_v2(data: bytes, pos: int, size: int) -> tuple[RenewDelegationTokenRequest, int]:
+def _read_renew_delegation_token_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[RenewDelegationTokenRequest, int]:
     at = "hmac"
     try:
         count = data[pos]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
+from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, ElementLimit, Message, malformed, null_value, overrun, skip_tags, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _unpack_i = _Struct(">i").unpack_from
@@ -24,7 +24,7 @@ class SaslAuthenticateRequest(Message):
         self.auth_bytes = auth_bytes
 
 
-def _read_sasl_authenticate_request_v0(data: bytes, pos: int, size: int) -> tuple[SaslAuthenticateRequest, int]:
+def _read_sasl_authenticate_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SaslAuthenticateRequest, int]:
     at = "auth_bytes"
     try:
         count, = _unpack_i(data, pos)
@@ -47,7 +47,7 @@ def _write_sasl_authenticate_request_v0(w: Append, x: SaslAuthenticateRequest) -
     w(auth_bytes)
 
 
-def _read_sasl_authenticate_request_v2(data: bytes, pos: int, size: int) -> tuple[SaslAuthenticateRequest, int]:
+def _read_sasl_authenticate_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SaslAuthenticateRequest, int]:
     at = "auth_bytes"
     try:
         count = data[pos]

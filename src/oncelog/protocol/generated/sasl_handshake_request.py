@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, Append, Message, malformed, null_value, overrun
+from oncelog.protocol.wire import READ_ERRORS, Append, ElementLimit, Message, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _unpack_h = _Struct(">h").unpack_from
@@ -24,7 +24,7 @@ class SaslHandshakeRequest(Message):
         self.mechanism = mechanism
 
 
-def _read_sasl_handshake_request_v0(data: bytes, pos: int, size: int) -> tuple[SaslHandshakeRequest, int]:
+def _read_sasl_handshake_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SaslHandshakeRequest, int]:
     at = "mechanism"
     try:
         count, = _unpack_h(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Chunks, Message, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_hi = _Struct(">hi").pack
@@ -62,16 +62,6 @@ def _write_sasl_handshake_response_v0(w: Append, x: SaslHandshakeResponse) -> No
         mechanisms_item_bytes = mechanisms_item.encode()
         w(_pack_h(len(mechanisms_item_bytes)))
         w(mechanisms_item_bytes)
-
-
-def _write_sasl_handshake_response_v0_in_chunks(w: Append, x: SaslHandshakeResponse) -> Chunks[None]:
-    mechanisms = x.mechanisms
-    w(_pack_hi(x.error_code, len(mechanisms)))
-    for mechanisms_item in mechanisms:
-        mechanisms_item_bytes = mechanisms_item.encode()
-        w(_pack_h(len(mechanisms_item_bytes)))
-        w(mechanisms_item_bytes)
-        yield
 SaslHandshakeResponse._READERS = {
     0: _read_sasl_handshake_response_v0,
     1: _read_sasl_handshake_response_v0,
@@ -79,8 +69,4 @@ SaslHandshakeResponse._READERS = {
 SaslHandshakeResponse._WRITERS = {
     0: _write_sasl_handshake_response_v0,
     1: _write_sasl_handshake_response_v0,
-}
-SaslHandshakeResponse._WRITERS_IN_CHUNKS = {
-    0: _write_sasl_handshake_response_v0_in_chunks,
-    1: _write_sasl_handshake_response_v0_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -140,7 +140,7 @@ def _write_sync_group_request_assignment_v4(w: Append, x: SyncGroupRequestAssign
     w(b"\0")
 
 
-def _read_sync_group_request_v0(data: bytes, pos: int, size: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SyncGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -170,6 +170,8 @@ def _read_sync_group_request_v0(data: bytes, pos: int, size: int) -> tuple[SyncG
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[SyncGroupRequestAssignment] = []
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
@@ -196,47 +198,7 @@ def _write_sync_group_request_v0(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id"
-        generation_id, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "assignments"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[SyncGroupRequestAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("SyncGroupRequest", at, pos, error) from None
-    return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
-
-
-def _read_sync_group_request_v3(data: bytes, pos: int, size: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SyncGroupRequest, int]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -276,6 +238,8 @@ def _read_sync_group_request_v3(data: bytes, pos: int, size: int) -> tuple[SyncG
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[SyncGroupRequestAssignment] = []
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
@@ -304,57 +268,7 @@ def _write_sync_group_request_v3(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id"
-        generation_id, count = _unpack_ih(data, pos)
-        pos += 6
-        at = "member_id"
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        group_instance_id: str | None = None
-        if count >= 0:
-            end = pos + count
-            if end > size:
-                raise overrun(count, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "assignments"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[SyncGroupRequestAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("SyncGroupRequest", at, pos, error) from None
-    return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
-
-
-def _read_sync_group_request_v4(data: bytes, pos: int, size: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v4(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SyncGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -403,6 +317,8 @@ def _read_sync_group_request_v4(data: bytes, pos: int, size: int) -> tuple[SyncG
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[SyncGroupRequestAssignment] = []
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
@@ -444,71 +360,7 @@ def _write_sync_group_request_v4(w: Append, x: SyncGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_sync_group_request_v4_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id"
-        generation_id, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "assignments"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[SyncGroupRequestAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("SyncGroupRequest", at, pos, error) from None
-    return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
-
-
-def _read_sync_group_request_v5(data: bytes, pos: int, size: int) -> tuple[SyncGroupRequest, int]:
+def _read_sync_group_request_v5(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[SyncGroupRequest, int]:
     at = "group_id"
     try:
         count = data[pos]
@@ -581,6 +433,8 @@ def _read_sync_group_request_v5(data: bytes, pos: int, size: int) -> tuple[SyncG
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         assignments: list[SyncGroupRequestAssignment] = []
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
@@ -636,94 +490,6 @@ def _write_sync_group_request_v5(w: Append, x: SyncGroupRequest) -> None:
     for assignments_item in assignments:
         _write_sync_group_request_assignment_v4(w, assignments_item)
     w(b"\0")
-
-
-def _read_sync_group_request_v5_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[SyncGroupRequest, int]]:
-    at = "group_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "generation_id"
-        generation_id, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "protocol_type"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        protocol_type: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            protocol_type = data[pos:end].decode()
-            pos = end
-        at = "protocol_name"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        protocol_name: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            protocol_name = data[pos:end].decode()
-            pos = end
-        at = "assignments"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        assignments: list[SyncGroupRequestAssignment] = []
-        for _ in range(count):
-            assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
-            assignments.append(assignments_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("SyncGroupRequest", at, pos, error) from None
-    return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), pos
 SyncGroupRequest._READERS = {
     0: _read_sync_group_request_v0,
     1: _read_sync_group_request_v0,
@@ -739,12 +505,4 @@ SyncGroupRequest._WRITERS = {
     3: _write_sync_group_request_v3,
     4: _write_sync_group_request_v4,
     5: _write_sync_group_request_v5,
-}
-SyncGroupRequest._READERS_IN_CHUNKS = {
-    0: _read_sync_group_request_v0_in_chunks,
-    1: _read_sync_group_request_v0_in_chunks,
-    2: _read_sync_group_request_v0_in_chunks,
-    3: _read_sync_group_request_v3_in_chunks,
-    4: _read_sync_group_request_v4_in_chunks,
-    5: _read_sync_group_request_v5_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedChunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, ElementLimit, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -171,7 +171,7 @@ def _write_txn_offset_commit_request_partition_v3(w: Append, x: TxnOffsetCommitR
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_topic_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -190,6 +190,8 @@ def _read_txn_offset_commit_request_topic_v0(data: bytes, pos: int, size: int) -
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[TxnOffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v0(data, pos, size)
@@ -210,7 +212,7 @@ def _write_txn_offset_commit_request_topic_v0(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v0(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -229,35 +231,8 @@ def _read_txn_offset_commit_request_topic_v0_in_chunks(data: bytes, pos: int, si
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
-        partitions: list[TxnOffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_txn_offset_commit_request_partition_v0(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_txn_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[TxnOffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v2(data, pos, size)
@@ -278,36 +253,7 @@ def _write_txn_offset_commit_request_topic_v2(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
-    at = "name"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count, = _unpack_i(data, pos)
-        pos += 4
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[TxnOffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_txn_offset_commit_request_partition_v2(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequestTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -331,6 +277,8 @@ def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[TxnOffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
@@ -359,46 +307,7 @@ def _write_txn_offset_commit_request_topic_v3(w: Append, x: TxnOffsetCommitReque
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_topic_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partitions"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[TxnOffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
-
-
-def _read_txn_offset_commit_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
+def _read_txn_offset_commit_request_topic_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequestTopic, int]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -411,6 +320,8 @@ def _read_txn_offset_commit_request_topic_v6(data: bytes, pos: int, size: int) -
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         partitions: list[TxnOffsetCommitRequestPartition] = []
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
@@ -437,35 +348,7 @@ def _write_txn_offset_commit_request_topic_v6(w: Append, x: TxnOffsetCommitReque
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_topic_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequestTopic, int]]:
-    at = "topic_id"
-    try:
-        topic_id, count = _unpack_UB(data, pos)
-        pos += 17
-        at = "partitions"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        partitions: list[TxnOffsetCommitRequestPartition] = []
-        for _ in range(count):
-            partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
-            partitions.append(partitions_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
-    return TxnOffsetCommitRequestTopic("", topic_id, partitions), pos
-
-
-def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
+def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -495,9 +378,11 @@ def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int) -> tupl
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_txn_offset_commit_request_topic_v0(data, pos, size)
+            topics_item, pos = _read_txn_offset_commit_request_topic_v0(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
@@ -525,7 +410,7 @@ def _write_txn_offset_commit_request_v0(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v0(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequest, int]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -555,49 +440,11 @@ def _read_txn_offset_commit_request_v0_in_chunks(data: bytes, pos: int, size: in
             raise null_value(count)
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v0_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
-
-
-def _read_txn_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
-    at = "transactional_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        transactional_id = data[pos:end].decode()
-        pos = end
-        at = "group_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "producer_id"
-        producer_id, producer_epoch, count = _unpack_qhi(data, pos)
-        pos += 14
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TxnOffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_txn_offset_commit_request_topic_v2(data, pos, size)
+            topics_item, pos = _read_txn_offset_commit_request_topic_v2(data, pos, size, limit)
             topics.append(topics_item)
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
@@ -625,47 +472,7 @@ def _write_txn_offset_commit_request_v2(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
-    at = "transactional_id"
-    try:
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        transactional_id = data[pos:end].decode()
-        pos = end
-        at = "group_id"
-        count, = _unpack_h(data, pos)
-        pos += 2
-        if count < 0:
-            raise null_value(count)
-        end = pos + count
-        if end > size:
-            raise overrun(count, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "producer_id"
-        producer_id, producer_epoch, count = _unpack_qhi(data, pos)
-        pos += 14
-        at = "topics"
-        if count < 0:
-            raise null_value(count)
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TxnOffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v2_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
-
-
-def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
+def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -726,9 +533,11 @@ def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int) -> tupl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_txn_offset_commit_request_topic_v3(data, pos, size)
+            topics_item, pos = _read_txn_offset_commit_request_topic_v3(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -772,7 +581,7 @@ def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) ->
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_v3_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v6(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[TxnOffsetCommitRequest, int]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -833,85 +642,11 @@ def _read_txn_offset_commit_request_v3_in_chunks(data: bytes, pos: int, size: in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v3_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
-
-
-def _read_txn_offset_commit_request_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
-    at = "transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        transactional_id = data[pos:end].decode()
-        pos = end
-        at = "group_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "producer_id"
-        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
-        pos += 15
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TxnOffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_txn_offset_commit_request_topic_v6(data, pos, size)
+            topics_item, pos = _read_txn_offset_commit_request_topic_v6(data, pos, size, limit)
             topics.append(topics_item)
         at = "tagged fields"
         tags = data[pos]
@@ -953,82 +688,6 @@ def _write_txn_offset_commit_request_v6(w: Append, x: TxnOffsetCommitRequest) ->
     for topics_item in topics:
         _write_txn_offset_commit_request_topic_v6(w, topics_item)
     w(b"\0")
-
-
-def _read_txn_offset_commit_request_v6_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[TxnOffsetCommitRequest, int]]:
-    at = "transactional_id"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        transactional_id = data[pos:end].decode()
-        pos = end
-        at = "group_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        group_id = data[pos:end].decode()
-        pos = end
-        at = "producer_id"
-        producer_id, producer_epoch, generation_id_or_member_epoch, count = _unpack_qhiB(data, pos)
-        pos += 15
-        at = "member_id"
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        member_id = data[pos:end].decode()
-        pos = end
-        at = "group_instance_id"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        group_instance_id: str | None = None
-        if count:
-            end = pos + count - 1
-            if end > size:
-                raise overrun(count - 1, size - pos)
-            group_instance_id = data[pos:end].decode()
-            pos = end
-        at = "topics"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[TxnOffsetCommitRequestTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v6_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
-    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics), pos
 TxnOffsetCommitRequest._READERS = {
     0: _read_txn_offset_commit_request_v0,
     1: _read_txn_offset_commit_request_v0,
@@ -1046,13 +705,4 @@ TxnOffsetCommitRequest._WRITERS = {
     4: _write_txn_offset_commit_request_v3,
     5: _write_txn_offset_commit_request_v3,
     6: _write_txn_offset_commit_request_v6,
-}
-TxnOffsetCommitRequest._READERS_IN_CHUNKS = {
-    0: _read_txn_offset_commit_request_v0_in_chunks,
-    1: _read_txn_offset_commit_request_v0_in_chunks,
-    2: _read_txn_offset_commit_request_v2_in_chunks,
-    3: _read_txn_offset_commit_request_v3_in_chunks,
-    4: _read_txn_offset_commit_request_v3_in_chunks,
-    5: _read_txn_offset_commit_request_v3_in_chunks,
-    6: _read_txn_offset_commit_request_v6_in_chunks,
 }

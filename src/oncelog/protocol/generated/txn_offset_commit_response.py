@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Chunks, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -135,18 +135,6 @@ def _write_txn_offset_commit_response_topic_v0(w: Append, x: TxnOffsetCommitResp
         _write_txn_offset_commit_response_partition_v0(w, partitions_item)
 
 
-def _write_txn_offset_commit_response_topic_v0_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    w(_pack_h(len(name_bytes)))
-    w(name_bytes)
-    partitions = x.partitions
-    w(_pack_i(len(partitions)))
-    for partitions_item in partitions:
-        _write_txn_offset_commit_response_partition_v0(w, partitions_item)
-        yield
-
-
 def _read_txn_offset_commit_response_topic_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
     at = "name"
     try:
@@ -199,21 +187,6 @@ def _write_txn_offset_commit_response_topic_v3(w: Append, x: TxnOffsetCommitResp
     w(b"\0")
 
 
-def _write_txn_offset_commit_response_topic_v3_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_txn_offset_commit_response_partition_v3(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_txn_offset_commit_response_topic_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
     at = "topic_id"
     try:
@@ -253,19 +226,6 @@ def _write_txn_offset_commit_response_topic_v6(w: Append, x: TxnOffsetCommitResp
     w(b"\0")
 
 
-def _write_txn_offset_commit_response_topic_v6_in_chunks(w: Append, x: TxnOffsetCommitResponseTopic) -> Chunks[None]:
-    topic_id = x.topic_id
-    if len(topic_id) != 16:
-        raise bad_uuid("TxnOffsetCommitResponse", "topic_id", topic_id)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    for partitions_item in partitions:
-        _write_txn_offset_commit_response_partition_v3(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_txn_offset_commit_response_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -290,14 +250,6 @@ def _write_txn_offset_commit_response_v0(w: Append, x: TxnOffsetCommitResponse) 
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_txn_offset_commit_response_topic_v0(w, topics_item)
-
-
-def _write_txn_offset_commit_response_v0_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    w(_pack_ii(x.throttle_time_ms, len(topics)))
-    for topics_item in topics:
-        yield from _write_txn_offset_commit_response_topic_v0_in_chunks(w, topics_item)
-        yield
 
 
 def _read_txn_offset_commit_response_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
@@ -336,16 +288,6 @@ def _write_txn_offset_commit_response_v3(w: Append, x: TxnOffsetCommitResponse) 
     w(b"\0")
 
 
-def _write_txn_offset_commit_response_v3_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_txn_offset_commit_response_topic_v3_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_txn_offset_commit_response_v6(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -380,16 +322,6 @@ def _write_txn_offset_commit_response_v6(w: Append, x: TxnOffsetCommitResponse) 
     for topics_item in topics:
         _write_txn_offset_commit_response_topic_v6(w, topics_item)
     w(b"\0")
-
-
-def _write_txn_offset_commit_response_v6_in_chunks(w: Append, x: TxnOffsetCommitResponse) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_txn_offset_commit_response_topic_v6_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
 TxnOffsetCommitResponse._READERS = {
     0: _read_txn_offset_commit_response_v0,
     1: _read_txn_offset_commit_response_v0,
@@ -407,13 +339,4 @@ TxnOffsetCommitResponse._WRITERS = {
     4: _write_txn_offset_commit_response_v3,
     5: _write_txn_offset_commit_response_v3,
     6: _write_txn_offset_commit_response_v6,
-}
-TxnOffsetCommitResponse._WRITERS_IN_CHUNKS = {
-    0: _write_txn_offset_commit_response_v0_in_chunks,
-    1: _write_txn_offset_commit_response_v0_in_chunks,
-    2: _write_txn_offset_commit_response_v0_in_chunks,
-    3: _write_txn_offset_commit_response_v3_in_chunks,
-    4: _write_txn_offset_commit_response_v3_in_chunks,
-    5: _write_txn_offset_commit_response_v3_in_chunks,
-    6: _write_txn_offset_commit_response_v6_in_chunks,
 }

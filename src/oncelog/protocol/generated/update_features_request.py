@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_hTx = _Struct(">h?x").pack
@@ -123,7 +123,7 @@ def _write_feature_update_key_v1(w: Append, x: FeatureUpdateKey) -> None:
     w(_pack_hbx(x.max_version_level, x.upgrade_type))
 
 
-def _read_update_features_request_v0(data: bytes, pos: int, size: int) -> tuple[UpdateFeaturesRequest, int]:
+def _read_update_features_request_v0(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[UpdateFeaturesRequest, int]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -136,6 +136,8 @@ def _read_update_features_request_v0(data: bytes, pos: int, size: int) -> tuple[
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         feature_updates: list[FeatureUpdateKey] = []
         for _ in range(count):
             feature_updates_item, pos = _read_feature_update_key_v0(data, pos, size)
@@ -161,7 +163,7 @@ def _write_update_features_request_v0(w: Append, x: UpdateFeaturesRequest) -> No
     w(b"\0")
 
 
-def _read_update_features_request_v0_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[UpdateFeaturesRequest, int]]:
+def _read_update_features_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[UpdateFeaturesRequest, int]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -174,34 +176,8 @@ def _read_update_features_request_v0_in_chunks(data: bytes, pos: int, size: int)
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
-        feature_updates: list[FeatureUpdateKey] = []
-        for _ in range(count):
-            feature_updates_item, pos = _read_feature_update_key_v0(data, pos, size)
-            feature_updates.append(feature_updates_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("UpdateFeaturesRequest", at, pos, error) from None
-    return UpdateFeaturesRequest(timeout_ms, feature_updates, False), pos
-
-
-def _read_update_features_request_v1(data: bytes, pos: int, size: int) -> tuple[UpdateFeaturesRequest, int]:
-    at = "timeout_ms"
-    try:
-        timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "feature_updates"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         feature_updates: list[FeatureUpdateKey] = []
         for _ in range(count):
             feature_updates_item, pos = _read_feature_update_key_v1(data, pos, size)
@@ -224,35 +200,6 @@ def _write_update_features_request_v1(w: Append, x: UpdateFeaturesRequest) -> No
     for feature_updates_item in feature_updates:
         _write_feature_update_key_v1(w, feature_updates_item)
     w(_pack_Tx(x.validate_only))
-
-
-def _read_update_features_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[UpdateFeaturesRequest, int]]:
-    at = "timeout_ms"
-    try:
-        timeout_ms, count = _unpack_iB(data, pos)
-        pos += 5
-        at = "feature_updates"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        feature_updates: list[FeatureUpdateKey] = []
-        for _ in range(count):
-            feature_updates_item, pos = _read_feature_update_key_v1(data, pos, size)
-            feature_updates.append(feature_updates_item)
-            yield 1
-        at = "validate_only"
-        validate_only, tags = _unpack_TB(data, pos)
-        pos += 2
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("UpdateFeaturesRequest", at, pos, error) from None
-    return UpdateFeaturesRequest(timeout_ms, feature_updates, validate_only), pos
 UpdateFeaturesRequest._READERS = {
     0: _read_update_features_request_v0,
     1: _read_update_features_request_v1,
@@ -262,9 +209,4 @@ UpdateFeaturesRequest._WRITERS = {
     0: _write_update_features_request_v0,
     1: _write_update_features_request_v1,
     2: _write_update_features_request_v1,
-}
-UpdateFeaturesRequest._READERS_IN_CHUNKS = {
-    0: _read_update_features_request_v0_in_chunks,
-    1: _read_update_features_request_v1_in_chunks,
-    2: _read_update_features_request_v1_in_chunks,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_ih = _Struct(">ih").pack
@@ -194,25 +194,6 @@ def _write_update_features_response_v0(w: Append, x: UpdateFeaturesResponse) -> 
     for results_item in results:
         _write_updatable_feature_result_v0(w, results_item)
     w(b"\0")
-
-
-def _write_update_features_response_v0_in_chunks(w: Append, x: UpdateFeaturesResponse) -> Chunks[None]:
-    error_message = x.error_message
-    w(_pack_ih(x.throttle_time_ms, x.error_code))
-    if error_message is None:
-        w(b"\0")
-    else:
-        error_message_bytes = error_message.encode()
-        count = len(error_message_bytes) + 1
-        w(VARINT[count] if count < 128 else string_length(count))
-        w(error_message_bytes)
-    results = x.results
-    count = len(results) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for results_item in results:
-        _write_updatable_feature_result_v0(w, results_item)
-        yield
-    w(b"\0")
 UpdateFeaturesResponse._READERS = {
     0: _read_update_features_response_v0,
     1: _read_update_features_response_v0,
@@ -222,8 +203,4 @@ UpdateFeaturesResponse._WRITERS = {
     0: _write_update_features_response_v0,
     1: _write_update_features_response_v0,
     2: _write_update_features_response_v2,
-}
-UpdateFeaturesResponse._WRITERS_IN_CHUNKS = {
-    0: _write_update_features_response_v0_in_chunks,
-    1: _write_update_features_response_v0_in_chunks,
 }

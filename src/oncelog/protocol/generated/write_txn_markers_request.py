@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedChunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, ElementLimit, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ibx = _Struct(">ibx").pack
 _pack_ix = _Struct(">ix").pack
@@ -61,7 +61,7 @@ class WriteTxnMarkersRequest(Message):
         self.markers = [] if markers is EMPTY else markers
 
 
-def _read_writable_txn_marker_topic_v1(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarkerTopic, int]:
+def _read_writable_txn_marker_topic_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[WritableTxnMarkerTopic, int]:
     at = "name"
     try:
         count = data[pos]
@@ -86,6 +86,8 @@ def _read_writable_txn_marker_topic_v1(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
+        if limit is not None:
+            limit.take(count)
         partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
@@ -111,45 +113,7 @@ def _write_writable_txn_marker_topic_v1(w: Append, x: WritableTxnMarkerTopic) ->
     w(b"\0")
 
 
-def _read_writable_txn_marker_topic_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarkerTopic, int]]:
-    at = "name"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = string_length_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        end = pos + count - 1
-        if end > size:
-            raise overrun(count - 1, size - pos)
-        name = data[pos:end].decode()
-        pos = end
-        at = "partition_indexes"
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        end = pos + count * 4
-        if end > size:
-            raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
-        pos = end
-        yield count
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("WriteTxnMarkersRequest.WritableTxnMarkerTopic", at, pos, error) from None
-    return WritableTxnMarkerTopic(name, partition_indexes), pos
-
-
-def _read_writable_txn_marker_v1(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarker, int]:
+def _read_writable_txn_marker_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[WritableTxnMarker, int]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -162,9 +126,11 @@ def _read_writable_txn_marker_v1(data: bytes, pos: int, size: int) -> tuple[Writ
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
         at = "coordinator_epoch"
         coordinator_epoch, tags = _unpack_iB(data, pos)
@@ -186,7 +152,7 @@ def _write_writable_txn_marker_v1(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ix(x.coordinator_epoch))
 
 
-def _read_writable_txn_marker_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarker, int]]:
+def _read_writable_txn_marker_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[WritableTxnMarker, int]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -199,38 +165,11 @@ def _read_writable_txn_marker_v1_in_chunks(data: bytes, pos: int, size: int) -> 
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "coordinator_epoch"
-        coordinator_epoch, tags = _unpack_iB(data, pos)
-        pos += 5
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("WriteTxnMarkersRequest.WritableTxnMarker", at, pos, error) from None
-    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, 0), pos
-
-
-def _read_writable_txn_marker_v2(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarker, int]:
-    at = "producer_id"
-    try:
-        producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
-        pos += 12
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[WritableTxnMarkerTopic] = []
-        for _ in range(count):
-            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size, limit)
             topics.append(topics_item)
         at = "coordinator_epoch"
         coordinator_epoch, transaction_version, tags = _unpack_ibB(data, pos)
@@ -252,36 +191,7 @@ def _write_writable_txn_marker_v2(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ibx(x.coordinator_epoch, x.transaction_version))
 
 
-def _read_writable_txn_marker_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WritableTxnMarker, int]]:
-    at = "producer_id"
-    try:
-        producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
-        pos += 12
-        at = "topics"
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        topics: list[WritableTxnMarkerTopic] = []
-        for _ in range(count):
-            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_chunks(data, pos, size)
-            topics.append(topics_item)
-            yield 1
-        at = "coordinator_epoch"
-        coordinator_epoch, transaction_version, tags = _unpack_ibB(data, pos)
-        pos += 6
-        if tags:
-            at = "tagged fields"
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("WriteTxnMarkersRequest.WritableTxnMarker", at, pos, error) from None
-    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version), pos
-
-
-def _read_write_txn_markers_request_v1(data: bytes, pos: int, size: int) -> tuple[WriteTxnMarkersRequest, int]:
+def _read_write_txn_markers_request_v1(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[WriteTxnMarkersRequest, int]:
     at = "markers"
     try:
         count = data[pos]
@@ -293,9 +203,11 @@ def _read_write_txn_markers_request_v1(data: bytes, pos: int, size: int) -> tupl
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         markers: list[WritableTxnMarker] = []
         for _ in range(count):
-            markers_item, pos = _read_writable_txn_marker_v1(data, pos, size)
+            markers_item, pos = _read_writable_txn_marker_v1(data, pos, size, limit)
             markers.append(markers_item)
         at = "tagged fields"
         tags = data[pos]
@@ -316,7 +228,7 @@ def _write_write_txn_markers_request_v1(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
-def _read_write_txn_markers_request_v1_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WriteTxnMarkersRequest, int]]:
+def _read_write_txn_markers_request_v2(data: bytes, pos: int, size: int, limit: ElementLimit | None = None) -> tuple[WriteTxnMarkersRequest, int]:
     at = "markers"
     try:
         count = data[pos]
@@ -328,36 +240,11 @@ def _read_write_txn_markers_request_v1_in_chunks(data: bytes, pos: int, size: in
         count -= 1
         if count > size - pos:
             raise overrun(count, size - pos)
+        if limit is not None:
+            limit.take(count)
         markers: list[WritableTxnMarker] = []
         for _ in range(count):
-            markers_item, pos = yield from _read_writable_txn_marker_v1_in_chunks(data, pos, size)
-            markers.append(markers_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("WriteTxnMarkersRequest", at, pos, error) from None
-    return WriteTxnMarkersRequest(markers), pos
-
-
-def _read_write_txn_markers_request_v2(data: bytes, pos: int, size: int) -> tuple[WriteTxnMarkersRequest, int]:
-    at = "markers"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        markers: list[WritableTxnMarker] = []
-        for _ in range(count):
-            markers_item, pos = _read_writable_txn_marker_v2(data, pos, size)
+            markers_item, pos = _read_writable_txn_marker_v2(data, pos, size, limit)
             markers.append(markers_item)
         at = "tagged fields"
         tags = data[pos]
@@ -376,33 +263,6 @@ def _write_write_txn_markers_request_v2(w: Append, x: WriteTxnMarkersRequest) ->
     for markers_item in markers:
         _write_writable_txn_marker_v2(w, markers_item)
     w(b"\0")
-
-
-def _read_write_txn_markers_request_v2_in_chunks(data: bytes, pos: int, size: int) -> CountedChunks[tuple[WriteTxnMarkersRequest, int]]:
-    at = "markers"
-    try:
-        count = data[pos]
-        pos += 1
-        if count > 127:
-            count, pos = uvarint_tail(data, pos, count)
-        if not count:
-            raise null_value(count)
-        count -= 1
-        if count > size - pos:
-            raise overrun(count, size - pos)
-        markers: list[WritableTxnMarker] = []
-        for _ in range(count):
-            markers_item, pos = yield from _read_writable_txn_marker_v2_in_chunks(data, pos, size)
-            markers.append(markers_item)
-            yield 1
-        at = "tagged fields"
-        tags = data[pos]
-        pos += 1
-        if tags:
-            pos = skip_tags(data, pos, size, tags)
-    except READ_ERRORS as error:
-        raise malformed("WriteTxnMarkersRequest", at, pos, error) from None
-    return WriteTxnMarkersRequest(markers), pos
 WriteTxnMarkersRequest._READERS = {
     1: _read_write_txn_markers_request_v1,
     2: _read_write_txn_markers_request_v2,
@@ -410,8 +270,4 @@ WriteTxnMarkersRequest._READERS = {
 WriteTxnMarkersRequest._WRITERS = {
     1: _write_write_txn_markers_request_v1,
     2: _write_write_txn_markers_request_v2,
-}
-WriteTxnMarkersRequest._READERS_IN_CHUNKS = {
-    1: _read_write_txn_markers_request_v1_in_chunks,
-    2: _read_write_txn_markers_request_v2_in_chunks,
 }

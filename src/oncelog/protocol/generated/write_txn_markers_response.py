@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Chunks, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ihx = _Struct(">ihx").pack
 _pack_q = _Struct(">q").pack
@@ -132,21 +132,6 @@ def _write_writable_txn_marker_topic_result_v1(w: Append, x: WritableTxnMarkerTo
     w(b"\0")
 
 
-def _write_writable_txn_marker_topic_result_v1_in_chunks(w: Append, x: WritableTxnMarkerTopicResult) -> Chunks[None]:
-    name = x.name
-    name_bytes = name.encode()
-    count = len(name_bytes) + 1
-    w(VARINT[count] if count < 128 else string_length(count))
-    w(name_bytes)
-    partitions = x.partitions
-    count = len(partitions) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for partitions_item in partitions:
-        _write_writable_txn_marker_partition_result_v1(w, partitions_item)
-        yield
-    w(b"\0")
-
-
 def _read_writable_txn_marker_result_v1(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarkerResult, int]:
     at = "producer_id"
     try:
@@ -183,16 +168,6 @@ def _write_writable_txn_marker_result_v1(w: Append, x: WritableTxnMarkerResult) 
     w(b"\0")
 
 
-def _write_writable_txn_marker_result_v1_in_chunks(w: Append, x: WritableTxnMarkerResult) -> Chunks[None]:
-    topics = x.topics
-    count = len(topics) + 1
-    w(_pack_qB(x.producer_id, count) if count < 128 else _pack_q(x.producer_id) + uvarint(count))
-    for topics_item in topics:
-        yield from _write_writable_txn_marker_topic_result_v1_in_chunks(w, topics_item)
-        yield
-    w(b"\0")
-
-
 def _read_write_txn_markers_response_v1(data: bytes, pos: int, size: int) -> tuple[WriteTxnMarkersResponse, int]:
     at = "markers"
     try:
@@ -226,16 +201,6 @@ def _write_write_txn_markers_response_v1(w: Append, x: WriteTxnMarkersResponse) 
     for markers_item in markers:
         _write_writable_txn_marker_result_v1(w, markers_item)
     w(b"\0")
-
-
-def _write_write_txn_markers_response_v1_in_chunks(w: Append, x: WriteTxnMarkersResponse) -> Chunks[None]:
-    markers = x.markers
-    count = len(markers) + 1
-    w(VARINT[count] if count < 128 else uvarint(count))
-    for markers_item in markers:
-        yield from _write_writable_txn_marker_result_v1_in_chunks(w, markers_item)
-        yield
-    w(b"\0")
 WriteTxnMarkersResponse._READERS = {
     1: _read_write_txn_markers_response_v1,
     2: _read_write_txn_markers_response_v1,
@@ -243,8 +208,4 @@ WriteTxnMarkersResponse._READERS = {
 WriteTxnMarkersResponse._WRITERS = {
     1: _write_write_txn_markers_response_v1,
     2: _write_write_txn_markers_response_v1,
-}
-WriteTxnMarkersResponse._WRITERS_IN_CHUNKS = {
-    1: _write_write_txn_markers_response_v1_in_chunks,
-    2: _write_write_txn_markers_response_v1_in_chunks,
 }

@@ -1,4 +1,4 @@
-"""Requests that are read in the smallest pieces, with everything that others may do between the pieces.
+"""Requests that are worked on in the smallest chunks, with everything that others may do between the chunks.
 
 Whichever connection or topic ends in between, all others are served, every remaining client gets an answer or an error,
 and no memory stays counted.
@@ -16,16 +16,16 @@ from tests.hostile.fuzz.targets.wire import NAMES, TOPICS, FuzzChannel, Harness,
 from tests.unit.broker.core.conftest import RecordingChannel
 
 FREQUENT = 12
-"""About how many pieces lie between two disturbances."""
+"""About how many chunks lie between two disturbances."""
 
 
 @contextmanager
-def smallest_pieces() -> Iterator[None]:
-    """Every request counts as long, and every element is a piece of its own."""
+def smallest_chunks() -> Iterator[None]:
+    """Every request counts as long, and every element of a list is a chunk of its own."""
     with (
-        patch("oncelog.broker.core.broker.READ_AT_ONCE_BYTES", 0),
-        patch("oncelog.protocol.wire.ELEMENTS_IN_A_CHUNK", 1),
-        patch("oncelog.protocol.wire.LONG", 0),
+        patch("oncelog.broker.core.broker.LONG_BYTES", 0),
+        patch("oncelog.broker.core.request_life.LISTED_IN_A_CHUNK", 0),
+        patch("oncelog.broker.core.requests.answers.LISTED_IN_A_CHUNK", 1),
         patch("oncelog.broker.core.requests.tasks.AT_ONCE", 1),
         patch("oncelog.broker.core.requests.tasks.AT_A_TIME", 3),
     ):
@@ -44,7 +44,7 @@ class Disturbed(Harness):
 
     def feed(self, data: bytes) -> None:
         self._random = Random(data[0] if data else 0)
-        with smallest_pieces():
+        with smallest_chunks():
             super().feed(data[1:])
         for channel in self._sent:
             if channel.closed is not None:

@@ -12,12 +12,6 @@ from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse
-from oncelog.protocol.generated.offset_commit_request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
@@ -40,43 +34,6 @@ def ask(broker: Broker, request: Message, version: int, meanwhile: Callable[[], 
     broker.advance(broker.now_ms + 1)
     (answer,) = peer.answers
     return answer
-
-
-@pytest.mark.parametrize("step_ms", [HOUR_MS, -HOUR_MS])
-def test_a_member_whose_commit_takes_several_turns_stays_as_long_as_its_session(step_ms: int) -> None:
-    made = Admin(work_clock=Ticks(), **{"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"})
-    broker = made.broker
-    broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
-    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
-    broker.now_ms = NOW_MS
-    joining = JoinGroupRequest("g", 60_000, 60_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
-    member = JoinGroupResponse.decode(ask(broker, joining, 3), 3, 8).member_id
-    ask(broker, SyncGroupRequest("g", 1, member, assignments=[]), 3)
-    partitions = [OffsetCommitRequestPartition(index, 5, -1, "") for index in range(PARTITIONS)]
-    commit = OffsetCommitRequest("g", 1, member, topics=[OffsetCommitRequestTopic("wide", partitions=partitions)])
-
-    def alive() -> int:
-        return HeartbeatResponse.decode(ask(broker, HeartbeatRequest("g", 1, member), 3), 3, 8).error_code
-
-    steps = 0
-    for chunks in range(40):
-
-        def set_on(chunks: int = chunks) -> None:
-            nonlocal steps
-            for _ in range(chunks):
-                if broker.tasks:
-                    broker.tasks.step()
-            steps += bool(broker.tasks)
-            broker.clock_was_set(step_ms)
-
-        answer = OffsetCommitResponse.decode(ask(broker, commit, 7, set_on), 7, 8)
-        assert answer.topics[0].partitions[0].error_code == Error.NONE
-        assert alive() == Error.NONE, chunks
-    assert steps > 3
-    ask(broker, commit, 7, lambda: broker.clock_was_set(step_ms))
-    broker.advance(broker.now_ms + 60_000)
-    assert alive() == Error.UNKNOWN_MEMBER_ID
-    made.broker.stop(broker.now_ms)
 
 
 @pytest.mark.parametrize("step_ms", [HOUR_MS, -HOUR_MS])

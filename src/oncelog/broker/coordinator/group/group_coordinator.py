@@ -47,7 +47,6 @@ from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
 from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
-from oncelog.protocol.wire import Chunks
 from oncelog.runtime.deferred import Deferred, gather
 from oncelog.runtime.ports import Random
 from oncelog.settings.config import BrokerConfig
@@ -239,8 +238,8 @@ class GroupCoordinator:
 
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Chunks[Deferred[OffsetCommitResponse]]:
-        """Topics have both name and id, looked up by the handler. With pauses if there are many partitions."""
+    ) -> Deferred[OffsetCommitResponse]:
+        """Topics have both name and id, looked up by the handler."""
         return self._offsets.commit(request, caller, now_ms)
 
     def one_commit(self, request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
@@ -253,13 +252,13 @@ class GroupCoordinator:
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Chunks[Deferred[TxnOffsetCommitResponse]]:
+    ) -> Deferred[TxnOffsetCommitResponse]:
         """The offsets stay pending until the transaction's marker; they are verified first (KIP-890)."""
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
-    ) -> Chunks[FetchedOffsets]:
+    ) -> Generator[None, None, FetchedOffsets]:
         """One group of an OffsetFetch; None as topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms, node_id)
 

@@ -7,7 +7,7 @@ OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -54,7 +54,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID, Chunks
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.settings.config import BrokerConfig
 from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
@@ -94,8 +94,6 @@ class _DecidedCommits:
     written: list[CoordinatorRecord] = field(default_factory=list)
     outcomes: list[list[Error]] = field(default_factory=list)
     committed: list[tuple[Place, CommittedOffset]] = field(default_factory=list)
-    paused: bool = False
-    """Other callbacks ran meanwhile."""
 
 
 class FetchedOffsets(NamedTuple):
@@ -137,22 +135,16 @@ class OffsetRequests:
 
     # --- commits
 
-    def commit(
-        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Chunks[Deferred[OffsetCommitResponse]]:
-        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
+    def commit(self, request: OffsetCommitRequest, caller: Caller, now_ms: int) -> Deferred[OffsetCommitResponse]:
+        """Everything is committed with one append."""
         topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         checked = self._checked(request, caller, now_ms)
         if isinstance(checked, Error):
-            return Deferred.of((yield from _commit_answer(topics, checked)))
+            return Deferred.of(_commit_answer(topics, checked))
         retention_ms = request.retention_time_ms
         expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS)
-        decided = yield from self._decide(request.group_id, topics, now_ms, expire_ms)
-        answer = yield from _commit_answer(topics, decided.outcomes)
-        # No pauses from here on.
-        checked = self._checked(request, caller, None) if decided.paused else checked
-        if isinstance(checked, Error):
-            return Deferred.of(_with_error(answer, checked))
+        decided = self._decide(request.group_id, topics, now_ms, expire_ms)
+        answer = _commit_answer(topics, decided.outcomes)
         shard, check = checked
         refused = self._refused(decided, topics, check)
         if refused is not NONE:
@@ -164,7 +156,7 @@ class OffsetRequests:
         return written.map(lambda error: _with_error(answer, client_error(error)))
 
     def _checked(
-        self, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> tuple[GroupShard, CommitCheck] | Error:
         shard = self._runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
@@ -219,8 +211,8 @@ class OffsetRequests:
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Chunks[Deferred[TxnOffsetCommitResponse]]:
-        """With pauses if there are many partitions; everything is committed with one append in one iteration."""
+    ) -> Deferred[TxnOffsetCommitResponse]:
+        """Everything is committed with one append."""
         topics = [
             _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
             for topic in request.topics
@@ -228,11 +220,11 @@ class OffsetRequests:
         group_id = request.group_id
         found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
         if isinstance(found, Error):
-            return Deferred.of((yield from _txn_commit_answer(topics, found)))
+            return Deferred.of(_txn_commit_answer(topics, found))
         producer, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
         # Kafka's transactional offsets do not say which topic id they are for
-        decided = yield from self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
-        answer = yield from _txn_commit_answer(topics, decided.outcomes)
+        decided = self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
+        answer = _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
             """The transaction contains the partition; the shard may have moved during the verification."""
@@ -255,12 +247,9 @@ class OffsetRequests:
         ).flat_map(verified)
 
     def _may_commit(
-        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
+        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int
     ) -> CommitCheck | Error:
-        """The check for each partition, or why the whole commit is refused. A group that commits is alive.
-
-        :param now_ms: None after a pause, in which the clock may have been set; its session has been restarted before.
-        """
+        """The check for each partition, or why the whole commit is refused. A group that commits is alive."""
         member_id, epoch = request.member_id, request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
         if group is None:
@@ -272,7 +261,7 @@ class OffsetRequests:
             verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, request.group_instance_id, epoch))
             if verdict.step is classic_rules.JoinStep.REFUSE:
                 return verdict.error
-            if verdict.step is classic_rules.JoinStep.ALIVE and now_ms is not None:
+            if verdict.step is classic_rules.JoinStep.ALIVE:
                 shard.classic.alive(group, group.members[member_id], now_ms)
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
@@ -297,19 +286,14 @@ class OffsetRequests:
         now_ms: int,
         expire_ms: int,
         with_topic_id: bool = True,
-    ) -> Chunks[_DecidedCommits]:
+    ) -> _DecidedCommits:
         """One record for each partition; metadata that is too long fails its partition."""
         decided = _DecidedCommits()
-        looked_at = 0
         for topic in topics:
             errors: list[Error] = []
             decided.outcomes.append(errors)
             topic_id = topic.topic_id if with_topic_id else ZERO_UUID
             for partition in topic.partitions:
-                looked_at += 1
-                if not looked_at % PARTITIONS_IN_A_CHUNK:
-                    decided.paused = True
-                    yield
                 metadata = partition.committed_metadata or ""
                 if _java_length(metadata) > self._settings().offset_metadata_max_bytes:
                     errors.append(Error.OFFSET_METADATA_TOO_LARGE)
@@ -327,7 +311,7 @@ class OffsetRequests:
 
     def fetch(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
-    ) -> Chunks[FetchedOffsets]:
+    ) -> Generator[None, None, FetchedOffsets]:
         """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
 
         All as of one moment, although there are pauses if many are requested.
@@ -422,25 +406,25 @@ def _fetched(index: int, committed: CommittedOffset | None, is_pending: bool) ->
 Outcomes = list[list[Error]] | Error
 
 
-def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[OffsetCommitResponse]:
+def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> OffsetCommitResponse:
     response = OffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[OffsetCommitResponsePartition]:
         response.topics.append(OffsetCommitResponseTopic(topic.topic, topic.topic_id, []))
         return response.topics[-1].partitions
 
-    yield from _add_outcomes(topics, outcomes, add, OffsetCommitResponsePartition)
+    _add_outcomes(topics, outcomes, add, OffsetCommitResponsePartition)
     return response
 
 
-def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Chunks[TxnOffsetCommitResponse]:
+def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> TxnOffsetCommitResponse:
     response = TxnOffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
         response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, partitions=[]))
         return response.topics[-1].partitions
 
-    yield from _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)
+    _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)
     return response
 
 
@@ -452,17 +436,13 @@ def _add_outcomes(
     outcomes: Outcomes,
     add: Callable[[_Commits], list[Outcome]],
     partition_outcome: Callable[[int, Error], Outcome],
-) -> Chunks[None]:
+) -> None:
     """Report each partition's outcome, in the list that ``add`` makes for its topic."""
-    looked_at = 0
     for number, topic in enumerate(topics):
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
         listed = add(topic)
         for partition, error in zip(topic.partitions, errors, strict=False):
             listed.append(partition_outcome(partition.partition_index, error))
-            looked_at += 1
-            if not looked_at % PARTITIONS_IN_A_CHUNK:
-                yield
 
 
 Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)

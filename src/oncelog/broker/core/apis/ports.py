@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from oncelog.broker.core.appending.pipeline import AppendPipeline
     from oncelog.broker.core.cluster.cluster import Cluster
     from oncelog.broker.core.cluster.node import SimulatedNode
-    from oncelog.broker.core.coordination.commit_order import CommitOrder
     from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
     from oncelog.broker.core.fetching.purgatory import FetchPurgatory
     from oncelog.broker.core.limits.answer_memory import AnswerMemory
@@ -114,8 +113,6 @@ class GroupPorts(WorkPorts, Protocol):
 
     @property
     def groups(self) -> GroupCoordinator: ...
-
-    commit_order: CommitOrder
 
 
 class TransactionPorts(WorkPorts, Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from oncelog.broker.log.results import AppendResult
 from oncelog.errors import Error
-from oncelog.protocol.generated.produce_request import ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_request import ProduceRequest
 from oncelog.protocol.generated.produce_response import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -86,17 +86,10 @@ def result_response(index: int, result: AppendResult) -> PartitionProduceRespons
 
 
 def respond(version: int, request: ProduceRequest, parts: Sequence[PartitionProduceResponse]) -> ProduceResponse:
-    """The answers grouped by topic, in the request's order."""
-    return ProduceResponse(responses=answers_by_topic(version, request.topic_data, parts), throttle_time_ms=0)
-
-
-def answers_by_topic(
-    version: int, topics: Sequence[TopicProduceData], parts: Sequence[PartitionProduceResponse]
-) -> list[TopicProduceResponse]:
-    """``parts`` has one answer for each partition of ``topics``, in their order."""
+    """The answers grouped by topic; ``parts`` has one for each partition, in the request's order."""
     responses = []
     position = 0
-    for topic in topics:
+    for topic in request.topic_data:
         count = len(topic.partition_data)
         if not count:
             continue
@@ -107,4 +100,4 @@ def answers_by_topic(
             answer.name = topic.name
         responses.append(answer)
         position += count
-    return responses
+    return ProduceResponse(responses=responses, throttle_time_ms=0)

@@ -22,7 +22,6 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.broker.coordinator.group.offset_requests import OneCommit
-    from oncelog.broker.core.coordination.commit_order import CommitOrder
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.storage.flushing import Flushing
     from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
@@ -50,7 +49,6 @@ class RepeatedCommitPorts(Protocol):
     @property
     def groups(self) -> GroupCoordinator: ...
 
-    commit_order: CommitOrder
     flushing: Flushing
     request_metrics: RequestMetrics | None
 
@@ -102,7 +100,7 @@ class RepeatedCommits:
             return start
         after = known.pattern.end(buffer, start, end)
         ports = self._ports
-        if after == start or known.commit.request.group_id in ports.commit_order:
+        if after == start:
             return start
         requests = ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0

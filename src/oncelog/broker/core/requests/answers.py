@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,19 @@ FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
 """Maximum characters of an error message in an answer that would otherwise be too long: messages may repeat a client's
 text."""
-LOOKED_AT_IN_A_CHUNK = 60
-FREED_IN_A_CHUNK = 1_000
+LISTS = {
+    int(ApiKey.METADATA): "topics",
+    int(ApiKey.DESCRIBE_CONFIGS): "results",
+    int(ApiKey.LIST_GROUPS): "groups",
+    int(ApiKey.DESCRIBE_GROUPS): "groups",
+    int(ApiKey.CONSUMER_GROUP_DESCRIBE): "groups",
+    int(ApiKey.LIST_TRANSACTIONS): "transaction_states",
+    int(ApiKey.DESCRIBE_TRANSACTIONS): "transaction_states",
+    int(ApiKey.DESCRIBE_ACLS): "resources",
+    int(ApiKey.DESCRIBE_CLIENT_QUOTAS): "entries",
+}
+"""The array of an answer that grows with the broker's state, and not only with its request: it is encoded in chunks."""
+LISTED_IN_A_CHUNK = 20
 
 
 def encoded(context: RequestContext, response: Message) -> list[Part]:
@@ -34,8 +45,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
     try:
         written = response.encode(context.api_version)
     except UnencodableValue:
-        for _ in _shorten(response):
-            pass
+        _shorten(response)
         written = response.encode(context.api_version)
     return [_header(context, len(written)), written]
 
@@ -48,60 +58,26 @@ def _fetch_encoder() -> Callable[[Any, int], ResponseParts]:
     return encode_fetch_response_parts
 
 
-def encoded_in_chunks(context: RequestContext, response: Message) -> Work[list[Part]]:
-    """As :func:`encoded`, for a long answer, with other callbacks in between."""
+def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -> Work[list[Part]]:
+    """As :func:`encoded`, with other callbacks in between the elements of the array ``listed``."""
     try:
-        parts = yield from response.encode_parts_in_chunks(context.api_version)
+        body = yield from response.encode_in_chunks(context.api_version, listed, LISTED_IN_A_CHUNK)
     except UnencodableValue:
-        for number, _ in enumerate(_shorten(response)):
-            if number % LOOKED_AT_IN_A_CHUNK == 0:
-                yield
-        parts = yield from response.encode_parts_in_chunks(context.api_version)
-    if context.api_key == FETCH:
-        from oncelog.protocol.fetch_fast import join_fetch_response
-
-        body = yield from join_fetch_response(parts)
-        return [_header(context, body.size_bytes), *body]
-    written = b"".join(parts)
-    return [_header(context, len(written)), written]
+        _shorten(response)
+        body = yield from response.encode_in_chunks(context.api_version, listed, LISTED_IN_A_CHUNK)
+    return [_header(context, sum(map(len, body))), *body]
 
 
-def parts_of(response: Message) -> Work[list[Struct]]:
-    """All structures of a long answer, nested ones first, as :func:`freeing` needs them."""
-    parts: list[Struct] = [response]
-    leaves: list[Struct] = []
-    for number, part in enumerate(parts, 1):
-        for array in part.arrays():
-            if array and isinstance(array[0], Struct):
-                holds_others = next(array[0].arrays(), None) is not None
-                (parts if holds_others else leaves).extend(array)
-        if not number % LOOKED_AT_IN_A_CHUNK:
-            yield
-    return leaves + parts[::-1]
-
-
-def freeing(parts: list[Struct]) -> Work[None]:
-    """Release the memory of a long answer that was written, in chunks: freeing all of it at once takes milliseconds.
-
-    Nothing else refers to the parts by now. The last ones are released first, because a part lives as long as the
-    structure that contains it.
-    """
-    while parts:
-        del parts[-FREED_IN_A_CHUNK:]
-        yield
-
-
-def _shorten(part: Struct) -> Iterator[None]:
-    """Shorten the error messages of an answer, with a yield after each of its structures."""
+def _shorten(part: Struct) -> None:
+    """Shorten the error messages of an answer."""
     for name in part.__slots__:
         value = getattr(part, name)
         if isinstance(value, list):
             for item in value:
                 if isinstance(item, Struct):
-                    yield from _shorten(item)
+                    _shorten(item)
         elif name == "error_message" and value is not None:
             part.error_message = value[:LONGEST_MESSAGE]  # type: ignore[attr-defined]
-    yield
 
 
 def _header(context: RequestContext, size_bytes: int) -> bytes:

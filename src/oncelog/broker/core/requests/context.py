@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from oncelog.broker.core.requests.session import Channel, Session
 from oncelog.errors import InvariantError
 from oncelog.runtime.deferred import Deferred
-
-if TYPE_CHECKING:
-    from oncelog.broker.core.requests.commit_queue import QueuePlace
 
 
 class RequestState(Enum):
@@ -51,9 +48,6 @@ class RequestContext:
     may_be_repeated: bool = False
     """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended)
     and OffsetCommit (the offset of one partition was committed at once)."""
-    has_many_partitions: bool = False
-    """Whether it names so many partitions that it is handled and answered in chunks, and is parked meanwhile. Set by
-    Produce and Fetch, whose answers are not examined."""
     is_long: bool = False
     """Set by ``long_requests``, which counts its memory until it is answered."""
     mutation_wait_ms: int = 0
@@ -62,8 +56,6 @@ class RequestContext:
     """The number of parks that keep its connection from starting other requests (``broker.core.requests.parking``)."""
     park_capacity: Deferred[None] | None = None
     """For a request that has reached the limit of parks: resolves when it may have another."""
-    commit_place: QueuePlace | None = None
-    """Place in the queue of its group, for a long commit and for those that arrived after one."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

@@ -31,9 +31,9 @@ MAX_PARKS = 64
 class ParkReason(Enum):
     """What a parked request waits for."""
 
-    MEMORY = "memory to be decoded, in the order of arrival"
+    MEMORY = "memory and its turn to be decoded, in the order of arrival"
     VALIDATION = "a worker thread validates a batch"
-    MANY_PARTITIONS = "it is handled, and its answer encoded, in chunks"
+    APPENDS = "its batches are appended to many partitions, others in between"
 
 
 class Park(Generic[T]):

@@ -71,6 +71,7 @@ def admin() -> Iterator[Admin]:
     made.broker.topics.create("one", 1, {}, NOW_MS)
     protocols = [JoinGroupRequestProtocol("range", bytes(100_000))]
     joining = send(made, JoinGroupRequest("group", 60_000, 60_000, "", None, "consumer", protocols), 3)
+    made.broker.tasks.finish()
     made.broker.advance(NOW_MS + 1)
     member = JoinGroupResponse.decode(joining.answers[0], 3, 8).member_id
     assigned = [SyncGroupRequestAssignment(member, b"assignment")]

@@ -13,7 +13,7 @@ from oncelog.broker.coordinator.group.environment import Caller
 from oncelog.broker.core.cluster.node import SimulatedNode
 from oncelog.broker.core.registry import FEW
 from oncelog.broker.core.requests.tasks import AT_A_TIME, Tasks
-from oncelog.broker.core.requests.work import Work, finished
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.log.results import AppendResult
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
@@ -35,7 +35,6 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
 from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -73,6 +72,9 @@ class Peer(RecordingChannel):
 
     def pause_requests(self) -> None:
         self.holds = True
+
+    def resume_requests(self, slot: int) -> None:
+        self.holds = False
 
 
 SETTINGS = {
@@ -117,14 +119,10 @@ def committed(admin: Admin) -> set[int]:
     return {partition.committed_offset for topic in answer.groups[0].topics for partition in topic.partitions}
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 5, 8, 12])
-def test_a_commit_that_came_whole_is_carried_out_though_its_connection_ends(admin: Admin, chunks: int) -> None:
+def test_a_commit_that_came_whole_is_carried_out_at_once(admin: Admin) -> None:
+    """Its consumer may give up, reconnect and continue: a later commit must not be undone."""
     peer = send(admin, commit(), 8)
-    for _ in range(chunks):
-        admin.broker.tasks.step()
-    assert not peer.answers
-    admin.broker.disconnected(peer)
-    admin.broker.tasks.finish()
+    assert len(peer.answers) == 1
     assert committed(admin) == {5}
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
 
@@ -141,33 +139,13 @@ def first_offset(admin: Admin) -> int:
     return int(answer.groups[0].topics[0].partitions[0].committed_offset)
 
 
-@pytest.mark.parametrize("version", [2, 8])
-@pytest.mark.parametrize("chunks", [0, 1, 5, 8, 12])
-def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, chunks: int, version: int) -> None:
-    """The consumer gave up, reconnected and continued."""
-    peer = send(admin, commit(), version)
-    for _ in range(chunks):
-        admin.broker.tasks.step()
-    assert not peer.answers
-    later = [send(admin, one(offset), version) for offset in range(6, 300)]  # so many at once are no recursion
-    admin.broker.disconnected(peer)
-    admin.broker.tasks.finish()
-    assert [len(each.answers) for each in later] == [1] * 294
-    assert first_offset(admin) == 299
-    assert "g" not in admin.broker.commit_order
-
-
-def test_a_later_commit_is_not_undone_by_one_that_waited_for_memory(admin: Admin) -> None:
-    wide = send(admin, DescribeGroupsRequest(groups=[""] * 60_000), 5)
-    early = send(admin, commit(), 8)
-    later = send(admin, one(6), 8)
-    other = send(admin, one(6).replace(group_id="other"), 8)
-    assert not wide.answers
-    assert [len(peer.answers) for peer in (early, later, other)] == [0, 0, 1]
-    admin.broker.disconnected(early)
-    admin.broker.tasks.finish()
-    assert len(later.answers) == 1
+def test_a_commit_waits_for_no_memory(admin: Admin) -> None:
+    """A commit that waited could undo a later one of its group, whose consumer has reconnected."""
+    admin.broker.request_memory.estimate(admin.broker.request_memory.limit_bytes)
+    early, later = send(admin, commit(), 8), send(admin, one(6), 8)
+    assert [len(peer.answers) for peer in (early, later)] == [1, 1]
     assert first_offset(admin) == 6
+    admin.broker.request_memory.estimate(-admin.broker.request_memory.limit_bytes)
 
 
 def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
@@ -180,24 +158,9 @@ def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
         topics = [TxnOffsetCommitRequestTopic("wide", partitions=partitions)]
         return TxnOffsetCommitRequest("t", "g", producer_id, 0, topics=topics)
 
-    long, short = send(admin, in_transaction(PARTITIONS, 5), 3), send(admin, in_transaction(1, 6), 3)
-    assert not long.answers
-    assert not short.answers
-    admin.broker.tasks.finish()
+    for count, offset in ((PARTITIONS, 5), (1, 6)):
+        send(admin, in_transaction(count, offset), 3)
     admin.ask(EndTxnRequest("t", producer_id, 0, committed=True), 3)
-    assert first_offset(admin) == 6
-
-
-def test_a_commit_that_cannot_be_read_holds_up_no_other(admin: Admin) -> None:
-    wide = send(admin, DescribeGroupsRequest(groups=[""] * 60_000), 5)
-    body, peer = commit().encode(8)[:-1000], Peer()
-    admin.broker.receive(peer, 0, memoryview(encode_request(8, 8, 7, "test", body))[4:], NOW_MS)
-    later = send(admin, one(6), 8)
-    assert not wide.answers
-    assert not later.answers
-    admin.broker.tasks.finish()
-    assert peer.closed is not None
-    assert len(later.answers) == 1
     assert first_offset(admin) == 6
 
 
@@ -301,7 +264,7 @@ def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_
 
 def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
     """Each is answered in the turn in which it is read, and so lets the next one continue."""
-    first = send(empty, DescribeGroupsRequest(groups=[""] * 60_000), 5)
+    first = send(empty, DescribeGroupsRequest(groups=[""] * 20_000), 5)
     waiting = [send(empty, FindCoordinatorRequest("k" * 20_000), 2) for _ in range(500)]
     assert not any(peer.answers for peer in waiting)
     empty.broker.tasks.finish()
@@ -342,7 +305,7 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
     leader = broker.cluster.replicas(TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)).leader
     batches = [PartitionProduceData(index, BATCH) for index in range(2)]
     written = send(admin, ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=batches)]), 9, node=1)
-    groups = DescribeGroupsRequest(groups=[""] * 60_000 + ["g"])
+    groups = DescribeGroupsRequest(groups=[""] * 20_000 + ["g"])
     peers = {node_id: send(admin, groups, 5, node=node_id) for node_id in (1, 2, 3)}
     assert not any(peer.answers for peer in [written, *peers.values()])
     broker.cluster.let_go(2)
@@ -355,39 +318,12 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
     broker.stop(NOW_MS)
 
 
-def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked() -> None:
-    """It continues in the turn of the other commit, which asked another node."""
-    admin = Admin(nodes=(1, 2, 3), **SETTINGS)
-    broker = admin.broker
-    assert broker.cluster is not None
-    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
-    broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
-    broker.topics.create("t", 2, {}, NOW_MS, [[1, 2], [1, 2]])
-    broker.cluster.hold_back(2)
-    leader = broker.cluster.replicas(TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)).leader
-    batches = [PartitionProduceData(index, BATCH) for index in range(2)]
-    written = send(admin, ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=batches)]), 9, node=1)
-    broker.request_memory.estimate(broker.request_memory.limit_bytes)
-    long = send(admin, commit(), 8, node=leader)
-    short = {node_id: send(admin, one(6), 8, node=node_id) for node_id in (1, 2, 3)}
-    assert not any(peer.answers for peer in [written, long, *short.values()])
-    broker.cluster.let_go(2)
-    broker.tasks.finish()
-    errors = {
-        node_id: OffsetCommitResponse.decode(peer.answers[0], 8, 9).topics[0].partitions[0].error_code
-        for node_id, peer in short.items()
-    }
-    assert errors == {node_id: Error.NONE if node_id == leader else Error.NOT_COORDINATOR for node_id in (1, 2, 3)}
-    broker.request_memory.estimate(-broker.request_memory.limit_bytes)
-    broker.stop(NOW_MS)
-
-
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
     protocols = [JoinGroupRequestProtocol("", b"")] * (FEW + 1000)
     peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)
     admin.broker.tasks.finish()
     assert peer.closed is not None
-    assert f"more than {FEW}" in peer.closed
+    assert f"at most {FEW} are accepted" in peer.closed
 
 
 @pytest.mark.parametrize("api_key", [0, 3])
@@ -402,23 +338,6 @@ def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: in
     assert calls < 1000
 
 
-def test_a_topic_that_is_deleted_while_a_commit_is_read_has_no_offsets_afterwards(admin: Admin) -> None:
-    """Nor does a new topic of the same name."""
-    peer = send(admin, commit(), 8)
-    for _ in range(12):
-        admin.broker.tasks.step()
-    assert not peer.answers
-    admin.broker.topics.delete("wide", NOW_MS)
-    admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
-    admin.broker.tasks.finish()
-    answer = OffsetCommitResponse.decode(peer.answers[0], 8, 9)
-    errors = {partition.error_code for partition in answer.topics[0].partitions}
-    assert (errors, committed(admin)) in (
-        ({Error.UNKNOWN_TOPIC_OR_PARTITION}, {-1}),
-        ({Error.NONE}, {5}),  # the new topic was there before the commit was looked at
-    )
-
-
 def test_offsets_that_are_fetched_in_chunks_are_of_one_moment(admin: Admin) -> None:
     admin.ask(commit(5), 8)
     asked = OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)) * 5)
@@ -428,7 +347,7 @@ def test_offsets_that_are_fetched_in_chunks_are_of_one_moment(admin: Admin) -> N
         admin.broker.tasks.step()
         request = commit(offset)
         request.topics[0].topic_id = admin.broker.topics.partitions[TopicPartition("wide", 0)].topic_id
-        finished(admin.broker.groups.commit_offsets(request, Caller(8, None, "test", "host"), NOW_MS))
+        admin.broker.groups.commit_offsets(request, Caller(8, None, "test", "host"), NOW_MS)
         offset += 1
     answer = OffsetFetchResponse.decode(peer.answers[0], 8, 9)
     offsets = {partition.committed_offset for partition in answer.groups[0].topics[0].partitions}

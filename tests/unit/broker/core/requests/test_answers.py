@@ -1,15 +1,18 @@
-"""Answers as bytes: what is written in chunks is what is written at once, and long messages are cut."""
+"""Answers as bytes: a list of the broker's state is the same in chunks as at once, and long messages are cut."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from oncelog.broker.core.requests.answers import LONGEST_MESSAGE, encoded, encoded_in_chunks, freeing, parts_of
+import pytest
+
+from oncelog.broker.core.requests.answers import LISTS, LONGEST_MESSAGE, encoded, encoded_in_chunks
 from oncelog.broker.core.requests.work import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_topics_response import CreatableTopicResult, CreateTopicsResponse
-from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGroupsResponse
+from oncelog.protocol.messages import response_type
 
 
 def context(key: ApiKey, version: int) -> Any:
@@ -33,31 +36,22 @@ def test_a_message_that_no_text_can_hold_is_cut_and_all_else_stays() -> None:
     asked = context(ApiKey.CREATE_TOPICS, 4)
     for long, expected in (("m" * 40_000, "m" * LONGEST_MESSAGE), ("short", "short")):
         at_once = joined(encoded(asked, topics(100, long)))
-        assert at_once == joined(finished(encoded_in_chunks(asked, topics(100, long))))
+        assert at_once == joined(finished(encoded_in_chunks(asked, topics(100, long), "topics")))
         found = CreateTopicsResponse.decode(at_once, 4, 8)  # behind size and correlation id
         assert {topic.error_message for topic in found.topics} == {expected}
         assert [topic.name for topic in found.topics] == [f"t{number}" for number in range(100)]
 
 
-def test_a_fetch_is_written_in_chunks_as_at_once() -> None:
-    answer = FetchResponse(
-        responses=[
-            FetchableTopicResponse(
-                topic=f"t{number}", partitions=[PartitionData(index, 0, 5, records=b"r" * 9) for index in range(2)]
-            )
-            for number in range(100)
-        ]
-    )
-    asked = context(ApiKey.FETCH, 12)
-    assert joined(encoded(asked, answer)) == joined(finished(encoded_in_chunks(asked, answer)))
+@pytest.mark.parametrize("count", [0, 1, 20, 21, 47])
+@pytest.mark.parametrize("version", [0, 5])
+def test_a_list_is_written_in_chunks_as_at_once(count: int, version: int) -> None:
+    answer = ListGroupsResponse(groups=[ListedGroup(f"g{number}", "consumer") for number in range(count)])
+    asked = context(ApiKey.LIST_GROUPS, version)
+    chunked = encoded_in_chunks(asked, answer, "groups")
+    assert joined(encoded(asked, answer)) == joined(finished(chunked))
+    assert len(answer.groups) == count
 
 
-def test_all_structures_of_an_answer_are_freed_and_those_that_hold_others_later() -> None:
-    answer = FetchResponse(
-        responses=[FetchableTopicResponse(partitions=[PartitionData(0) for _ in range(3)]) for _ in range(70)]
-    )
-    parts = finished(parts_of(answer))
-    assert len(parts) == 1 + 70 + 210
-    assert parts.index(answer) > max(parts.index(topic) for topic in answer.responses)
-    finished(freeing(parts))
-    assert parts == []
+def test_each_list_of_state_is_an_array_of_its_answer() -> None:
+    for api_key, name in LISTS.items():
+        assert isinstance(getattr(response_type(api_key)(), name), list)

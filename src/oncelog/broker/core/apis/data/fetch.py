@@ -8,7 +8,6 @@ Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a ra
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ from oncelog.broker.core.fetching.fetch_sessions import (
 )
 from oncelog.broker.core.fetching.purgatory import ParkedFetch
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, finished, groups_in_parts, in_parts
 from oncelog.errors import Error
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import (
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import FetchPorts
 
 FIRST_WITH_TOPIC_IDS = 13
-PARTITIONS_IN_A_CHUNK = 100
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
 """The session in use, and the partitions to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
@@ -57,21 +54,18 @@ def handle(
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
-    if _names_many(request):
-        return _ChunkedFetch(ports, context, request, isolation).begin(_positions(ports, context, request))
-    opened = finished(_positions(ports, context, request))
+    opened = _open(ports, context, request)
     if isinstance(opened, Error):
         return FetchResponse(error_code=opened)
     session, positions = opened
-    if len(positions) > PARTITIONS_IN_A_CHUNK:
-        return _ChunkedFetch(ports, context, request, isolation).begin(_opened(opened))
-    answers = list(read_all(ports, context, request, positions, isolation))
+    answers = read_all(ports, context, request, positions, isolation)
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         return _respond(ports, session, answers)
+    request.topics, request.forgotten_topics_data = [], []  # the wait may be long
     response: Deferred[FetchResponse] = Deferred()
 
     def answer() -> None:
-        response.resolve(_respond(ports, session, list(read_all(ports, context, request, positions, isolation))))
+        response.resolve(_respond(ports, session, read_all(ports, context, request, positions, isolation)))
 
     waiting = _ParkedRead(ports, context, request, positions, isolation, answer, response.fail)
     fetch = ParkedFetch(context.channel, waiting.attempt)
@@ -82,14 +76,6 @@ def handle(
     if context.is_long:
         ports.long_requests.answered(context)
     return response
-
-
-def _names_many(request: FetchRequest) -> bool:
-    topics, forgotten = request.topics, request.forgotten_topics_data
-    if len(topics) + len(forgotten) > PARTITIONS_IN_A_CHUNK:
-        return True
-    named = sum([len(topic.partitions) for topic in topics]) + sum([len(topic.partitions) for topic in forgotten])
-    return named > PARTITIONS_IN_A_CHUNK
 
 
 def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> bool:
@@ -128,37 +114,33 @@ class _ParkedRead:
         self._sizes: dict[PartitionKey, int] = {}
         self._total = 0
 
-    def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> list[TopicPartition]:
-        """Have ``fetch`` watch the partitions of ``answers``; returns those that have changed since they were read."""
-        late: list[TopicPartition] = []
+    def watch(self, fetch: ParkedFetch, answers: Iterable[PartitionAnswer]) -> None:
+        """Have ``fetch`` watch the partitions of ``answers``."""
         watched: list[TopicPartition] = []
         for answer in answers:
-            key, data, size_bytes, _ = answer
+            key, size_bytes = answer.key, answer.size_bytes
             partition = partition_of(self._ports, key)
             if partition is None or not may_read(self._ports, self._context, self._request, key, log=False):
                 continue
-            log, topic_partition = partition.log, partition.topic_partition
+            topic_partition = partition.topic_partition
             watched.append(topic_partition)
             self._keys[topic_partition] = key
             self._sizes[key] = size_bytes
             self._total += size_bytes
-            if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
-                late.append(topic_partition)
         if watched:
             self._ports.fetches.watch(fetch, watched)
-        return late
 
     def attempt(self, woken: TopicPartition | None) -> bool:
         """See :class:`ParkedFetch`."""
         try:
-            if woken is not None and not self.has_enough(woken):
+            if woken is not None and not self._has_enough(woken):
                 return False
             self._answer()
         except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
             self._fail(error)
         return True
 
-    def has_enough(self, woken: TopicPartition) -> bool:
+    def _has_enough(self, woken: TopicPartition) -> bool:
         """Whether to answer the fetch now that ``woken`` has changed."""
         key = self._keys[woken]
         left = min(self._request.max_bytes, self._ports.config.fetch_max_bytes)
@@ -178,129 +160,25 @@ class _ParkedRead:
         return failed or answer.at_once or self._total >= self._request.min_bytes
 
 
-class _ChunkedFetch:
-    """A fetch of many partitions, which are read in chunks, with other callbacks in between."""
-
-    def __init__(
-        self,
-        ports: FetchPorts,
-        context: RequestContext,
-        request: FetchRequest,
-        isolation: IsolationLevel,
-    ) -> None:
-        context.has_many_partitions = True
-        self._response: Deferred[FetchResponse] = Deferred()
-        self._ports = ports
-        self._context = context
-        self._request = request
-        self._session: FetchSession | None = None
-        self._positions: dict[PartitionKey, FetchPosition] = {}
-        self._isolation = isolation
-
-    def begin(self, opening: Work[_Opened | Error]) -> Deferred[FetchResponse]:
-        """:param opening: determines what to read."""
-        self._work(self._look(opening))
-        return self._response
-
-    def _work(self, work: Work[None]) -> None:
-        done = self._ports.tasks.begin(work, self._context.channel, owner=self._context)
-        done.then(lambda _: None, self._response.fail)
-
-    def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
-        """Answer with what is available, or wait for more."""
-        opened = yield from opening
-        if isinstance(opened, Error):
-            self._response.resolve(FetchResponse(error_code=opened))
-            return
-        self._session, self._positions = opened
-        self._request.topics, self._request.forgotten_topics_data = [], []  # the wait may be long
-        answers = yield from self._read()
-        if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
-            yield from self._answer(answers)
-            return
-        waiting = _ParkedRead(
-            self._ports,
-            self._context,
-            self._request,
-            self._positions,
-            self._isolation,
-            lambda: self._work(self._answer_now()),
-            self._response.fail,
-        )
-        late: deque[TopicPartition] = deque()
-        is_waiting = is_final = False
-
-        def attempt(woken: TopicPartition | None) -> bool:
-            nonlocal is_final
-            if is_waiting:
-                return waiting.attempt(woken)
-            if woken is not None:  # not all partitions have been read yet
-                late.append(woken)
-                return False
-            is_final = True
-            return True
-
-        fetches, fetch = self._ports.fetches, ParkedFetch(self._context.channel, attempt)
-        while answers:
-            late += waiting.watch(fetch, answers[-PARTITIONS_IN_A_CHUNK:])
-            del answers[-PARTITIONS_IN_A_CHUNK:]
-            yield
-        has_enough = is_final or not fetch.partitions
-        while late and not has_enough:
-            has_enough = any(waiting.has_enough(late.popleft()) for _ in range(min(len(late), PARTITIONS_IN_A_CHUNK)))
-            if late:
-                yield
-        if has_enough or is_final:
-            fetches.forget(fetch)
-            yield from self._answer_now()
-            return
-        is_waiting = True
-        fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
-        if self._context.is_long:
-            self._ports.long_requests.answered(self._context)
-
-    def _read(self) -> Work[list[PartitionAnswer]]:
-        answers: list[PartitionAnswer] = []
-        for answer in read_all(self._ports, self._context, self._request, self._positions, self._isolation):
-            answers.append(answer)
-            if len(answers) % PARTITIONS_IN_A_CHUNK == 0:
-                yield
-        return answers
-
-    def _answer_now(self) -> Work[None]:
-        yield from self._answer((yield from self._read()))
-
-    def _answer(self, answers: list[PartitionAnswer]) -> Work[None]:
-        self._response.resolve((yield from _responding(self._ports, self._session, answers)))
-
-
-def _opened(opened: _Opened) -> Work[_Opened | Error]:
-    """Return a result that is already known."""
-    yield from ()
-    return opened
-
-
-def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
+def _open(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> _Opened | Error:
     """The session in use (None without one) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
-    for chunk in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
-        for topic, part in chunk:
-            for asked in part:
-                wanted[_key(ports, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
-                    asked.fetch_offset,
-                    asked.partition_max_bytes,
-                    asked.current_leader_epoch,
-                    asked.last_fetched_epoch,
-                    asked.log_start_offset,
-                )
-        yield
+    for topic in request.topics:
+        name, topic_id = _identity(ports, by_id, topic.topic, topic.topic_id)
+        for asked in topic.partitions:
+            wanted[name, topic_id, asked.partition] = FetchPosition(
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                asked.log_start_offset,
+            )
     forgotten: dict[PartitionKey, None] = {}
-    for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
-        for gone, indexes in left:
-            for index in indexes:
-                forgotten[_key(ports, by_id, gone.topic, gone.topic_id, index)] = None
-        yield
+    for gone in request.forgotten_topics_data:
+        name, topic_id = _identity(ports, by_id, gone.topic, gone.topic_id)
+        for index in gone.partitions:
+            forgotten[name, topic_id, index] = None
     sessions = ports.fetch_sessions
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if request.session_id != NO_SESSION:
@@ -319,35 +197,28 @@ def _positions(ports: FetchPorts, context: RequestContext, request: FetchRequest
     return session, dict(session.partitions)
 
 
-def _key(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
+def _identity(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes) -> tuple[str, bytes]:
     """Name and id of a topic, whichever of them the request gave; an unknown id has an empty name."""
     if not by_id:
-        return name, b"", partition
+        return name, b""
     info = ports.metadata.topic_by_id(topic_id)
-    return (info.name if info else "", topic_id, partition)
+    return (info.name if info else "", topic_id)
 
 
 def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
-    return finished(_responding(ports, session, answers))
-
-
-def _responding(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
-    for part in in_parts(answers, PARTITIONS_IN_A_CHUNK):
-        news = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
-        _add_by_topic(response.responses, news)
-        for answer in news:
-            if not answer.size_bytes:
-                continue
-            partition = partition_of(ports, answer.key)
-            if partition is not None:
-                partition.bytes_out += answer.size_bytes
-            if session is not None:
-                session.serve_last(answer.key)
-        if len(answers) > PARTITIONS_IN_A_CHUNK:
-            yield
+    news = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
+    _add_by_topic(response.responses, news)
+    for answer in news:
+        if not answer.size_bytes:
+            continue
+        partition = partition_of(ports, answer.key)
+        if partition is not None:
+            partition.bytes_out += answer.size_bytes
+        if session is not None:
+            session.serve_last(answer.key)
     return response
 
 

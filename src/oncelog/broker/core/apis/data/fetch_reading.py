@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.core.fetching.fetch_sessions import FetchPosition, PartitionKey
@@ -68,17 +67,19 @@ def read_all(
     request: FetchRequest,
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
-) -> Iterator[PartitionAnswer]:
+) -> list[PartitionAnswer]:
     """The answer for every partition. Byte limits are used up in serving order; the first batch is returned even if it
     exceeds them."""
     left = min(request.max_bytes, ports.config.fetch_max_bytes)
     at_least_one_batch = True
+    answers = []
     for key, position in positions.items():
         answer = read_partition(ports, context, request, key, position, isolation, left, at_least_one_batch)
         if answer.size_bytes:
             at_least_one_batch = False
             left = max(0, left - answer.size_bytes)
-        yield answer
+        answers.append(answer)
+    return answers
 
 
 def read_partition(

@@ -9,13 +9,12 @@ partition, the last one counts and there is one answer, as in Apache Kafka. Each
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from oncelog.broker.core.appending.batch import answers_by_topic, refused, respond
+from oncelog.broker.core.appending.batch import refused, respond
 from oncelog.broker.core.appending.pipeline import header_of
-from oncelog.broker.core.requests.parking import capacity_to_park
-from oncelog.broker.core.requests.work import Work, finished, in_parts
+from oncelog.broker.core.requests.parking import Park, ParkReason, capacity_to_park, carry_out
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TRANSACTIONAL_ID, allows
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import ProducePorts
     from oncelog.broker.core.requests.context import RequestContext
 
-PARTITIONS_AT_ONCE = 16
-TOPICS_AT_ONCE = 200
-"""How many topics are checked, or answered, at a time."""
+BATCHES_AT_ONCE = 16
+T = TypeVar("T")
+Entry: TypeAlias = tuple[TopicProduceData, PartitionProduceData]
 
 
 def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
@@ -38,82 +37,54 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
     Resolves to None for acks=0, which has no answer; after an error the connection is closed, so that the producer
     notices.
     """
-    version, topics = context.api_version, request.topic_data
-    if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
-        context.has_many_partitions = True
-        chunks = ports.tasks.begin(_append_each(ports, context, request), owner=context).flat_map(gather)
-        return chunks.flat_map(
-            lambda parts: ports.tasks.begin(
-                _responding(context, request, list(chain.from_iterable(parts))), owner=context
-            )
-        )
-    whole_error = finished(_refuse_request(ports, context, request))
-    pairs = _pairs(request)
+    whole_error = _refuse_request(ports, context, request)
+    pairs = list(_entries(request))
     if whole_error is not Error.NONE:
-        appended = gather([Deferred.of(refused(data.index, whole_error)) for _, data in pairs])
+        appended = Deferred.of([refused(data.index, whole_error) for _, data in pairs])
+    elif len(pairs) == 1 and request.acks != 0:
+        answer = ports.appends.from_start(context, request, *pairs[0])
+        return answer.map(lambda part: respond(context.api_version, request, [part]))
     else:
-        answers = [ports.appends.from_start(context, request, topic, data) for topic, data in pairs]
-        if len(answers) == 1 and request.acks != 0:
-            return answers[0].map(lambda part: respond(version, request, [part]))
-        appended = gather(answers)
+        appending = ports.tasks.begin(_append_each(ports, context, request, pairs), owner=context)
+        appended = carry_out(_until(context, appending)).flat_map(gather)
     if request.acks == 0:
         return appended.map(lambda parts: _end_if_refused(context, parts))
-    return appended.map(lambda parts: respond(version, request, parts))
+    return appended.map(lambda parts: respond(context.api_version, request, parts))
 
 
-def _pairs(request: ProduceRequest) -> list[tuple[TopicProduceData, PartitionProduceData]]:
-    return [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+def _until(context: RequestContext, appending: Deferred[T]) -> Work[T]:
+    """The connection starts no other request before all batches are appended."""
+    return appending.value if appending.succeeded else (yield Park(context, ParkReason.APPENDS, appending))
 
 
 def _append_each(
-    ports: ProducePorts, context: RequestContext, request: ProduceRequest
-) -> Work[list[Deferred[list[PartitionProduceResponse]]]]:
-    """Append some partitions at a time, with other requests in between. This continues even if the connection ends, as
-    it does for few partitions."""
-    whole_error = yield from _refuse_request(ports, context, request)
+    ports: ProducePorts, context: RequestContext, request: ProduceRequest, pairs: list[Entry]
+) -> Work[list[Deferred[PartitionProduceResponse]]]:
+    """Append the batches in their order; the result has their answers, which may wait for commits.
+
+    Each is written to a file of its own, so that 10,000 take most of a second: others go ahead in between.
+    """
     answers = []
-    for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
+    for number, (topic, data) in enumerate(pairs):
+        if number and not number % BATCHES_AT_ONCE:
+            yield
         yield from capacity_to_park(context)
-        chunk = [
-            ports.appends.from_start(context, request, topic, data)
-            if whole_error is Error.NONE
-            else Deferred.of(refused(data.index, whole_error))
-            for topic, data in part
-        ]
-        answers.append(gather(chunk))
-        yield
+        answers.append(ports.appends.from_start(context, request, topic, data))
     return answers
 
 
-def _responding(
-    context: RequestContext, request: ProduceRequest, parts: list[PartitionProduceResponse]
-) -> Work[ProduceResponse | None]:
-    """The answer for many partitions, with other requests in between."""
-    if request.acks == 0:
-        _end_if_refused(context, parts)
-        return None
-    position, response = 0, ProduceResponse(responses=[], throttle_time_ms=0)
-    for topics in in_parts(request.topic_data, TOPICS_AT_ONCE):
-        count = sum([len(topic.partition_data) for topic in topics])
-        response.responses += answers_by_topic(context.api_version, topics, parts[position : position + count])
-        position += count
-        yield
-    return response
-
-
-def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Work[Error]:
+def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Error:
     """The error of the request as a whole. As a side effect, all but the last entry of each partition are removed."""
     producers, partitions = set(), set()
     count = 0
-    for count, (topic, data) in enumerate(_entries(request), 1):
+    for topic, data in _entries(request):
         header = header_of(data.records)
         if header is not None and header.is_transactional:
             producers.add((header.producer_id, header.producer_epoch))
         partitions.add((topic.name, topic.topic_id, data.index))
-        if not count % TOPICS_AT_ONCE:
-            yield
+        count += 1
     if len(partitions) < count:
-        yield from _keep_last_entries(request)
+        _keep_last_entries(request)
     if producers and (
         request.transactional_id is None
         or not allows(ports, context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
@@ -124,19 +95,17 @@ def _refuse_request(ports: ProducePorts, context: RequestContext, request: Produ
     return Error.NONE
 
 
-def _entries(request: ProduceRequest) -> Iterator[tuple[TopicProduceData, PartitionProduceData]]:
+def _entries(request: ProduceRequest) -> Iterator[Entry]:
     for topic in request.topic_data:
         for data in topic.partition_data:
             yield topic, data
 
 
-def _keep_last_entries(request: ProduceRequest) -> Work[None]:
+def _keep_last_entries(request: ProduceRequest) -> None:
     """One entry for each topic and partition, at the place of the first one with the batch of the last one."""
     topics: dict[tuple[str, bytes], dict[int, PartitionProduceData]] = {}
-    for count, (topic, data) in enumerate(_entries(request), 1):
+    for topic, data in _entries(request):
         topics.setdefault((topic.name, topic.topic_id), {})[data.index] = data
-        if not count % TOPICS_AT_ONCE:
-            yield
     request.topic_data = [
         TopicProduceData(name, topic_id, list(entries.values())) for (name, topic_id), entries in topics.items()
     ]

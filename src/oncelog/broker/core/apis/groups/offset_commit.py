@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.group.environment import Caller
-from oncelog.broker.core.apis.groups.refused_partitions import PARTITIONS_IN_A_CHUNK, add_refused, within
+from oncelog.broker.core.apis.groups.refused_partitions import add_refused, within
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
@@ -32,18 +31,9 @@ FIRST_WITH_TOPIC_IDS = 10
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
-    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
-    few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
-    return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
-
-
-def _commit(
-    ports: GroupPorts, context: RequestContext, request: OffsetCommitRequest
-) -> Work[Deferred[OffsetCommitResponse]]:
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     known: list[OffsetCommitRequestTopic] = []
     refused: list[OffsetCommitResponseTopic] = []
-    looked_at = 0
     for topic in request.topics:
         info = ports.metadata.topic_by_id(topic.topic_id) if by_id else ports.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
@@ -52,16 +42,12 @@ def _commit(
             ports, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
         ):
             info, count, unknown = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
-        looked_at += 1 + len(topic.partitions)
-        good, bad = yield from within(topic.partitions, count)
+        good, bad = within(topic.partitions, count)
         if bad or info is None:
             errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]
             refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
         if info is not None and good:
             known.append(OffsetCommitRequestTopic(info.name, info.topic_id, good))
-        if looked_at >= PARTITIONS_IN_A_CHUNK:
-            looked_at = 0
-            yield
 
     def merged(response: OffsetCommitResponse) -> OffsetCommitResponse:
         add_refused(response.topics, refused, lambda topic: topic.topic_id if by_id else topic.name)
@@ -71,7 +57,7 @@ def _commit(
         return Deferred.of(merged(OffsetCommitResponse()))
     caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     request.topics = known
-    answered = yield from ports.groups.commit_offsets(request, caller, ports.now_ms)
+    answered = ports.groups.commit_offsets(request, caller, ports.now_ms)
     if refused:
         return answered.map(merged)
     if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:

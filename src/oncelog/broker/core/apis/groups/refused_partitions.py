@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from oncelog.broker.core.requests.work import Work, in_parts
-
-PARTITIONS_IN_A_CHUNK = 200
-
 
 class AnsweredTopic(Protocol):
     partitions: list[Any]
@@ -26,17 +22,12 @@ T = TypeVar("T", bound=AnsweredTopic)
 P = TypeVar("P", bound=NamedPartition)
 
 
-def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]]]:
-    """Separate the partitions that a topic of this size has from the indexes that do not exist; in chunks if there are
-    many."""
-    good: list[P] = []
-    bad: list[int] = []
-    for part in in_parts(partitions, PARTITIONS_IN_A_CHUNK):
-        good += [partition for partition in part if 0 <= partition.partition_index < count]
-        bad += [partition.partition_index for partition in part if not 0 <= partition.partition_index < count]
-        if len(part) == PARTITIONS_IN_A_CHUNK:
-            yield
-    return good, bad
+def within(partitions: Sequence[P], count: int) -> tuple[list[P], list[int]]:
+    """Separate the partitions that a topic of this size has from the indexes that do not exist."""
+    good = [partition for partition in partitions if 0 <= partition.partition_index < count]
+    if len(good) == len(partitions):
+        return good, []
+    return good, [partition.partition_index for partition in partitions if not 0 <= partition.partition_index < count]
 
 
 def add_refused(topics: list[T], refused: Iterable[T], key: Callable[[T], Hashable]) -> None:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.group.environment import Caller
-from oncelog.broker.core.apis.groups.refused_partitions import PARTITIONS_IN_A_CHUNK, add_refused, within
+from oncelog.broker.core.apis.groups.refused_partitions import add_refused, within
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
@@ -35,33 +34,20 @@ FIRST_WITH_LOAD_IN_PROGRESS = 2
 def handle(
     ports: GroupPorts, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Deferred[TxnOffsetCommitResponse]:
-    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
-    few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
-    return ports.commit_order.carry_out(context, request.group_id, _commit(ports, context, request), few=few)
-
-
-def _commit(
-    ports: GroupPorts, context: RequestContext, request: TxnOffsetCommitRequest
-) -> Work[Deferred[TxnOffsetCommitResponse]]:
     known: list[TxnOffsetCommitRequestTopic] = []
     refused: list[TxnOffsetCommitResponseTopic] = []
-    looked_at = 0
     for topic in request.topics:
         info = ports.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
         if not allows(ports, context, Operation.READ, TOPIC, topic.name):
             info, count, error = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
-        looked_at += 1 + len(topic.partitions)
-        good, bad = yield from within(topic.partitions, count)
+        good, bad = within(topic.partitions, count)
         if bad or info is None:
             errors = [TxnOffsetCommitResponsePartition(index, error) for index in bad]
             refused.append(TxnOffsetCommitResponseTopic(topic.name, partitions=errors))
         if good:
             known.append(TxnOffsetCommitRequestTopic(topic.name, partitions=good))
-        if looked_at >= PARTITIONS_IN_A_CHUNK:
-            looked_at = 0
-            yield
 
     def merged(response: TxnOffsetCommitResponse) -> TxnOffsetCommitResponse:
         add_refused(response.topics, refused, lambda topic: topic.name)
@@ -76,5 +62,5 @@ def _commit(
         return Deferred.of(merged(TxnOffsetCommitResponse()))
     caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     commit = request.replace(topics=known)
-    answered = yield from ports.groups.commit_transactional_offsets(commit, caller, ports.now_ms)
+    answered = ports.groups.commit_transactional_offsets(commit, caller, ports.now_ms)
     return answered.map(merged)

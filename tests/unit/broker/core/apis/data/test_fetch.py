@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.core.apis.data.fetch import PARTITIONS_IN_A_CHUNK
 from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
 from oncelog.broker.core.fetching.purgatory import FetchPurgatory
 from oncelog.broker.core.storage.partition import Partition
@@ -29,7 +28,7 @@ TOPIC_ID = b"topic-id-16bytes"
 NAME, IDS = 12, 18
 """Versions in which topics are named, and have ids."""
 COMMITTED = 1
-MANY = PARTITIONS_IN_A_CHUNK + 1
+MANY = 101
 SIZE = len(batch())
 
 
@@ -356,7 +355,7 @@ def test_there_is_no_session_before_version_7(ports: FetchFakes) -> None:
     assert ports.fetch(request_for(asked(0)), 6).session_id == 0
 
 
-def test_a_session_of_many_partitions_is_read_in_chunks() -> None:
+def test_a_session_of_many_partitions_answers_with_what_is_new() -> None:
     ports = FetchFakes(MANY)
     session = ports.fetch(request_for(asked(*range(MANY)), session_epoch=0)).session_id
     ports.append(3)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.core.apis.data.produce import PARTITIONS_AT_ONCE, TOPICS_AT_ONCE
 from oncelog.broker.core.appending.batch import refused
 from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.parking import MAX_PARKS
 from oncelog.errors import Error
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
@@ -17,7 +17,7 @@ from oncelog.runtime.deferred import Deferred
 from tests.support.handler_ports import HandlerPorts
 from tests.unit.broker.log.batches import NOW_MS, batch
 
-MANY = PARTITIONS_AT_ONCE + 1
+MANY = MAX_PARKS + 1
 DATA = bytes(batch())
 
 
@@ -140,7 +140,7 @@ def test_without_acknowledgements_there_is_no_answer_but_an_error_closes(
 
 
 def test_many_topics_are_answered_in_their_order(ports: ProduceFakes) -> None:
-    names = [f"t{number}" for number in range(TOPICS_AT_ONCE + 1)]
+    names = [f"t{number}" for number in range(200)]
     found = ports.produce(request_for(*(TopicProduceData(name, partition_data=entries(0)) for name in names)))
     assert found == [(name, 0, Error.NONE, 5) for name in names]
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from oncelog.broker.core.coordination.commit_order import CommitOrder
 from oncelog.broker.core.registry import handler_for
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.session import Session
@@ -50,7 +49,6 @@ class FakeBroker(HandlerPorts):
     def __init__(self) -> None:
         self.host = MemoryGroupHost({"t": 2})
         super().__init__(self.host.now_ms)
-        self.commit_order = CommitOrder(self)
         self.metadata = SimpleNamespace(
             topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST
         )

@@ -10,14 +10,28 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-FLOORS: Final = {"core": 97.0, "coordinator": 98.0, "log": 98.0}
-"""The minimum percentage of lines and branches together, by package of the broker. They hold today and are only
-raised.
-"""
-BRANCHES_FLOOR: Final = 95.0
-"""The minimum percentage of branches, of each package."""
+
+class Floor(NamedTuple):
+    """The minimum percentages of a package, as its tests reach them today; floors are only raised."""
+
+    both: float
+    """Of lines and branches together."""
+    branches: float
+
+
+FLOORS: Final = {
+    "broker/core": Floor(97.0, 95.0),
+    "broker/coordinator": Floor(98.0, 95.0),
+    "broker/log": Floor(98.0, 95.0),
+    "records": Floor(96.5, 94.5),
+    "protocol": Floor(97.0, 95.0),
+    "client/core": Floor(85.5, 78.0),
+    "spark/sink": Floor(84.0, 74.5),
+    "schemas": Floor(80.5, 75.0),
+}
+"""By the package's folder in ``src/oncelog``."""
 COUNTS: Final = ("covered_lines", "num_statements", "covered_branches", "num_branches")
 
 
@@ -25,9 +39,10 @@ def totals(files: Mapping[str, Any]) -> dict[str, Counter[str]]:
     """The sums of each package's files."""
     found: dict[str, Counter[str]] = {package: Counter() for package in FLOORS}
     for name, file in files.items():
-        package = name.partition("oncelog/broker/")[2].partition("/")[0]
-        if package in found:
-            found[package].update({count: file["summary"][count] for count in COUNTS})
+        path = name.partition("oncelog/")[2]
+        for package in found:
+            if path.startswith(f"{package}/"):
+                found[package].update({count: file["summary"][count] for count in COUNTS})
     return found
 
 
@@ -40,18 +55,20 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(__doc__)
         return 2
     below = []
-    print(f"{'package':<12} {'lines':>7} {'branches':>9} {'both':>7} {'floor':>7}")
+    print(f"{'package':<20} {'lines':>7} {'branches':>9} {'both':>7} {'floor':>7}")
     for package, sums in totals(json.loads(Path(arguments[0]).read_text())["files"]).items():
         lines = percent(sums["covered_lines"], sums["num_statements"])
         branches = percent(sums["covered_branches"], sums["num_branches"])
         both = percent(sums["covered_lines"] + sums["covered_branches"], sums["num_statements"] + sums["num_branches"])
         floor = FLOORS[package]
-        print(f"{package:<12} {lines:>6.1f}% {branches:>8.1f}% {both:>6.1f}% {floor:>6.1f}%")
-        if both < floor:
-            below.append(f"{package}: {both:.1f} % of lines and branches are covered, at least {floor} % are required")
-        if branches < BRANCHES_FLOOR:
+        print(f"{package:<20} {lines:>6.1f}% {branches:>8.1f}% {both:>6.1f}% {floor.both:>6.1f}%")
+        if both < floor.both:
             below.append(
-                f"{package}: {branches:.1f} % of branches are covered, at least {BRANCHES_FLOOR} % are required"
+                f"{package}: {both:.1f} % of lines and branches are covered, at least {floor.both} % are required"
+            )
+        if branches < floor.branches:
+            below.append(
+                f"{package}: {branches:.1f} % of branches are covered, at least {floor.branches} % are required"
             )
     sys.stderr.write("".join(f"{line}\n" for line in below))
     return bool(below)

@@ -103,7 +103,7 @@ def test_a_client_of_the_parent_says_so_at_each_use_and_sends_nothing_twice(brok
     assert found == [*(b"%d" % number for number in range(20_000)), b"last"]
 
 
-def test_a_client_that_a_child_starts_first_is_not_its_own_childs(broker: RunningBroker, topic: str) -> None:
+def test_a_client_that_a_child_starts_first_belongs_to_the_child_alone(broker: RunningBroker, topic: str) -> None:
     """Workers may fork again: a grandchild's record would wait for a loop that does not exist in that process."""
     script = """
 import os, sys

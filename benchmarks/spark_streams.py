@@ -30,9 +30,9 @@ from pyspark.sql.datasource import (
 )
 
 from oncelog.spark.data_source import OncelogDataSource
+from oncelog.spark.private_apis.streams import CHECKPOINT_FILES, plain_checkpoint_files
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.engine import BatchStep
-from oncelog.spark.versions import CHECKPOINT_FILES, PLAIN_FILES
 
 _TIMED = "oncelog-timed"
 _FLOOR, _NOTHING = "python-floor", "python-nothing"
@@ -161,7 +161,7 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
     }
     if not step["sink"].endswith("-plain"):
         return writes[sink]().start()
-    spark.conf.set(CHECKPOINT_FILES, PLAIN_FILES)
+    spark.conf.set(CHECKPOINT_FILES, str(plain_checkpoint_files(spark)))
     try:
         return writes[sink]().start()
     finally:

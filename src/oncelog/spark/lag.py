@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from oncelog.errors import ConfigError
+from oncelog.spark.private_apis import driver
 from oncelog.spark.versions import PYSPARK_MISSING, pyspark_problem
 
 try:
@@ -129,32 +130,20 @@ class Gauges:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        jvm: Any = spark.sparkContext._jvm
-        self._jvm = jvm
-        self.registry: Any = jvm.com.codahale.metrics.MetricRegistry()
-        self._known: dict[str, Any] = {}
-        self._reporter = jvm.com.codahale.metrics.jmx.JmxReporter.forRegistry(self.registry).inDomain("oncelog").build()
-        self._started = False
+        self.java = driver.gauges(spark)
+        """None if Spark lacks the classes."""
 
     def show(self, report: Report) -> None:
         """Set the gauges of a report's query, over all of its sources."""
         found = [behind for source in report.get("sources", []) if (behind := offsets_behind(source)) is not None]
-        if not found:
+        if not found or self.java is None:
             return
-        if not self._started:
-            self._started = True
-            self._reporter.start()
         query = report.get("name") or report.get("id")
-        self._set(f"{query}.{AVERAGE}", max(item.average for item in found))
-        self._set(f"{query}.{MIN}", float(min(item.least for item in found)))
-        self._set(f"{query}.{MAX}", float(max(item.most for item in found)))
+        self.java.set(f"{query}.{AVERAGE}", max(item.average for item in found))
+        self.java.set(f"{query}.{MIN}", float(min(item.least for item in found)))
+        self.java.set(f"{query}.{MAX}", float(max(item.most for item in found)))
 
     def close(self) -> None:
         """Unregister the MBeans."""
-        self._reporter.stop()
-
-    def _set(self, name: str, value: float) -> None:
-        if name not in self._known:
-            gauge = self._jvm.com.codahale.metrics.DefaultSettableGauge()
-            self._known[name] = self.registry.register(name, gauge)
-        self._known[name].setValue(value)
+        if self.java is not None:
+            self.java.close()

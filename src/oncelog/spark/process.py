@@ -32,7 +32,7 @@ class Process:
 
     def __init__(self) -> None:
         self._parts: dict[type[ProcessPart], ProcessPart] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a part may ask for another when it is made
 
     def part(self, kind: type[P]) -> P:
         with self._lock:

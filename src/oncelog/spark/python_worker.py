@@ -14,15 +14,13 @@ Called where a task begins, and where a worker beside the driver has made or use
 from __future__ import annotations
 
 import gc
-import os
 import socket
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from types import FrameType
 from typing import TypeVar
 
+from oncelog.spark.private_apis import workers
 from oncelog.spark.process import this_process
 
 T = TypeVar("T")
@@ -31,13 +29,13 @@ _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 def pass_over_imports() -> None:
     """Exclude all current objects from later collections; again only after more has been imported."""
-    if _is_worker():
+    if workers.is_worker():
         this_process().part(Imports).pass_over()
 
 
 def acknowledge() -> None:
     """Acknowledge what has come from the JVM. First called in the thread that Spark calls."""
-    if _is_worker():
+    if workers.is_worker():
         this_process().part(JvmConnection).acknowledge()
 
 
@@ -53,10 +51,6 @@ def _each_acknowledged(rows: Iterator[T]) -> Iterator[T]:
     for item in rows:
         acknowledge()
         yield item
-
-
-def _is_worker() -> bool:
-    return os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER"
 
 
 class Imports:
@@ -78,7 +72,7 @@ class JvmConnection:
     """A worker's connection to the JVM: TCP, unless Spark is told to use Unix domain sockets."""
 
     def __init__(self) -> None:
-        self._socket = _connection_to_jvm()
+        self._socket = workers.jvm_connection()
         if self._socket is not None:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -95,18 +89,3 @@ class JvmConnection:
         if self._socket is not None:
             self._socket.close()
         self._socket = None
-
-
-def _connection_to_jvm() -> socket.socket | None:
-    """What PySpark's ``main(infile, outfile)``, further down the stack, reads (the same in PySpark 3.5 to 4.3)."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and (frame.f_code.co_name, frame.f_globals.get("__name__")) != ("main", "pyspark.worker"):
-        frame = frame.f_back
-    reads = frame.f_locals.get("infile") if frame is not None else None
-    if reads is None or not stat.S_ISSOCK(os.fstat(reads.fileno()).st_mode):
-        return None
-    found = socket.socket(fileno=os.dup(reads.fileno()))
-    if found.family in (socket.AF_INET, socket.AF_INET6):
-        return found
-    found.close()
-    return None

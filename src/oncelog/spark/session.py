@@ -19,16 +19,15 @@ from oncelog.spark.versions import (
     PYSPARK_MISSING,
     check_connect,
     check_pyspark,
+    is_connect,
     pyspark_problem,
     refuse_format,
     refuse_update_mode,
 )
 
 try:
-    from pyspark import SparkConf, SparkContext
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.utils import is_remote
 except ImportError as missing:
     raise ConfigError(pyspark_problem() or PYSPARK_MISSING) from missing
 
@@ -36,6 +35,7 @@ from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.micro_batches import RunningQuery, query_sinks, running_query, said_first
 from oncelog.spark.options import OptionValue, option_texts, parse_sink_options
+from oncelog.spark.private_apis import driver
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
 from oncelog.spark.sink.engine import Observer, ignore
@@ -81,8 +81,11 @@ def session(
     _check_python(os.environ.get("PYSPARK_PYTHON"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    chosen = master or _submitted_master() or "local[*]"
-    builder = SparkSession.builder.appName(app_name).master(chosen)
+    submitted = None if master else _submitted_master()
+    chosen = master or ("local[*]" if submitted is None else submitted)
+    builder = SparkSession.builder.appName(app_name)
+    if chosen:
+        builder = builder.master(chosen)
     own = dict(SETTINGS)
     if chosen.startswith("local"):
         own["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
@@ -96,11 +99,12 @@ def session(
 
 
 def _submitted_master() -> str | None:
-    """The master that ``spark-submit`` was started with; None if it did not start this program."""
+    """The master that ``spark-submit`` was started with, empty if it is not known; None if it did not start this
+    program.
+    """
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # of the JVM that started this program
         return None
-    SparkContext._ensure_initialized()
-    return SparkConf().get("spark.master")
+    return driver.submitted_master()
 
 
 def _check_python(program: str | None) -> None:
@@ -136,7 +140,7 @@ def for_each_batch(
     for taken in ("batchId", "microBatch", "sinkName"):
         if taken.lower() in lowered:
             raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
-    if is_remote():
+    if is_connect():
         check_connect()
     parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
     identity = (parsed.transactional_id_prefix, "" if name else parsed.topic)
@@ -144,7 +148,7 @@ def for_each_batch(
     made_ms = now_ms()
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
-        remote = is_remote()
+        remote = is_connect()
         named = lowered.get("checkpointlocation", "")
         run = _remote_query(lowered, on_written) if remote else running_query(rows, batch_id, named)
         if remote:
@@ -170,7 +174,7 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
     The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
     takes effect once, however often it is repeated. Raises OncelogError or PySparkException unless it is written.
     """
-    if is_remote():
+    if is_connect():
         check_connect()
         raise ConfigError(
             "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "

@@ -17,26 +17,21 @@ Called on the driver and in Spark's workers. A worker compares its versions with
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oncelog import __version__
 from oncelog.errors import ConfigError
+from oncelog.spark.private_apis import workers
 from oncelog.spark.python_worker import acknowledge
 
 try:
     from pyspark.version import __version__ as _installed
 except ImportError:
     _installed = ""
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 ONCELOG = __version__
 PYSPARK: str = _installed
@@ -123,15 +118,6 @@ KEEPS_INTERNAL_METADATA = release(PYSPARK) < (4, 3)
 
 SOURCE_NAMES = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 """Spark's setting for sources with names: while it is true, each must have one; while it is false, none."""
-CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
-"""The session's setting of what writes a query's checkpoint; Spark chooses by the checkpoint's file system if it is
-not set."""
-_STREAMING = "org.apache.spark.sql.execution.streaming"
-PLAIN_FILES = (
-    f"{_STREAMING}{'.checkpointing' if release(PYSPARK) >= (4, 1) else ''}.FileSystemBasedCheckpointFileManager"
-)
-"""Spark's fallback for file systems that Hadoop's newer interface does not know."""
-
 NO_DATA_SOURCES = (
     'PySpark {} has no Python data sources, so format("oncelog") begins with PySpark 4.0: read with format("kafka") '
     "(Spark's own connector), write a stream with foreachBatch(for_each_batch(options)) and a batch with "
@@ -214,6 +200,15 @@ def _not_in_update_mode(start: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def is_connect() -> bool:
+    """Whether this program's sessions are those of Spark Connect."""
+    if HAS_DATA_SOURCES:
+        from pyspark.sql import is_remote
+    else:
+        from pyspark.sql.utils import is_remote
+    return bool(is_remote())
+
+
 def check_connect() -> None:
     """Raises ConfigError if this PySpark cannot write through Spark Connect; call it in a session of Spark Connect."""
     if not HAS_DATA_SOURCES:
@@ -235,61 +230,6 @@ def stream_arrow_writer() -> type:
     )
 
 
-def to_arrow(rows: DataFrame) -> pa.Table:
-    """All rows, on the driver, in the types that Spark sends; ``DataFrame.toArrow`` asks the JVM 14 things more."""
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    found: list[pa.RecordBatch] = rows._collect_as_arrow()  # type: ignore[operator]
-    return pa.Table.from_batches(found) if found else to_arrow_schema(rows.schema).empty_table()
-
-
-def arrow_struct(columns: StructType) -> pa.StructType:
-    """The columns as Arrow has them, moments in UTC: a later PySpark asks for the time zone, an earlier one has it."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    convert: Any = to_arrow_type
-    if "timezone" in inspect.signature(convert).parameters:
-        convert = functools.partial(convert, timezone="UTC")
-    found: pa.StructType = convert(columns)
-    return found
-
-
-def session_of_query(query: Any) -> Any:
-    """Spark's object for the session in which the batches of a running query are.
-
-    :param query: Spark's object for the query; the field is private in Spark 3.5, and public from 4.0 on.
-    """
-    if HAS_DATA_SOURCES:
-        return query.sparkSessionForStream()
-    kind = query.getClass()
-    while kind.getSimpleName() != "StreamExecution":
-        kind = kind.getSuperclass()
-    field = kind.getDeclaredField("sparkSessionForStream")
-    field.setAccessible(True)
-    return field.get(query)
-
-
-def batch_of_query(query: Any) -> int | None:
-    """The micro-batch that a query is in; None before its first.
-
-    :param query: as in :func:`session_of_query`.
-    """
-    if HAS_DATA_SOURCES:
-        context = query.getLatestExecutionContext()
-        return None if context is None else int(context.batchId())
-    current = int(query.currentBatchId())
-    return None if current < 0 else current
-
-
-def only_commits() -> bool:
-    """Whether Spark started this process to commit batches of streams.
-
-    There it makes the writer of a batch again, from the same options as the one whose tasks have run.
-    """
-    return "pyspark.sql.worker.python_streaming_sink_runner" in sys.modules
-
-
 def condition_of(error: Any) -> str:
     """The name of the error's kind."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
@@ -303,16 +243,11 @@ class VersionChecked:
     """
 
     def __reduce__(self) -> tuple[object, ...]:
-        from pyspark import cloudpickle
-
-        pickled: Any = cloudpickle
-        return _unpickled, (PYSPARK, ONCELOG, pickled.dumps((type(self), self.__getstate__())))
+        return _unpickled, (PYSPARK, ONCELOG, workers.pickler().dumps((type(self), self.__getstate__())))
 
 
 def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
     """Raises ConfigError in a worker whose versions are not the driver's."""
-    from pyspark import cloudpickle
-
     acknowledge()  # of what is pickled: the JVM sends rows behind it
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
         if theirs != ours:
@@ -320,7 +255,7 @@ def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
                 f"The worker {sys.executable} has {name} {ours} and the driver {theirs}: install {name} {theirs} on "
                 "every worker, or name their Python with PYSPARK_PYTHON; nothing is written"
             )
-    kind, state = cloudpickle.loads(data)
+    kind, state = workers.pickler().loads(data)
     made: Any = object.__new__(kind)
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)

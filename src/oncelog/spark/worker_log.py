@@ -8,7 +8,8 @@ executor's. Refusals are raised: Spark logs them on the driver as the error of t
 from __future__ import annotations
 
 import logging
-import os
+
+from oncelog.spark.private_apis import workers
 
 _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -16,7 +17,7 @@ _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 def log_in_workers() -> None:
     """Log with time, level and name, in a worker in which logging has not been set up."""
     logger = logging.getLogger("oncelog")
-    if os.environ.get("SPARK_PYTHON_RUNTIME") != "PYTHON_WORKER" or logger.hasHandlers():
+    if not workers.is_worker() or logger.hasHandlers():
         return
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(_FORM, "%y/%m/%d %H:%M:%S"))

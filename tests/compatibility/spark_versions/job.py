@@ -23,6 +23,7 @@ from oncelog.errors import OncelogError
 from oncelog.spark.session import for_each_batch, session, write
 from oncelog.spark.sink.engine import BatchStep, Observer, ignore
 from oncelog.spark.versions import HAS_DATA_SOURCES
+from tests.support.private_spark_apis import missing_names
 from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
 
 QUICK = {
@@ -139,7 +140,19 @@ def run_nothing(spark: SparkSession, task: dict[str, Any]) -> None:
     """Only the session is started."""
 
 
-RUNS = {"nothing": run_nothing, "write": run_write, "read": run_read, "stream": run_stream, "sql": run_sql}
+def run_private(spark: SparkSession, task: dict[str, Any]) -> None:
+    """Say which of the private APIs that are used are missing."""
+    say(missing_names(spark))
+
+
+RUNS = {
+    "nothing": run_nothing,
+    "write": run_write,
+    "read": run_read,
+    "stream": run_stream,
+    "sql": run_sql,
+    "private": run_private,
+}
 
 
 def main() -> None:

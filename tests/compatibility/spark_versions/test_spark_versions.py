@@ -51,6 +51,10 @@ def copy(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> Cop
     return Copy(oncelog_broker, unique_name, tmp_path)
 
 
+def test_nothing_private_that_is_used_is_missing(program: Program) -> None:
+    assert program.said({"run": "private"}) == [[]]
+
+
 @case("`write`, by the driver and by the executors")
 def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, copy: Copy) -> None:
     write = {"run": "write", "servers": copy.address, "sink": copy.sink}

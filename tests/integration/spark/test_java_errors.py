@@ -11,8 +11,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark import session
-from oncelog.spark.java_errors import INTERRUPTIONS, shortened
 from oncelog.spark.micro_batches import RunningQuery
+from oncelog.spark.private_apis.java_errors import INTERRUPTIONS, shortened
 from oncelog.spark.session import for_each_batch
 
 

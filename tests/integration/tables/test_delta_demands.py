@@ -21,7 +21,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.java_errors import our_sentence
+from oncelog.spark.private_apis.java_errors import our_sentence
 from oncelog.spark.tables.lake.delta_features import check_features
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions
 from oncelog.spark.tables.sink import open_store

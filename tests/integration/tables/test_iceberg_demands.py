@@ -12,7 +12,7 @@ from pyiceberg.types import IntegerType, ListType, LongType, NestedField, String
 from pyspark.sql import SparkSession
 
 from oncelog.errors import ConfigError
-from oncelog.spark.java_errors import our_sentence
+from oncelog.spark.private_apis.java_errors import our_sentence
 from oncelog.spark.tables.lake.iceberg_demands import check_deletes
 from oncelog.spark.tables.options import Mode, TableFormat
 from oncelog.spark.tables.sink import open_store

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.java_errors import our_sentence
+from oncelog.spark.private_apis.java_errors import our_sentence
 from oncelog.spark.tables.latest import later
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
 from tests.integration.tables.worlds import Query, World

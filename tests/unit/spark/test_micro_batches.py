@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,8 +11,9 @@ import pytest
 from pyspark.sql import DataFrame
 
 from oncelog.errors import ConfigError
-from oncelog.spark import micro_batches
-from oncelog.spark.micro_batches import FoundQueries, QuerySinks, RunningQuery, running_query
+from oncelog.spark.micro_batches import QuerySinks, RunningQuery, running_query
+from oncelog.spark.private_apis import streams
+from oncelog.spark.private_apis.uses import KnownApis
 from oncelog.spark.process import this_process
 
 SINK = ("run", "oncelog-", "topic", "")
@@ -45,79 +48,88 @@ def test_groups_are_those_of_one_run() -> None:
 class Query:
     """Spark's object for one run of a query, whose batches are in a session of its own."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, query_id: str, batch: int | None) -> None:
         self.session: Any = SimpleNamespace(equals=lambda other: other is self.session)
-        self.batch: int | None = 5
-        self.active = True
-        self.id, self.runId = lambda: "query", lambda: run_id
-        self.resolvedCheckpointRoot, self.isActive = lambda: "checkpoint", lambda: self.active
-
-    def rows(self, of_query: str = "query") -> DataFrame:
-        context = SimpleNamespace(getLocalProperty=lambda name: of_query)
-        return cast(
-            DataFrame, SimpleNamespace(sparkSession=SimpleNamespace(_jsparkSession=self.session, sparkContext=context))
-        )
+        running = None if batch is None else SimpleNamespace(batchId=lambda: batch)
+        self.id, self.runId = lambda: query_id, lambda: f"run of {query_id}"
+        self.resolvedCheckpointRoot, self.sparkSessionForStream = lambda: f"/{query_id}", lambda: self.session
+        self.getLatestExecutionContext = lambda: running
 
 
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs that Spark has: one, and how often they were all looked at."""
-    spark = SimpleNamespace(queries=[Query("run")], times=0)
+class Elements:
+    """Java's enumeration."""
 
-    def queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
-        spark.times += 1
-        return [query for query in spark.queries if query.active]
+    def __init__(self, items: list[Query]) -> None:
+        self._items = list(items)
 
-    monkeypatch.setattr(micro_batches, "_queries_of", queries_of)
-    monkeypatch.setattr(micro_batches, "session_of_query", lambda query: query.session)
-    monkeypatch.setattr(micro_batches, "batch_of_query", lambda query: query.batch)
-    yield spark
+    def hasMoreElements(self) -> bool:
+        return bool(self._items)
+
+    def nextElement(self) -> Query:
+        return self._items.pop(0)
+
+
+def rows_of(of_session: Query, of_thread: str, batch_id: int, active: list[Query]) -> DataFrame:
+    """Rows of a query's session, in a thread that has run a batch of the same or another query."""
+    properties = {
+        "sql.streaming.queryId": of_thread,
+        "streaming.sql.batchId": str(batch_id),
+        "spark.jobGroup.id": "run of the thread",
+    }
+    queries = SimpleNamespace(elements=lambda: Elements(active))
+    of_session.session.sharedState = lambda: SimpleNamespace(activeStreamingQueries=lambda: queries)
+    context = SimpleNamespace(getLocalProperty=properties.get)
+    session = SimpleNamespace(_jsparkSession=of_session.session, sparkContext=context)
+    return cast(DataFrame, SimpleNamespace(sparkSession=session))
+
+
+@pytest.fixture(autouse=True)
+def _any_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(streams, "_is_before_4", lambda: False)
+    this_process().close()
+    yield
     this_process().close()
 
 
-def test_a_query_that_was_found_is_not_looked_for_in_its_next_batches(looked: Any) -> None:
-    query = looked.queries[0]
-    for query.batch in (5, 6):
-        assert running_query(query.rows(), query.batch, "") == RunningQuery("run", "checkpoint")
-    assert looked.times == 1
+def test_the_query_is_found_by_the_session_of_the_rows() -> None:
+    one, other = Query("one", 5), Query("other", 5)
+    assert running_query(rows_of(one, "one", 5, [other, one]), 5, "") == RunningQuery("run of one", "/one")
+    assert running_query(rows_of(one, "another", 4, [other, one]), 5, "") == RunningQuery("run of one", "/one")
 
 
-def test_a_query_that_was_found_is_looked_for_again_in_a_new_run(looked: Any) -> None:
-    """Spark repeats the batch, which the last run had too."""
-    old, new = looked.queries[0], Query("new run")
-    running_query(old.rows(), 5, "")
-    old.active = False
-    looked.queries.append(new)
-    assert running_query(new.rows(), 5, "").run_id == "new run"
+def test_the_query_is_found_by_its_thread_where_the_rows_have_another_session() -> None:
+    one, kept = Query("one", 5), Query("kept", 7)
+    assert running_query(rows_of(kept, "one", 5, [kept, one]), 5, "") == RunningQuery("run of one", "/one")
 
 
-def test_rows_of_a_run_that_is_over_are_refused_though_it_was_found(looked: Any) -> None:
-    old = looked.queries[0]
-    running_query(old.rows(), 5, "")
-    old.active = False
+def test_rows_and_thread_of_two_queries_in_the_same_batch_are_refused() -> None:
+    one, kept = Query("one", 5), Query("kept", 5)
+    with pytest.raises(ConfigError, match="rows of the session of query kept, in a thread of query one, and both"):
+        running_query(rows_of(kept, "one", 5, [one, kept]), 5, "")
+
+
+def test_rows_of_a_run_that_is_over_are_refused() -> None:
     with pytest.raises(ConfigError, match="for_each_batch writes micro-batches"):
-        running_query(old.rows(), 5, "")
+        running_query(rows_of(Query("one", 5), "one", 5, []), 5, "")
 
 
-def test_a_batch_that_is_over_is_refused_though_its_query_was_found(looked: Any) -> None:
-    query = looked.queries[0]
-    running_query(query.rows(), 5, "")
-    query.batch = 6
-    with pytest.raises(ConfigError, match="called with batch 5, while the query is in batch 6"):
-        running_query(query.rows(), 5, "")
+@pytest.mark.parametrize("batch", [6, None])
+def test_a_batch_that_is_over_is_refused(batch: int | None) -> None:
+    one = Query("one", batch)
+    with pytest.raises(ConfigError, match=f"called with batch 5, while the query is in batch {batch}"):
+        running_query(rows_of(one, "one", 5, [one]), 5, "")
 
 
-def test_a_thread_of_another_query_does_not_count_as_that_of_the_one_found(looked: Any) -> None:
-    query = looked.queries[0]
-    running_query(query.rows(), 5, "")
-    running_query(query.rows("another"), 5, "")
-    assert looked.times == 2
-
-
-def test_as_many_found_queries_are_kept_as_allowed(monkeypatch: pytest.MonkeyPatch, looked: Any) -> None:
-    monkeypatch.setattr(FoundQueries, "MAX_QUERIES", 1)
-    query = looked.queries[0]
-    for named in ("", "checkpoint", ""):
-        monkeypatch.setattr(micro_batches, "_checkpoint_of", lambda *given: "checkpoint")
-        running_query(query.rows(), 5, named)
-    assert looked.times == 3
+def test_a_spark_that_does_not_list_its_queries_is_told_the_checkpoint(tmp_path: Path) -> None:
+    """What this thread's properties say is compared with the checkpoint that is named."""
+    this_process().part(KnownApis).missing.add(streams.streams_of.name)
+    (tmp_path / "metadata").write_text('{"id": "query"}')
+    rows = rows_of(Query("query", 5), "query", 5, [])
+    with pytest.raises(ConfigError, match="does not say where the checkpoint of query query is: name it in the option"):
+        running_query(rows, 5, "")
+    for _ in range(2):
+        assert running_query(rows, 5, str(tmp_path)) == RunningQuery("run of the thread", str(tmp_path))
+    with pytest.raises(ConfigError, match="called with batch 6"):
+        running_query(rows, 6, str(tmp_path))
+    with pytest.raises(ConfigError, match="while this is query other: name the query's own"):
+        running_query(rows_of(Query("other", 5), "other", 5, []), 5, str(tmp_path))

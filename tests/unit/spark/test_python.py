@@ -38,6 +38,6 @@ def test_master_of_spark_submit_is_taken(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], master: str | None
 ) -> None:
     monkeypatch.setattr("os.environ", variables)
-    monkeypatch.setattr("oncelog.spark.session.SparkContext._ensure_initialized", lambda: None)
-    monkeypatch.setattr("oncelog.spark.session.SparkConf", lambda: {"spark.master": "spark://one:7077"})
+    monkeypatch.setattr("pyspark.SparkContext._ensure_initialized", lambda: None)
+    monkeypatch.setattr("pyspark.SparkConf", lambda: {"spark.master": "spark://one:7077"})
     assert _submitted_master() == master

@@ -273,10 +273,10 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     :raises OncelogError: it ended or never started, and nobody has asked for that.
     """
     from py4j.protocol import Py4JError, Py4JNetworkError
-    from pyspark import SparkContext
     from pyspark.errors import PySparkException, PySparkRuntimeError
 
     from oncelog.spark.pipeline import PipelineError
+    from oncelog.spark.private_apis import driver
     from oncelog.spark.versions import condition_of
 
     root, refusals = logging.getLogger(), logging.getLogger("oncelog.spark.micro_batches")
@@ -288,7 +288,7 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise  # otherwise py4j reports its own errors
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
-        if not stop.is_set() and SparkContext._gateway is None:
+        if not stop.is_set() and not driver.has_java():
             if isinstance(error, PySparkRuntimeError) and condition_of(error) == "JAVA_GATEWAY_EXITED":
                 reason = _why_java_ended(log, logged)
                 if reason:
@@ -331,11 +331,11 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 def _jvm_ended(within_seconds: float) -> bool:
     """Whether the JVM that this process starts has ended, or has not started yet."""
-    from pyspark import SparkContext
+    from oncelog.spark.private_apis import driver
 
-    process = getattr(SparkContext._gateway, "proc", None)
+    process = driver.java_process()
     if process is None:
-        return SparkContext._gateway is None
+        return not driver.has_java()
     try:
         process.wait(within_seconds)
     except subprocess.TimeoutExpired:

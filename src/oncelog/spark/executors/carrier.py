@@ -16,6 +16,7 @@ from oncelog.spark.executors.barrier import REPORT, BarrierWriter, RankReport
 from oncelog.spark.executors.scheduling import TooFewSlots, enough_slots
 from oncelog.spark.executors.shuffle import Repeated, Shuffled
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.private_apis import texts
 from oncelog.spark.sink.engine import CarriedRecords, Observer, Reached, RetryTransaction, SinkRefused
 from oncelog.spark.sink.topic_transaction import TopicTransaction
 
@@ -67,13 +68,14 @@ class ExecutorsCarrier:
         )
         try:
             plan = self._shuffled.encoded.mapInArrow(writer, REPORT, barrier=True)
-            with enough_slots(self._shuffled.context, self._shuffled.writers):
+            with enough_slots(self._shuffled.spark.sparkContext, self._shuffled.writers):
                 reports = [RankReport.decode(row.report) for row in plan.collect()]
         except (PySparkException, Py4JJavaError) as error:
-            if self._attempts == ATTEMPTS or _STAGE_FAILED not in str(error):
+            cause = texts.lost_writer(error)
+            if self._attempts == ATTEMPTS or cause is None:
                 raise
             self._shuffled.check_executors()
-            return RetryTransaction(f"A writer of a batch died; all of its writers start again: {_cause_of(error)}")
+            return RetryTransaction(f"A writer of a batch died; all of its writers start again: {cause}")
         check_reports(reports, self._shuffled.writers)
         self._shuffled.check_made_once()
         if not self._options.cluster.two_phase_commit:
@@ -83,16 +85,6 @@ class ExecutorsCarrier:
             sum(report.batches for report in reports),
             sum(report.size_bytes for report in reports),
         )
-
-
-_STAGE_FAILED = "Could not recover from a failed barrier ResultStage"
-"""Spark's message if a writer, its Python worker or its executor died; other failures of a job are final."""
-
-
-def _cause_of(error: Exception) -> str:
-    """Spark's own line for the first cause."""
-    text = str(error).partition(_STAGE_FAILED)[2]
-    return text.partition("Most recent failure reason:")[2].strip().partition("\n")[0] or "see Spark's log"
 
 
 def check_reports(reports: list[RankReport], writers: int) -> None:

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import BatchSize
 from oncelog.spark.executors.scheduling import any_stage_repeated, tagged
 from oncelog.spark.executors.shuffle import Repeated
+from oncelog.spark.private_apis import bounds, plans
+from oncelog.spark.private_apis.bounds import Bound
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.sink.rows import Encoding, TaskEncoder, quoted_name
 from oncelog.spark.sink.topic_transaction import DriverCarrier
-from oncelog.spark.versions import to_arrow
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def collect_rows(
     """
     context = rows.sparkSession.sparkContext
     with tagged(context) as tag:
-        table = to_arrow(_bounded(rows, positions, share, sink))
+        table = plans.to_arrow(_bounded(rows, positions, share, sink))
         if any_stage_repeated(context, tag):
             raise Repeated
     numbers = np.asarray(table.column("row"))
@@ -142,97 +142,7 @@ def _bounded(rows: DataFrame, positions: Mapping[str, int], share: Share, sink: 
         expression = f"substring({column}, 1, {share.row_bytes + 1})" if name in _SIZED else column
         columns.append(f"{expression} as {name}")
     columns.append("monotonically_increasing_id() as row")
-    bound = Bound(tuple(columns), f"(row & {_ROW_MASK}) <= {share.rows}")
-    bounded: DataFrame = type(rows)(
-        this_process().part(ResolvedBounds).put_around(rows, bound, sink), rows.sparkSession
-    )
-    return bounded
-
-
-class Bound(NamedTuple):
-    """A selection and a condition on what it selects, as texts of SQL."""
-
-    columns: tuple[str, ...]
-    condition: str
-
-
-class _Known(NamedTuple):
-    """What the JVM has of a bound.
-
-    :param texts: its columns, as a list.
-    :param output: the columns of the rows that it was last put around, with their ids.
-    :param resolved: its condition and columns in terms of ``output``; None until two batches had the same.
-    """
-
-    bound: Bound
-    texts: Any
-    output: Any = None
-    resolved: tuple[Any, Any] | None = None
-
-    def analysed(self, rows: Any) -> Any:
-        """The JVM's DataFrame of ``rows`` within the bound, for which Spark parses and analyses the texts."""
-        return rows._jdf.selectExpr(self.texts).filter(self.bound.condition)
-
-
-class ResolvedBounds:
-    """The last bound of each sink; kept by the process.
-
-    The rows of a query's batches have the same columns, with the same ids. What Spark has resolved for one batch
-    therefore holds for the next, whose plan is made of it without being analysed. Rows that a function has changed have
-    other ids in each batch.
-    """
-
-    MAX_SINKS = 100
-
-    def __init__(self) -> None:
-        self._gateway: Any = None
-        self._filter: Any = None
-        self._project: Any = None
-        self._known: dict[str, _Known] = {}
-
-    def put_around(self, rows: Any, bound: Bound, sink: str) -> Any:
-        """The JVM's DataFrame of ``rows`` within ``bound``."""
-        self._begin(rows)
-        plan = rows._jdf.queryExecution().analyzed()
-        output = plan.output()
-        known = self._known.pop(sink, None)
-        if known is None or known.bound != bound:
-            known = _Known(bound, rows._jseq(bound.columns))
-        if not output.equals(known.output):
-            self._keep(sink, known._replace(output=output, resolved=None))
-            return known.analysed(rows)
-        resolved = known.resolved or _resolved(known.analysed(rows))
-        self._keep(sink, known._replace(resolved=resolved))
-        try:
-            bounded = self._filter(resolved[0], self._project(resolved[1], plan))
-            bounded.setAnalyzed()
-            return rows._jdf.ofRows(rows.sparkSession._jsparkSession, bounded)
-        except Py4JError as error:  # these are no public methods: a platform's own Spark may lack them
-            logger.debug("this Spark makes no plan of what is resolved, so each bound is analysed: %s", error)
-            return known.analysed(rows)
-
-    def _begin(self, rows: Any) -> None:
-        """Forget what another JVM has."""
-        context = rows.sparkSession.sparkContext
-        if context._gateway is not self._gateway:
-            self.close()
-            plans = context._jvm.org.apache.spark.sql.catalyst.plans.logical
-            self._gateway, self._filter, self._project = context._gateway, plans.Filter, plans.Project
-
-    def _keep(self, sink: str, known: _Known) -> None:
-        self._known[sink] = known
-        if len(self._known) > self.MAX_SINKS:
-            del self._known[next(iter(self._known))]
-
-    def close(self) -> None:
-        self._gateway = self._filter = self._project = None
-        self._known.clear()
-
-
-def _resolved(bounded: Any) -> tuple[Any, Any]:
-    """Condition and columns of a bound that was analysed."""
-    condition = bounded.queryExecution().analyzed()
-    return condition.condition(), condition.child().projectList()
+    return bounds.bounded(rows, Bound(tuple(columns), f"(row & {_ROW_MASK}) <= {share.rows}"), sink)
 
 
 def _largest(table: pa.Table) -> int:

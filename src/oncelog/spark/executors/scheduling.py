@@ -11,18 +11,19 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from oncelog.errors import ConfigError
 from oncelog.runtime import real_time
-from oncelog.spark.process import this_process
+from oncelog.spark.private_apis import jobs
 
 if TYPE_CHECKING:
     from pyspark import SparkContext, SparkJobInfo, SparkStageInfo
+    from pyspark.sql import SparkSession
 
 TIMEOUT_S = 60.0
 """How long to wait with too few slots: executors arrive or are replaced, other jobs end."""
@@ -43,9 +44,9 @@ class TooFewSlots(Exception):
         self.why = why
 
 
-def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
+def choose_writers(spark: SparkSession, wanted: int | None, partitions: int) -> int:
     """How many tasks write at the same time; 0 if the driver has to. Raises ConfigError if ``wanted`` is impossible."""
-    dynamic = has_dynamic_allocation(context)
+    dynamic, context = has_dynamic_allocation(spark), spark.sparkContext
     if wanted is None:
         return 0 if dynamic else min(max(_await_slots(context, 1), 1), partitions)
     if wanted and dynamic:
@@ -66,21 +67,15 @@ def cannot_have(wanted: int, few: TooFewSlots) -> ConfigError:
     )
 
 
-def slots_of(context: SparkContext) -> int:
-    """How many tasks the executors can run at the same time now."""
-    scala: Any = context._jsc.sc()
-    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
-
-
-def has_dynamic_allocation(context: SparkContext) -> bool:
-    enabled = context._conf.get("spark.dynamicAllocation.enabled", "false") or "false"  # getConf() copies all settings
-    return enabled.lower() == "true" and not (context.master or "").startswith("local")
+def has_dynamic_allocation(spark: SparkSession) -> bool:
+    enabled = spark.conf.get("spark.dynamicAllocation.enabled", "false") or "false"
+    return enabled.lower() == "true" and not (spark.sparkContext.master or "").startswith("local")
 
 
 def _await_slots(context: SparkContext, wanted: int) -> int:
     """How many slots there are: at least ``wanted``, unless they do not appear for a while."""
     deadline = real_time.monotonic() + TIMEOUT_S
-    while (slots := slots_of(context)) < wanted and real_time.monotonic() <= deadline:
+    while (slots := jobs.slots(context)) < wanted and real_time.monotonic() <= deadline:
         time.sleep(0.2)
     return slots
 
@@ -112,7 +107,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
         running = writers == 1
         while not over.wait(min(1.0, TIMEOUT_S / 2)):
             now = real_time.monotonic()
-            slots = slots_of(context)
+            slots = jobs.slots(context)
             there = now if slots >= writers else there
             running = running or any(
                 stage.numActiveTasks or stage.numCompletedTasks for stage in _stages(context, _jobs(context, tag))
@@ -137,11 +132,13 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
 
 @contextmanager
 def tagged(context: SparkContext) -> Iterator[str]:
-    """A tag on all jobs that this block starts."""
+    """A tag on all jobs that this block starts; also their group, where Spark does not find jobs by tags."""
     tag = f"oncelog-{uuid.uuid4().hex}"
     context.addJobTag(tag)
+    group = jobs.own_group(context, tag) if jobs.ids_of_tag.is_missing(context, tag) else nullcontext()
     try:
-        yield tag
+        with group:
+            yield tag
     finally:
         context.removeJobTag(tag)
 
@@ -153,51 +150,24 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     dropped a job's end from them.
     """
     deadline = real_time.monotonic() + TIMEOUT_S
-    if this_process().part(SingleStages).has(context, tag):
+    found = _jobs(context, tag)
+    if len(found) == 1 and len(found[0].stageIds) == 1:
         return False
-    jobs = _jobs(context, tag)
-    while any(job.status == "RUNNING" for job in jobs) and real_time.monotonic() <= deadline:
+    while any(job.status == "RUNNING" for job in found) and real_time.monotonic() <= deadline:
         time.sleep(0.02)
-        jobs = _jobs(context, tag)
-    return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))
-
-
-class SingleStages:
-    """Asks Spark's records of jobs as little as possible: each question goes to another process.
-
-    Kept by this process, with what the JVM has for the running context.
-    """
-
-    def __init__(self) -> None:
-        self._context: SparkContext | None = None
-        self._by_tag: Any = None
-        self._by_job: Any = None
-
-    def has(self, context: SparkContext, tag: str) -> bool:
-        """Whether there is one job with this tag, and it has one stage."""
-        if self._context is not context:
-            java: Any = context._jsc
-            self._context, self._by_tag, self._by_job = context, java.sc().statusTracker(), java.statusTracker()
-        jobs = self._by_tag.getJobIdsForTag(tag)
-        if len(jobs) != 1:
-            return False
-        job = self._by_job.getJobInfo(jobs[0])
-        return job is not None and len(job.stageIds()) == 1
-
-    def close(self) -> None:
-        self._context = self._by_tag = self._by_job = None
+        found = _jobs(context, tag)
+    return any(stage.currentAttemptId > 0 for stage in _stages(context, found))
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
     """The tagged jobs that Spark's records still contain."""
     tracker = context.statusTracker()
-    scala: Any = context._jsc.sc()
-    jobs = [tracker.getJobInfo(int(job)) for job in scala.statusTracker().getJobIdsForTag(tag)]
-    return [job for job in jobs if job is not None]
+    found = [tracker.getJobInfo(number) for number in jobs.ids_of_tag(context, tag)]
+    return [job for job in found if job is not None]
 
 
-def _stages(context: SparkContext, jobs: list[SparkJobInfo]) -> list[SparkStageInfo]:
+def _stages(context: SparkContext, found: list[SparkJobInfo]) -> list[SparkStageInfo]:
     """The stages of jobs, except those skipped because their result existed."""
     tracker = context.statusTracker()
-    stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
+    stages = [tracker.getStageInfo(stage) for job in found for stage in job.stageIds]
     return [stage for stage in stages if stage is not None]

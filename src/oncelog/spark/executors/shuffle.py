@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from oncelog.spark.executors.barrier import ENCODED, BatchSize, Encoder
 from oncelog.spark.executors.ranks import keys_of_ranks
 from oncelog.spark.executors.scheduling import any_stage_repeated, has_dynamic_allocation, tagged
 from oncelog.spark.kafka.lanes import WINDOW
+from oncelog.spark.private_apis import jobs, plans, texts
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.rows import Encoding
 
@@ -42,7 +42,7 @@ class Shuffled:
     :param executors: the executors that existed before those jobs.
     """
 
-    context: SparkContext
+    spark: SparkSession
     encoded: DataFrame
     writers: int
     volume: Volume
@@ -52,7 +52,7 @@ class Shuffled:
 
     def check_made_once(self) -> None:
         """Raises Repeated if an encoding task has run again since the shuffle was complete, or any stage has."""
-        if self.volume.taken().tasks != self.size.tasks or any_stage_repeated(self.context, self.tag):
+        if self.volume.taken().tasks != self.size.tasks or any_stage_repeated(self.spark.sparkContext, self.tag):
             raise Repeated
 
     def check_executors(self) -> None:
@@ -60,8 +60,9 @@ class Shuffled:
 
         Not for one that dynamic allocation has ended because it was idle: Spark keeps files that are needed.
         """
-        gone = self.executors - _executors_of(self.context)
-        if gone and not (has_dynamic_allocation(self.context) and all(_was_ended(self.context, one) for one in gone)):
+        context = self.spark.sparkContext
+        gone = self.executors - jobs.executors(context)
+        if gone and not (has_dynamic_allocation(self.spark) and all(_was_ended(context, one) for one in gone)):
             raise Repeated
 
 
@@ -72,50 +73,28 @@ def shuffle_rows(rows: DataFrame, encoding: Encoding, writers: int, batch_id: in
     """
     spark = rows.sparkSession
     context = spark.sparkContext
-    executors = _executors_of(context)
+    executors = jobs.executors(context)
     keys = keys_of_ranks(max(writers, 1))
     encoder = Encoder(encoding, keys, batch_id, volume.add)
     planned = rows.mapInArrow(encoder, ENCODED).repartition(len(keys), "writer")
     with tagged(context) as tag:
         encoded = _run_shuffle(spark, planned, volume)
-    shuffled = Shuffled(context, encoded, writers, volume, tag, volume.taken(), executors)
+    shuffled = Shuffled(spark, encoded, writers, volume, tag, volume.taken(), executors)
     shuffled.check_executors()
     return shuffled
 
 
-def _run_shuffle(spark: SparkSession, planned: Any, volume: Volume) -> DataFrame:
+def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> DataFrame:
     """Shuffle the encoded batches; in a separate session, whose Arrow batches hold only a few of them.
 
-    Adaptive execution runs the shuffle when the plan becomes an RDD. If it is off, reading the first row does: encoding
-    must be complete under the settings of the user's session, and before the transaction begins.
+    Encoding must be complete under the settings of the user's session, and before the transaction begins.
     """
-    with _settings_in_tasks(spark):
-        internal_rows = planned._jdf.queryExecution().toRdd()
-        if not volume.taken().tasks:
-            internal_rows.isEmpty()
-    session = this_process().part(PlainSessions).of(spark)
-    java_session: Any = session._jsparkSession
-    java_encoded = java_session.internalCreateDataFrame(internal_rows, planned._jdf.schema(), False)
-    encoded: DataFrame = type(planned)(java_encoded, session)
-    return encoded
-
-
-@contextmanager
-def _settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """Give the tasks of this block's jobs the session's settings, which a plan that becomes an RDD does not.
-
-    Spark does so for what it executes itself (``SQLExecution.withSQLConfPropagated``).
-    """
-    context: Any = spark.sparkContext._jsc
-    session: Any = spark._jsparkSession
-    before = context.sc().getLocalProperties()
-    properties = before.clone()
-    properties.putAll(session.sessionState().conf().settings())
-    context.sc().setLocalProperties(properties)
+    take_back = jobs.give_settings(spark)  # which a plan that becomes an RDD does not give to its tasks
     try:
-        yield
+        into = this_process().part(PlainSessions).of(spark)
+        return plans.run_shuffle(planned, into, lambda: volume.taken().tasks > 0)
     finally:
-        context.sc().setLocalProperties(before)
+        take_back()
 
 
 class PlainSessions:
@@ -143,21 +122,9 @@ class PlainSessions:
         self._kept = None
 
 
-def _executors_of(context: SparkContext) -> frozenset[str]:
-    """Names of the current executors; one that is restarted has another."""
-    scala: Any = context._jsc.sc()
-    found = scala.statusStore().executorList(True)
-    return frozenset(str(found.apply(number).id()) for number in range(found.size()))
-
-
 def _was_ended(context: SparkContext, executor: str) -> bool:
     """Whether the driver has ended an executor, instead of losing it."""
-    scala: Any = context._jsc.sc()
-    try:
-        reason = scala.statusStore().executorSummary(executor).removeReason()
-    except Py4JJavaError:  # one of many that are gone, of which Spark keeps no records
-        return False
-    return str(reason) == "Some(Executor killed by driver.)"
+    return texts.was_idle(jobs.removal_reason(context, executor))
 
 
 class Volume:

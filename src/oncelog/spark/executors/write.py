@@ -28,13 +28,13 @@ from oncelog.spark.executors.collected import Share, collect_rows, last_sizes
 from oncelog.spark.executors.scheduling import TooFewSlots, cannot_have, choose_writers
 from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle_rows
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.private_apis import plans
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
 from oncelog.spark.sink.marker import BatchPlan, name_topics
 from oncelog.spark.sink.planning import Planned, encoding_for, group_of, write_engine
 from oncelog.spark.sink.rows import SinkColumns, positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
-from oncelog.spark.versions import to_arrow
 
 logger = logging.getLogger(__name__)
 
@@ -93,15 +93,15 @@ def _write_shuffled(rows: DataFrame, options: SinkOptions, planned: Planned, obs
     computed (a repartition by something random), the rows of an earlier task and of a later one would overlap.
     """
     chosen = _columns_to_write(rows)
-    context = rows.sparkSession.sparkContext
+    spark = rows.sparkSession
     most_writers: int | None = None
     for _ in range(ATTEMPTS):
         try:
             encoding = encoding_for(chosen.schema, options)
-            writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
+            writers = choose_writers(spark, options.writers, sum(encoding.partition_counts.values()))
             if most_writers is not None:
                 writers = min(writers, most_writers)
-            with this_process().part(Volumes).counting(context) as volume:
+            with this_process().part(Volumes).counting(spark.sparkContext) as volume:
                 shuffled = shuffle_rows(chosen, encoding, writers, planned.batch_id, volume)
                 return _write(shuffled, options, planned, observe)
         except TooFewSlots as few:
@@ -196,7 +196,7 @@ def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:
 
 def _collected(shuffled: Shuffled) -> DriverCarrier:
     """The shuffled batches, in this process and in task order."""
-    table = to_arrow(shuffled.encoded).sort_by("task")
+    table = plans.to_arrow(shuffled.encoded).sort_by("task")
     shuffled.check_made_once()
     rows = sum(table.column("records").to_pylist())
     return DriverCarrier(batches_of(iter(table.to_batches())), rows, table.num_rows)

@@ -11,7 +11,6 @@ import contextlib
 import functools
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.client.core.client_errors import UnsupportedVersionError
 from oncelog.errors import KafkaError
-from oncelog.spark.java_errors import our_sentence
 from oncelog.spark.kafka.connections import client_config
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import EARLIEST, SinkOptions, SourceOptions, parse_sink_options, parse_source_options
@@ -42,6 +40,8 @@ from oncelog.spark.pipeline.reads import (
 from oncelog.spark.pipeline.registered import Schemas, find_schemas, keep
 from oncelog.spark.pipeline.rows import rows_of
 from oncelog.spark.pipeline.several import several_sinks
+from oncelog.spark.private_apis import streams, texts
+from oncelog.spark.private_apis.java_errors import our_sentence
 from oncelog.spark.progress import Progress, ProgressReader, TakeWritten
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.checkpoint import Checkpoint
@@ -50,10 +50,8 @@ from oncelog.spark.sink.marker import describe_topics, name_topics
 from oncelog.spark.sink.sink_topics import existing, missing
 from oncelog.spark.tables.sink import open_store
 from oncelog.spark.versions import (
-    CHECKPOINT_FILES,
     HAS_DATA_SOURCES,
     HAS_SOURCE_NAMES,
-    PLAIN_FILES,
     PYSPARK,
     SOURCE_NAMES,
     condition_of,
@@ -74,16 +72,8 @@ STARTS = 4
 """How often a query is started if Spark gives up on its Python worker before a batch has completed."""
 TIMEOUT_MS = 10_000
 """How long a broker may take to answer before a run; once running, pipelines wait longer for a restarting broker."""
-_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
-"""What a function of the user, or a library, raised in a worker."""
-_WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
-_PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
-"""Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
-_WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
 _NOT_NAMED = ("DUPLICATE_SOURCE_NAMES", "UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT")
 """Why Spark refuses names: one read is in the query twice, or the transform has a read of its own."""
-_SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
-_JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,14 +271,17 @@ def _checkpoint_files(spark: SparkSession, checkpoint: Checkpoint) -> Iterator[N
     when it is complete, and an existing one is refused. On HDFS it is not: an existing file of a state store would
     stay. The query keeps it; the session has its own again.
     """
-    if not checkpoint.is_local or spark.conf.get(CHECKPOINT_FILES, None) is not None:
+    setting = streams.CHECKPOINT_FILES
+    is_free = checkpoint.is_local and spark.conf.get(setting, None) is None
+    files = streams.plain_checkpoint_files(spark) if is_free else None
+    if files is None:
         yield
         return
-    spark.conf.set(CHECKPOINT_FILES, PLAIN_FILES)
+    spark.conf.set(setting, files)
     try:
         yield
     finally:
-        spark.conf.unset(CHECKPOINT_FILES)
+        spark.conf.unset(setting)
 
 
 def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSettings) -> dict[SourceRead, str] | None:
@@ -406,7 +399,7 @@ def watch(
                 if failure is None:
                     continue
                 starts_left[name] -= 1
-                if not starts_left[name] or not _WORKER_WAS_LATE.search(str(failure)):
+                if not starts_left[name] or not texts.worker_was_late(failure):
                     raise PipelineError(f"pipeline {name} failed: {explain(failure)}") from failure
                 logger.warning("pipeline %s is started again: %s", name, explain(failure))
                 queries[name] = again(name)
@@ -429,15 +422,10 @@ def explain(error: Exception) -> str:
     text = str(error)
     if ours := our_sentence(text):
         return ours
-    if changed := _SOURCES_CHANGED.search(text):
+    if counts := texts.sources_changed(text):
         return (
-            f"Spark does not continue the checkpoint of a query that read {changed[1]} times with one that reads "
-            f"{changed[2]} times (each sink reads its sources once, dead letters once more): take the change back, "
+            f"Spark does not continue the checkpoint of a query that read {counts[0]} times with one that reads "
+            f"{counts[1]} times (each sink reads its sources once, dead letters once more): take the change back, "
             f"or {NEW_PIPELINE}"
         )
-    causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
-    wrapped = text.startswith(_WRAPPING)
-    first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
-    if first.endswith("from the Python worker:") and (raised := _RAISED.search(text)):
-        first += f" {raised[1]}"
-    return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")
+    return texts.first_cause(text)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.functions import col
-from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from oncelog.errors import ConfigError
@@ -24,9 +23,10 @@ from oncelog.schemas.codecs import Codecs, need_schema_packages
 from oncelog.schemas.registry import LATEST, SchemaRegistry
 from oncelog.schemas.schema_errors import SchemaError, reason_of
 from oncelog.schemas.structs import Schema
+from oncelog.spark.private_apis import plans
 from oncelog.spark.process import this_process
 from oncelog.spark.python_worker import acknowledge
-from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, VersionChecked, arrow_struct
+from oncelog.spark.versions import HAS_ARROW_FUNCTIONS, PYSPARK, VersionChecked
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -104,7 +104,11 @@ def avro_schema(columns: StructType, name: str) -> str:
 
     :raises SchemaError: Avro does not have the type of a column, or cannot have its name.
     """
-    return value_writing.avro_schema(arrow_struct(columns), name).text
+    return value_writing.avro_schema(_arrow_struct(columns), name).text
+
+
+def _arrow_struct(columns: StructType) -> pa.StructType:
+    return pa.struct(list(plans.arrow_schema(columns)))
 
 
 def check_here() -> None:
@@ -170,7 +174,7 @@ def read_column(
     """
     decode = _Decode(_picklable(registry), reader, malformed, verdicts, is_key=is_key)
     with open_registry(registry) as asked:
-        kind = from_arrow_type(ColumnReader(reader, Codecs(asked)).arrow_type, prefer_timestamp_ntz=True)
+        kind = plans.spark_type(ColumnReader(reader, Codecs(asked)).arrow_type)
     if malformed == REPORT:
         kind = StructType([StructField(VALUE, kind), StructField(PROBLEM, StringType())])
     return _on_arrays(decode, kind, column, *([] if headers is None else [headers]))
@@ -199,7 +203,7 @@ def _on_arrays(function: Callable[..., pa.Array], kind: DataType, *columns: Colu
 
 def check_written(columns: StructType, target: ReaderSchema) -> None:
     """:raises SchemaError: the columns do not fit the schema that they are to be written with."""
-    ColumnWriter(target).check(arrow_struct(columns))
+    ColumnWriter(target).check(_arrow_struct(columns))
 
 
 def _picklable(registry: Access) -> Access:

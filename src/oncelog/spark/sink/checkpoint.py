@@ -110,6 +110,10 @@ class Checkpoint:
         """Whether Spark's commit log says that the batch was completed."""
         return self._read_of_batch("commits", batch_id) is not None
 
+    def is_under_way(self, batch_id: int) -> bool:
+        """Whether the batch was planned last, and has not ended."""
+        return max(self.batches("offsets"), default=-1) == batch_id and not self.ended(batch_id)
+
     def batches(self, log: str) -> list[int]:
         """The numbers of the files in ``offsets`` or ``commits``, ascending."""
         return sorted(int(name) for name in self._names(log) if name.isdecimal())

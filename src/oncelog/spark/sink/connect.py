@@ -54,8 +54,8 @@ def check_checkpoint(location: str, batch_id: int, session: StartSession) -> Non
     running = {str(query.id) for query in session.spark.streams.active} if session.spark is not None else {query_id}
     if query_id not in running:
         raise ConfigError(f"{where}, which does not run in this session ({', '.join(sorted(running))} do): {what}")
-    last = max(checkpoint.batches("offsets"), default=-1)
-    if last != batch_id or checkpoint.ended(batch_id):
+    if not checkpoint.is_under_way(batch_id):
+        last = max(checkpoint.batches("offsets"), default=-1)
         state = "has ended it" if checkpoint.ended(batch_id) else f"planned batch {last} last"
         raise ConfigError(f"{where}, while batch {batch_id} is to be written, and that query {state}: {what}")
     if not this_process().part(QueryClaims).claim(query_id):

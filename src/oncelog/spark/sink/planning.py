@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-QUERY_ID = "sql.streaming.queryId"
-BATCH_ID = "streaming.sql.batchId"
-"""The local property in which Spark keeps the number of a job's micro-batch, on the driver and in tasks."""
-
 
 @dataclass(frozen=True, slots=True)
 class Planned:

@@ -20,11 +20,11 @@ from pyspark.sql.types import StructType
 from oncelog.errors import InvariantError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.private_apis import streams, workers
+from oncelog.spark.private_apis.streams import MicroBatch
 from oncelog.spark.python_worker import acknowledged, pass_over_imports
 from oncelog.spark.sink.engine import Observer, SinkRefused
 from oncelog.spark.sink.planning import (
-    BATCH_ID,
-    QUERY_ID,
     begin_micro_batch,
     checkpoint_at,
     encoding_for,
@@ -34,14 +34,14 @@ from oncelog.spark.sink.planning import (
 )
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
-from oncelog.spark.versions import VersionChecked, only_commits, stream_arrow_writer
+from oncelog.spark.versions import VersionChecked, stream_arrow_writer
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput(WriterCommitMessage):
     """The encoded batches of one task, and the query and its batch that the task took its rows from."""
 
-    source: tuple[str, int] | None
+    source: MicroBatch | None
     task: int
     rows: int
     size_bytes: int
@@ -62,10 +62,8 @@ class TaskSide(VersionChecked):
         context = TaskContext.get()
         if context is None:
             raise InvariantError("a sink task runs outside a Spark task")
-        source: tuple[str, int] | None = None
-        if self._of_query:
-            source = str(context.getLocalProperty(QUERY_ID)), int(str(context.getLocalProperty(BATCH_ID)))
-        task, batch_id = context.partitionId(), source[1] if source else None
+        source = streams.batch_of_task(context) if self._of_query else None
+        task, batch_id = context.partitionId(), source.batch_id if source else None
         encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._micro_batch or 0), now_ms=now_ms())
         batches: list[PartitionBatch] = []
         size_bytes = 0
@@ -154,8 +152,11 @@ class StreamWriter(_Writer, stream_arrow_writer()):  # type: ignore[misc]
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         options, outputs = self._driver_options(), _outputs(messages)
-        query_id = checkpoint_at(options.checkpoint_location).query_id()
-        others = {output.source for output in outputs} - {(query_id, batchId)}
+        checkpoint = checkpoint_at(options.checkpoint_location)
+        query_id, sources = checkpoint.query_id(), {output.source for output in outputs}
+        if None in sources and checkpoint.is_under_way(batchId):
+            sources = {MicroBatch(query_id, batchId) if source is None else source for source in sources}
+        others = [source and tuple(source) for source in sources if source != (query_id, batchId)]
         if others:
             raise SinkRefused(
                 f"Batch {batchId} of query {query_id} is refused, as its rows come from {sorted(others, key=str)}: "
@@ -193,7 +194,7 @@ def begin_stream(schema: StructType, options: SinkOptions, observe: Observer) ->
     Raises OncelogError for what would be refused later, before any task runs. Where the rows are computed
     already, nothing is asked again.
     """
-    if only_commits():
+    if workers.only_commits():
         return StreamWriter(None, options, observe)
     checkpoint_at(options.checkpoint_location).query_id()
     writer = StreamWriter(TaskSide(encoding_for(schema, options), options, of_query=True), options, observe)

@@ -29,6 +29,7 @@ from oncelog.spark.tables.latest import latest, written_columns
 from oncelog.spark.tables.options import TableFormat, TableOptions, parse_table_options
 from oncelog.spark.tables.store import MaintainedTable, TableLook, TableStore, WrittenPart, table_group
 from oncelog.spark.tables.tasks import write_parts
+from oncelog.spark.versions import is_connect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,13 +75,11 @@ def to_table_of(
 
     :param beside: names of the query's other table sinks, as far as they are known.
     """
-    from pyspark.sql.utils import is_remote
-
     store = open_store(parsed)
     made_ms = now_ms()
 
     def write(rows: DataFrame, batch_id: int) -> None:
-        if is_remote():
+        if is_connect():
             raise ConfigError(
                 "to_table needs a driver of its own, and this session is one of Spark Connect: start the query in a "
                 "session of its own"

@@ -12,19 +12,13 @@ from oncelog.records.batch import decode_records
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.executors.barrier import BatchSize
-from oncelog.spark.executors.collected import (
-    Bound,
-    CollectedBatch,
-    ResolvedBounds,
-    Share,
-    _Known,
-    collect_rows,
-)
+from oncelog.spark.executors.collected import CollectedBatch, Share, collect_rows
 from oncelog.spark.kafka.interface import PartitionBatch
+from oncelog.spark.private_apis import bounds, plans
+from oncelog.spark.private_apis.bounds import Bound, ResolvedBounds
 from oncelog.spark.process import this_process
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink.rows import BadRow, Encoding, SinkColumns, positions_of
-from oncelog.spark.versions import to_arrow
 from tests.integration.spark.executors.test_executors import RunningBroker
 from tests.integration.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.support.both_brokers import KAFKA_IN_SOAK
@@ -93,10 +87,11 @@ def test_what_is_too_much_is_not_returned(spark: SparkSession, monkeypatch: pyte
     returned: list[Any] = []
 
     def watched(rows: DataFrame) -> Any:
-        returned.append(to_arrow(rows))
+        returned.append(collect(rows))
         return returned[-1]
 
-    monkeypatch.setattr("oncelog.spark.executors.collected.to_arrow", watched)
+    collect = plans.to_arrow
+    monkeypatch.setattr(plans, "to_arrow", watched)
     rows = spark.range(0, 50_000, 1, 2).selectExpr("if(id = 3, repeat('x', 100000), 'v') as value")
     assert collected(rows, Share(10, 1024)) is None
     assert returned[0].num_rows == 2 * 11
@@ -130,13 +125,13 @@ def test_what_was_resolved_for_one_batch_bounds_the_next_with_the_same_columns(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this_process().part(ResolvedBounds).close()
-    analyse, analysed = _Known.analysed, list[Bound]()
+    analyse, analysed = bounds._analysed, list[Bound]()
 
-    def watched(known: _Known, rows: Any) -> Any:
-        analysed.append(known.bound)
-        return analyse(known, rows)
+    def watched(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
+        analysed.append(bound)
+        return analyse(rows, bound, sink)
 
-    monkeypatch.setattr(_Known, "analysed", watched)
+    monkeypatch.setattr(bounds, "_analysed", watched)
     rows = spark.range(0, 6, 1, 2).selectExpr("cast(id as string) as key", "concat('v', id) as value")
     counts = [len(records_of(collected(rows.filter(f"key >= {least}")))) for least in range(5)]
     assert counts == [6, 5, 4, 3, 2]

@@ -207,6 +207,7 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
     group = f"{unique_name}-group"
     reports: list[dict[str, Any]] = []
     gauges = Gauges(spark)
+    assert gauges.java is not None
     listener = LagListener(reports.append, gauges)
     spark.streams.addListener(listener)
     query = (
@@ -231,7 +232,7 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
         assert lag(query) == 6
         metrics = reports[0]["sources"][0]["metrics"]
         assert (metrics["avgOffsetsBehindLatest"], metrics["maxOffsetsBehindLatest"]) == ("6.0", "6")
-        shown = [gauges.registry.getGauges().get(f"{query.id}.{name}").getValue() for name in metrics]
+        shown = [gauges.java.registry.getGauges().get(f"{query.id}.{name}").getValue() for name in metrics]
         assert shown == [6.0, 6.0, 6.0]
     finally:
         query.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from oncelog.spark.executors.scheduling import choose_writers
 from oncelog.spark.kafka.advice import with_advice
 from oncelog.spark.kafka.interface import final
 from oncelog.spark.options import parse_sink_options
+from oncelog.spark.private_apis import jobs
 from oncelog.spark.sink.engine import SinkRefused
 
 ONE = RankReport(0, rows=10)
@@ -87,18 +89,18 @@ def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
     ) == warns
 
 
-class Context:
-    """The part of a SparkContext that is used."""
+class Session:
+    """The part of a SparkSession that is used."""
 
-    master = "spark://m:7077"
+    sparkContext = SimpleNamespace(master="spark://m:7077")
 
     def __init__(self, **settings: str) -> None:
-        self._conf = {name.replace("_", "."): value for name, value in settings.items()}
+        self.conf = {name.replace("_", "."): value for name, value in settings.items()}
 
 
 @pytest.fixture
 def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "slots_of", lambda context: 4)
+    monkeypatch.setattr(jobs, "slots", lambda context: 4)
     monkeypatch.setattr(scheduling, "TIMEOUT_S", 0.0)
 
 
@@ -106,19 +108,19 @@ def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
     ("wanted", "partitions", "writers"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (4, 3, 3), (0, 9, 0)]
 )
 def test_writers_fit_slots_and_partitions(four_slots: None, wanted: int | None, partitions: int, writers: int) -> None:
-    context: Any = Context()
-    assert choose_writers(context, wanted, partitions) == writers
+    spark: Any = Session()
+    assert choose_writers(spark, wanted, partitions) == writers
 
 
 def test_more_writers_than_slots_are_refused(four_slots: None) -> None:
-    context: Any = Context()
+    spark: Any = Session()
     with pytest.raises(ConfigError, match="writers is 5, but the cluster has 4 slots"):
-        choose_writers(context, 5, 9)
+        choose_writers(spark, 5, 9)
 
 
 def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: None) -> None:
-    context: Any = Context(spark_dynamicAllocation_enabled="true")
-    assert choose_writers(context, None, 9) == 0
-    assert choose_writers(context, 0, 9) == 0
+    spark: Any = Session(spark_dynamicAllocation_enabled="true")
+    assert choose_writers(spark, None, 9) == 0
+    assert choose_writers(spark, 0, 9) == 0
     with pytest.raises(ConfigError, match=r"spark.dynamicAllocation.enabled is true"):
-        choose_writers(context, 2, 9)
+        choose_writers(spark, 2, 9)

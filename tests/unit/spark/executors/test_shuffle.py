@@ -36,14 +36,12 @@ KILLED = "Some(Executor killed by driver.)"
 
 
 class Executors:
-    """A SparkContext whose executor 1 is gone, and what Spark has recorded about that."""
-
-    master = "spark://m:7077"
+    """A session whose executor 1 is gone, and what Spark has recorded about that."""
 
     def __init__(self, dynamic: str, reason: str | None) -> None:
-        self._conf = {"spark.dynamicAllocation.enabled": dynamic}
-        self._jsc = Mock()
-        store = self._jsc.sc.return_value.statusStore.return_value
+        self.conf = {"spark.dynamicAllocation.enabled": dynamic}
+        self.sparkContext = Mock(master="spark://m:7077")
+        store = self.sparkContext._jsc.sc.return_value.statusStore.return_value
         store.executorList.return_value.size.return_value = 2
         store.executorList.return_value.apply = lambda number: Mock(**{"id.return_value": ("driver", "0")[number]})
         store.executorSummary.return_value.removeReason.return_value = reason
@@ -51,9 +49,9 @@ class Executors:
             store.executorSummary.side_effect = Py4JJavaError("NoSuchElementException: 1", Mock(_target_id="o1"))
 
 
-def shuffled_before(context: Any, *executors: str) -> Shuffled:
+def shuffled_before(spark: Any, *executors: str) -> Shuffled:
     unused: Any = None
-    return Shuffled(context, unused, 0, unused, "tag", BatchSize(1, 1, 1, 1), frozenset(executors))
+    return Shuffled(spark, unused, 0, unused, "tag", BatchSize(1, 1, 1, 1), frozenset(executors))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oncelog.spark.private_apis import streams
+from oncelog.spark.private_apis.streams import CHECKPOINT_FILES
+from oncelog.spark.process import this_process
 from oncelog.spark.sink.checkpoint import Checkpoint
-from oncelog.spark.versions import CHECKPOINT_FILES, PLAIN_FILES
 
 pytest.importorskip("pyspark")
 
@@ -35,6 +38,24 @@ def _while_it_starts(session: Any, checkpoint: Any) -> str | None:
 
     with _checkpoint_files(session, checkpoint):
         return session.settings.get(CHECKPOINT_FILES)
+
+
+PLAIN_FILES = "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+
+
+@pytest.fixture(autouse=True)
+def classes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Those that Spark has."""
+    there = [PLAIN_FILES]
+    monkeypatch.setattr(streams, "has_class", lambda spark, name: name in there)
+    this_process().close()
+    yield there
+    this_process().close()
+
+
+def test_a_spark_without_that_class_chooses(tmp_path: Path, classes: list[str]) -> None:
+    classes.clear()
+    assert _while_it_starts(_Session(), Checkpoint.open(str(tmp_path))) is None
 
 
 def test_only_the_query_on_the_local_disk_has_the_plain_files(tmp_path: Path) -> None:

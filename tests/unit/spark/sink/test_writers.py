@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from oncelog.errors import InvariantError
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.private_apis.streams import MicroBatch
 from oncelog.spark.sink import writers
 from oncelog.spark.sink.engine import ignore
 from oncelog.spark.sink.writers import StreamWriter, TaskOutput, begin_stream
@@ -46,7 +47,7 @@ def test_the_worker_that_commits_begins_nothing_again(calls: list[str], monkeypa
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     writer = begun()
     assert calls == []
-    writer.commit([TaskOutput(("query", 7), 0, 1, 10, ())], 7)
+    writer.commit([TaskOutput(MicroBatch("query", 7), 0, 1, 10, ())], 7)
     assert calls == ["commit_outputs", "pass_over_imports"]
     with pytest.raises(InvariantError, match="made to commit"):
         writer.write(iter(()))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oncelog.errors import ConfigError
+from oncelog.spark.private_apis import plans
 from oncelog.spark.sink.marker import Marker
 from oncelog.spark.tables.columns import check_partitions, check_required, missing_columns, null_refusal, stored_schema
 from oncelog.spark.tables.inline import InlineWriter, leave_few
@@ -117,12 +118,10 @@ class IcebergTable:
         return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group)
 
     def prepare(self, schema: StructType) -> str:
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         stored = stored_schema(schema, TableFormat.ICEBERG)
         check_rights(self._options, self.missing_rights())
         try:
-            table = self._load() or self._create(file_schema(to_arrow_schema(stored, timezone="UTC"), ()))
+            table = self._load() or self._create(file_schema(plans.arrow_schema(stored), ()))
             self._check(table)
             if missing := self._missing(table, stored):
                 with table.update_schema() as update:
@@ -155,12 +154,10 @@ class IcebergTable:
 
     def _missing(self, table: Table, stored: StructType) -> pa.Schema | None:
         """The columns that are to be added. Raises ConfigError if they may not be, or if one has another type."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         schema = table.schema()
         check_types(schema, stored.names, self._options)
         check_required([one.name for one in schema.fields if one.required], stored.names, self._options)
-        wide = file_schema(to_arrow_schema(widened(stored, spark_types(schema)), timezone="UTC"), ())
+        wide = file_schema(plans.arrow_schema(widened(stored, spark_types(schema))), ())
         found = {name: _text(kind) for name, kind in _fields(schema.as_arrow())}
         taken = {one.name: str(one.field_type) for one in schema.fields}
         wanted = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.spark.java_errors import INTERRUPTIONS, MAX_CHARS, shortened
+from oncelog.spark.private_apis.java_errors import INTERRUPTIONS, MAX_CHARS, shortened
 
 FRAMES = "".join(f"\tat org.apache.spark.rdd.RDD.frame{number}(RDD.scala:{number})\n" for number in range(400))
 LONG = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
 
-from oncelog.spark.executors.collected import Bound, ResolvedBounds
+from oncelog.spark.private_apis.bounds import Bound, bounded
+from oncelog.spark.process import this_process
 
 BOUND = Bound(("id as row",), "row <= 5")
 
@@ -20,6 +22,24 @@ class Output(tuple[str, ...]):
         return self == other
 
 
+class JavaClass:
+    """Named as py4j's, by which the use tells a class from a package."""
+
+    def __init__(self, make: Any) -> None:
+        self.make = make
+
+    def __call__(self, *given: Any) -> Any:
+        return self.make(*given)
+
+
+class Rows:
+    """A DataFrame; what is around another one has its plan."""
+
+    def __init__(self, jdf: Any, session: Any) -> None:
+        self._jdf = jdf
+        self.sparkSession = session
+
+
 class Jvm:
     """Spark's side: what it was asked to analyse, and to make of what is resolved."""
 
@@ -27,12 +47,14 @@ class Jvm:
         self.analysed: list[str] = []
         self.made: list[Any] = []
         self.makes_plans = makes_plans
-        logical = SimpleNamespace(Filter=self._filter, Project=lambda columns, plan: (columns, plan))
-        names = ("org", "apache", "spark", "sql", "catalyst", "plans")
+        logical = SimpleNamespace(
+            Filter=JavaClass(self._filter), Project=JavaClass(lambda columns, plan: (columns, plan))
+        )
         within: Any = SimpleNamespace(logical=logical)
-        for name in reversed(names):
+        for name in reversed(("org", "apache", "spark", "sql", "catalyst", "plans")):
             within = SimpleNamespace(**{name: within})
-        self.context = SimpleNamespace(_gateway=object(), _jvm=within)
+        context = SimpleNamespace(_gateway=object(), _jvm=within)
+        self.session = SimpleNamespace(sparkContext=context, _jsparkSession=None)
 
     def _filter(self, condition: str, child: Any) -> Any:
         if not self.makes_plans:
@@ -41,39 +63,47 @@ class Jvm:
 
     def rows(self, *ids: str) -> Any:
         """A DataFrame whose columns have these ids."""
-        return SimpleNamespace(
-            _jdf=SimpleNamespace(
+        rows: Any = Rows(
+            SimpleNamespace(
                 queryExecution=lambda: SimpleNamespace(analyzed=lambda: SimpleNamespace(output=lambda: Output(ids))),
-                selectExpr=lambda texts: SimpleNamespace(filter=lambda condition: self._analyse(condition)),
                 ofRows=lambda session, plan: self.made.append(plan) or plan,
             ),
-            _jseq=list,
-            sparkSession=SimpleNamespace(sparkContext=self.context, _jsparkSession=None),
+            self.session,
         )
+        rows.selectExpr = lambda *texts: SimpleNamespace(filter=self._analyse)
+        return rows
 
     def _analyse(self, condition: str) -> Any:
         self.analysed.append(condition)
         child = SimpleNamespace(projectList=lambda: "columns")
         plan = SimpleNamespace(condition=lambda: condition, child=lambda: child)
-        return SimpleNamespace(queryExecution=lambda: SimpleNamespace(analyzed=lambda: plan))
+        return Rows(SimpleNamespace(queryExecution=lambda: SimpleNamespace(analyzed=lambda: plan)), self.session)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process() -> Iterator[None]:
+    this_process().close()
+    yield
+    this_process().close()
 
 
 @pytest.mark.parametrize(("makes_plans", "analysed", "made"), [(True, 2, 3), (False, 5, 0)])
 def test_a_spark_that_makes_no_plans_of_what_is_resolved_analyses_each_bound(
     makes_plans: bool, analysed: int, made: int
 ) -> None:
-    jvm, bounds = Jvm(makes_plans=makes_plans), ResolvedBounds()
+    jvm = Jvm(makes_plans=makes_plans)
     for _ in range(4):
-        assert bounds.put_around(jvm.rows("a"), BOUND, "sink") is not None
+        assert bounded(jvm.rows("a"), BOUND, "sink")._jdf is not None
     assert (len(jvm.analysed), len(jvm.made)) == (analysed, made)
+    assert bounded.is_missing(jvm.rows("a"), BOUND, "sink") is not makes_plans
 
 
 def test_other_columns_or_another_bound_are_analysed() -> None:
-    jvm, bounds = Jvm(makes_plans=True), ResolvedBounds()
+    jvm = Jvm(makes_plans=True)
     for _ in range(3):
-        bounds.put_around(jvm.rows("a"), BOUND, "sink")
+        bounded(jvm.rows("a"), BOUND, "sink")
     before = len(jvm.analysed)
-    bounds.put_around(jvm.rows("b"), BOUND, "sink")
+    bounded(jvm.rows("b"), BOUND, "sink")
     assert len(jvm.analysed) == before + 1
-    bounds.put_around(jvm.rows("b"), Bound(BOUND.columns, "row <= 6"), "sink")
+    bounded(jvm.rows("b"), Bound(BOUND.columns, "row <= 6"), "sink")
     assert jvm.analysed[-1] == "row <= 6"

@@ -1,0 +1,162 @@
+"""Running queries: which of them a micro-batch is of, and how they write their checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from oncelog.spark.private_apis.driver import has_class
+from oncelog.spark.private_apis.jobs import GROUP
+from oncelog.spark.private_apis.uses import ApiMissing, private_api
+
+_QUERY_ID = "sql.streaming.queryId"
+_BATCH_ID = "streaming.sql.batchId"
+
+
+class HasProperties(Protocol):
+    """A SparkContext, or the TaskContext of a task."""
+
+    def getLocalProperty(self, key: str) -> str | None: ...
+
+
+class MicroBatch(NamedTuple):
+    query_id: str
+    batch_id: int
+
+
+def _unknown(context: HasProperties) -> MicroBatch | None:
+    return None
+
+
+@private_api(
+    f"property.{_QUERY_ID}",
+    f"property.{_BATCH_ID}",
+    buys="a batch whose rows are another query's is refused",
+    instead=_unknown,
+    loses="which batch a task is of is taken from the checkpoint",
+)
+def batch_of_task(context: HasProperties) -> MicroBatch | None:
+    """The micro-batch that a task of a query is of; None if Spark does not say so."""
+    found = _local_batch(context)
+    if found is None:
+        raise ApiMissing(f"a task of a query has no local property {_QUERY_ID} or {_BATCH_ID}")
+    return found
+
+
+def batch_of_thread(context: HasProperties) -> MicroBatch | None:
+    """The micro-batch that a thread of the driver is in, or was in when it was started; None if there is none."""
+    return _local_batch(context)
+
+
+def _local_batch(context: HasProperties) -> MicroBatch | None:
+    query_id, batch_id = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_BATCH_ID)
+    return None if query_id is None or batch_id is None else MicroBatch(str(query_id), int(str(batch_id)))
+
+
+class ActiveStream(NamedTuple):
+    """A run of a query.
+
+    :param checkpoint: its location; empty if Spark does not say it.
+    :param batch_id: the micro-batch that it is in; None before its first.
+    """
+
+    query_id: str
+    run_id: str
+    checkpoint: str
+    batch_id: int | None
+
+
+def _stream_of_thread(rows: Any, batch_id: int) -> list[ActiveStream]:
+    context = rows.sparkSession.sparkContext
+    batch = batch_of_thread(context)
+    if batch is None:
+        return []
+    return [ActiveStream(batch.query_id, str(context.getLocalProperty(GROUP)), "", batch.batch_id)]
+
+
+@private_api(
+    "JavaSession.sharedState",
+    "SharedState.activeStreamingQueries",
+    "StreamExecution.id",
+    "StreamExecution.runId",
+    "StreamExecution.resolvedCheckpointRoot",
+    "StreamExecution.sparkSessionForStream from 4.0",
+    "StreamExecution.getLatestExecutionContext from 4.0",
+    "StreamExecution.lastExecution below 4.0",
+    "StreamExecution.currentBatchId below 4.0",
+    buys="for_each_batch and to_table find the query's checkpoint, and refuse rows of another query",
+    instead=_stream_of_thread,
+    loses="for_each_batch and to_table need the option checkpointLocation, and rows of another query are not noticed",
+)
+def streams_of(rows: Any, batch_id: int) -> list[ActiveStream]:
+    """The query in whose session ``rows`` are, and the one whose batch this thread runs; once if they are the same.
+
+    Neither is certain: joined rows have the session of the left side, which another query may have kept; and a thread
+    that lives on keeps the properties of the batch in which it was started.
+    """
+    session: Any = rows.sparkSession._jsparkSession
+    batch = batch_of_thread(rows.sparkSession.sparkContext)
+    of_thread = batch.query_id if batch is not None and batch.batch_id == batch_id else ""
+    active = session.sharedState().activeStreamingQueries().elements()
+    of_rows, others = [], []
+    while active.hasMoreElements():  # an iteration in Python ends with an exception of Java's, which takes 30 ms
+        query = active.nextElement()
+        if _is_in(query, session):
+            of_rows.append(_described(query))
+        elif str(query.id()) == of_thread:
+            others.append(_described(query))
+    return of_rows + others
+
+
+def _described(query: Any) -> ActiveStream:
+    return ActiveStream(str(query.id()), str(query.runId()), str(query.resolvedCheckpointRoot()), _batch_of(query))
+
+
+def _is_in(query: Any, session: Any) -> bool:
+    """Whether the batches of a query are in the session, as Java has it."""
+    if not _is_before_4():
+        return bool(query.sparkSessionForStream().equals(session))
+    last = query.lastExecution()
+    return last is not None and bool(last.sparkSession().equals(session))
+
+
+def _batch_of(query: Any) -> int | None:
+    if not _is_before_4():
+        context = query.getLatestExecutionContext()
+        return None if context is None else int(context.batchId())
+    current = int(query.currentBatchId())
+    return None if current < 0 else current
+
+
+def _is_before_4() -> bool:
+    """py4j cannot be asked what an object has: any name is a method until it is called."""
+    from pyspark import __version__
+
+    return __version__.startswith("3.")
+
+
+CHECKPOINT_FILES = "spark.sql.streaming.checkpointFileManagerClass"
+"""The session's setting of what writes a query's checkpoint; Spark chooses by the checkpoint's file system if it is
+not set."""
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+_PLAIN_FILES = ("checkpointing.FileSystemBasedCheckpointFileManager", "FileSystemBasedCheckpointFileManager")
+
+
+def _as_spark_chooses(spark: Any) -> str | None:
+    return None
+
+
+@private_api(
+    f"java.{_STREAMING}.{_PLAIN_FILES[0]} from 4.1",
+    f"java.{_STREAMING}.{_PLAIN_FILES[1]} below 4.1",
+    buys="a checkpoint on a local disk takes 4 processes (chmod) a batch instead of 20, half of a small batch",
+    instead=_as_spark_chooses,
+    loses="checkpoints on a local disk are written as Spark chooses",
+)
+def plain_checkpoint_files(spark: Any) -> str | None:
+    """The class for :data:`CHECKPOINT_FILES` that is Spark's fallback for file systems that Hadoop's newer interface
+    does not know.
+    """
+    for name in _PLAIN_FILES:
+        if has_class(spark, f"{_STREAMING}.{name}"):
+            return f"{_STREAMING}.{name}"
+    raise ApiMissing(f"no class {_STREAMING}.{_PLAIN_FILES[0]}")

@@ -1,0 +1,60 @@
+"""What Spark and Java say in English: decisions where Spark has no code for what happened, and what to show of it.
+
+Pure. Spark may word these otherwise; each function then says so by None or False, which its caller takes for the safer
+case: a batch is computed again, or an error is final.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STAGE_FAILED = "Could not recover from a failed barrier ResultStage"
+_REASON = "Most recent failure reason:"
+_WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
+
+
+def lost_writer(error: Exception) -> str | None:
+    """Why a barrier stage has ended, in Spark's words: a writer, its Python worker or its executor died. None for
+    another failure of the job, which is final. Seen on 3.5.9 to 4.3.0.
+    """
+    _, found, rest = str(error).partition(_STAGE_FAILED)
+    if not found:
+        return None
+    return rest.partition(_REASON)[2].strip().partition("\n")[0] or "see Spark's log"
+
+
+def was_idle(reason: str) -> bool:
+    """Whether an executor is gone because the driver has ended it, as dynamic allocation does. Seen on 3.5.9 to
+    4.3.0.
+    """
+    return reason == "Executor killed by driver."
+
+
+def worker_was_late(error: Exception) -> bool:
+    """Whether Spark gave up on a Python worker that had ten seconds to connect. Seen on 3.5.9 to 4.3.0."""
+    return _WORKER_WAS_LATE.search(str(error)) is not None
+
+
+_SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint offsets and now there are \[(\d+)\]")
+_RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
+"""What a function of the user, or a library, raised in a worker."""
+_PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
+"""Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
+_WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
+_JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
+
+
+def sources_changed(text: str) -> tuple[str, str] | None:
+    """How many sources a checkpoint has and how many the query has, if Spark refuses the query for that."""
+    found = _SOURCES_CHANGED.search(text)
+    return None if found is None else (found[1], found[2])
+
+
+def first_cause(text: str) -> str:
+    """The sentence of Spark's long message that says what is wrong; its first line if there is none."""
+    causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
+    wrapped = text.startswith(_WRAPPING)
+    first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
+    if first.endswith("from the Python worker:") and (raised := _RAISED.search(text)):
+        first += f" {raised[1]}"
+    return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

@@ -1,0 +1,112 @@
+"""What a use of a private API is, and what happens where Spark no longer has it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, ParamSpec, TypeVar
+
+from oncelog.spark.process import this_process
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+ALL = "3.5.9, 4.0.5, 4.1.4, 4.2.1, 4.3.0"
+"""The versions on which most uses were seen: those that ``tests/compatibility/spark_versions`` has."""
+
+
+class ApiMissing(Exception):
+    """Spark answers, and has no such thing."""
+
+
+@dataclass(frozen=True)
+class PrivateApi(Generic[P, T]):
+    """One use: call it like its function.
+
+    :param function: the use itself.
+    :param needs: what Spark must have, each as ``owner.member``: an owner of ``tests/support/private_spark_apis.py``.
+    :param seen: the versions of PySpark on which it worked.
+    :param buys: what users have of it.
+    :param instead: the other way, with the same arguments.
+    :param loses: what users notice of the other way; for the log.
+    """
+
+    function: Callable[P, T]
+    needs: tuple[str, ...]
+    seen: str
+    buys: str
+    instead: Callable[P, T]
+    loses: str
+
+    def __call__(self, *given: P.args, **named: P.kwargs) -> T:
+        known = this_process().part(KnownApis)
+        if self.name in known.missing:
+            return self.instead(*given, **named)
+        try:
+            found = self.function(*given, **named)
+        except _errors() as error:
+            if not _means_missing(error):
+                raise
+            known.say_missing(self.name, self.loses, error)
+            return self.instead(*given, **named)
+        known.there.add(self.name)
+        return found
+
+    @property
+    def name(self) -> str:
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.__name__}"
+
+    def is_missing(self, *given: P.args, **named: P.kwargs) -> bool:
+        """Whether Spark does not have it; calls it, if no call has shown that yet."""
+        known = this_process().part(KnownApis)
+        if self.name not in known.there | known.missing:
+            self(*given, **named)
+        return self.name in known.missing
+
+
+def private_api(
+    *needs: str, buys: str, instead: Callable[P, T], loses: str, seen: str = ALL
+) -> Callable[[Callable[P, T]], PrivateApi[P, T]]:
+    """Makes a function a :class:`PrivateApi`."""
+    return lambda function: PrivateApi(function, needs, seen, buys, instead, loses)
+
+
+class KnownApis:
+    """The names of uses that Spark has, and of those that it does not have; kept by the process."""
+
+    def __init__(self) -> None:
+        self.there: set[str] = set()
+        self.missing: set[str] = set()
+
+    def say_missing(self, name: str, loses: str, error: object) -> None:
+        """Log it, once."""
+        if name not in self.missing:
+            self.missing.add(name)
+            logger.info("this Spark has nothing for %s (%s): %s", name, _first_line(error), loses)
+
+    def close(self) -> None:
+        self.there.clear()
+        self.missing.clear()
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What a missing attribute, module, class, method or argument raises; py4j's only where py4j is used."""
+    py4j = sys.modules.get("py4j.protocol")
+    here = (ApiMissing, AttributeError, ImportError, TypeError)
+    return here if py4j is None else (*here, py4j.Py4JError)
+
+
+def _means_missing(error: Exception) -> bool:
+    """Not an error of Java's, nor of a connection that ended: those are classes below ``Py4JError``."""
+    py4j = sys.modules.get("py4j.protocol")
+    return py4j is None or not isinstance(error, py4j.Py4JError) or type(error) is py4j.Py4JError
+
+
+def _first_line(error: object) -> str:
+    """Of a method that Java lacks, py4j says the name after its first line."""
+    lines = [line for line in str(error).splitlines() if "does not exist" in line] or str(error).splitlines()
+    return lines[0].removeprefix("py4j.Py4JException: ") if lines else type(error).__name__

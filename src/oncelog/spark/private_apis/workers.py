@@ -1,0 +1,99 @@
+"""Spark's Python workers: whether this process is one, its connection to the JVM, how functions are pickled."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+from types import FrameType
+from typing import Any
+
+from oncelog.spark.private_apis.uses import ApiMissing, private_api
+
+
+def _runs_pyspark() -> bool:
+    """Whether PySpark's programs for workers are running here; the driver imports neither."""
+    return "pyspark.worker_util" in sys.modules or "pyspark.daemon" in sys.modules
+
+
+@private_api(
+    "environment.SPARK_PYTHON_RUNTIME",
+    buys="logs with times in workers, no collection of what is imported (20 to 40 ms of CPU a task), acknowledgements",
+    instead=_runs_pyspark,
+    loses="a worker is known by the programs of PySpark that it has loaded",
+)
+def is_worker() -> bool:
+    """Whether Spark's JVM started this process to run Python for it."""
+    found = os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER"
+    if not found and _runs_pyspark():
+        raise ApiMissing("SPARK_PYTHON_RUNTIME is not set in a worker")
+    return found
+
+
+def _no_connection() -> socket.socket | None:
+    return None
+
+
+@private_api(
+    "pyspark.worker.main",
+    buys="86 ms instead of 124 for a small batch of format: see oncelog.spark.python_worker",
+    instead=_no_connection,
+    loses="the input of small tasks waits for delayed acknowledgements",
+)
+def jvm_connection() -> socket.socket | None:
+    """What PySpark's ``main(infile, outfile)``, further down the stack, reads from; None if that is no TCP socket.
+
+    The caller closes it; PySpark's own stays open.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and not (frame.f_code.co_name == "main" and "infile" in frame.f_locals):
+        frame = frame.f_back
+    if frame is None:
+        raise ApiMissing("no main(infile, outfile) of PySpark is on the stack")
+    reads = frame.f_locals["infile"]
+    if frame.f_globals.get("__name__") != "pyspark.worker" or not stat.S_ISSOCK(os.fstat(reads.fileno()).st_mode):
+        return None  # a worker that plans, or one with Unix domain sockets
+    found = socket.socket(fileno=os.dup(reads.fileno()))
+    if found.family in (socket.AF_INET, socket.AF_INET6):
+        return found
+    found.close()
+    return None
+
+
+def _may_do_more() -> bool:
+    return False
+
+
+@private_api(
+    "pyspark.sql.worker.python_streaming_sink_runner",
+    buys="a commit that asks the broker nothing again before it begins",
+    instead=_may_do_more,
+    loses="the columns and the broker are asked once more before each commit",
+)
+def only_commits() -> bool:
+    """Whether Spark started this process to commit batches of streams.
+
+    There it makes the writer of a batch again, from the same options as the writer whose tasks have run.
+    """
+    return "pyspark.sql.worker.python_streaming_sink_runner" in sys.modules
+
+
+def _by_serializer() -> Any:
+    from pyspark.serializers import CloudPickleSerializer
+
+    kind: Any = CloudPickleSerializer
+    return kind()
+
+
+@private_api(
+    "pyspark.cloudpickle",
+    buys="functions of the user's program travel to workers that do not have its modules",
+    instead=_by_serializer,
+    loses="nothing: PySpark's serializer does the same",
+)
+def pickler() -> Any:
+    """What has ``dumps`` and ``loads`` for functions and classes of a program."""
+    from pyspark import cloudpickle
+
+    return cloudpickle

@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
 TEST_WORKERS ?= 5
-TESTS ?= tests
+TESTS ?= @tests/make-test.txt
 SECONDS ?= 60
 SEEDS ?= 200
 FIRST ?= 0
@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check lint units coverage test demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help setup hooks lock check lint units coverage test test-all demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -34,8 +34,17 @@ lock: $(STAMP) ## write constraints.txt, the versions that make setup and CI ins
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-package oncelog --no-annotate \
 		--custom-compile-command "make lock" $(UPGRADE:%=--upgrade) --output-file constraints.txt pyproject.toml
 
-check: $(STAMP) ## lint, types, layers, generated files, messages of commits and unit tests; about two minutes
+check: $(STAMP) ## lint, types, layers, generated files, messages of commits and unit tests; about two minutes. FILES="src/oncelog/a.py ..." for what a change touches
+ifdef FILES
+	.venv/bin/ruff check $(filter %.py,$(FILES))
+	.venv/bin/ruff format --check $(filter %.py,$(FILES))
+	.venv/bin/typos $(FILES)
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PYTHON) -m pytest tests/unit/test_tidy.py tests/unit/test_shape.py $(sort $(wildcard $(patsubst src/oncelog/%,tests/unit/%,$(dir $(filter src/oncelog/%.py,$(FILES))))) $(filter tests/%.py,$(FILES))) -q -n $(WORKERS) --timeout 180
+else
 	@$(MAKE) --no-print-directory --jobs 2 lint units
+endif
 
 lint: $(STAMP)
 	.venv/bin/ruff check .
@@ -55,10 +64,13 @@ coverage: $(STAMP) ## lines and branches of the packages with a floor that their
 	.venv/bin/coverage json --quiet -o build/coverage.json
 	$(PYTHON) -m tools.coverage_floors build/coverage.json
 
-test: setup ## run all tests, with real Apache Kafka and Spark; TESTS=tests/integration/cli for some of them, TEST_WORKERS=5 at a time (most of them wait)
+test: setup ## run tests of every area, with real Apache Kafka and Spark, in eight minutes; TESTS=tests/integration/cli for others, TEST_WORKERS=5 at a time (most of them wait)
 	@mkdir -p artifacts
 	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
 		status=$$?; echo $$status > artifacts/test.status; exit $$status
+
+test-all: ## run all tests except the long forms
+	@$(MAKE) --no-print-directory test TESTS=tests
 
 demo: setup ## run the main job on real data, with crashes, and prove the result; two minutes, or FLIGHTS=all for a year's flights
 	.venv/bin/oncelog demo $(FLIGHTS:%=--flights %)
@@ -77,7 +89,7 @@ confluent-registry: $(STAMP) ## run the registry tests of Confluent's Python cli
 	$(PYTHON) -m tests.compatibility.interop.confluent_registry_suite $(SOURCE)
 
 soak: setup ## run the long forms of the tests, such as crash matrices and limits; takes hours, TESTS=tests/integration/spark for some of them
-	$(PYTHON) -m pytest $(TESTS) -q -m soak --timeout 7200 --durations 15
+	$(PYTHON) -m pytest $(if $(filter command line,$(origin TESTS)),$(TESTS),tests) -q -m soak --timeout 7200 --durations 15
 
 spark-versions: setup ## run the tests of each PySpark from 3.5 on, in cached environments of 400 to 800 MB, and write the page of what holds
 	ONCELOG_SPARK_VERSIONS_RESULTS=tests/compatibility/spark_versions/results.json $(PYTHON) -m pytest tests/compatibility/spark_versions -q -m "soak or not soak" --timeout 3000; \

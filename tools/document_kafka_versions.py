@@ -23,7 +23,7 @@ HEAD = """# Which Apache Kafka
 run make kafka-versions. -->
 
 What the tests of each row showed with one node of each release of Apache Kafka, on Linux with Python 3.11, Java 17 and
-PySpark 4.3. `make test` runs clients and mirror on two of the releases; `make soak` runs all of it.
+PySpark 4.3. `make test-all` runs clients and mirror on two of the releases; `make soak` runs all of it.
 
 - **yes**, and the seconds that it took on two cores beside other programs, without the start of the node;
 - **5 of 9**: so many flows, pages or cases. The others need what came with a later release: `lab` leaves such a flow

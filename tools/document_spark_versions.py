@@ -23,7 +23,7 @@ HEAD = """# Which PySpark
 run make spark-versions. -->
 
 What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
+`make test-all` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
 all, with pipelines and all kills. The tests of an environment share a session, except where something is killed.
 
 - **yes**, and the seconds that it took on two cores beside other programs, with starts of Spark where it has its own;

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
-V = TypeVar("V")
 Work = Generator[Any, Any, T]
 """``Any``, because mypy otherwise rejects a ``yield`` without a value."""
 
@@ -42,22 +41,6 @@ def groups_in_parts(
                 part, count = [], 0
     if part:
         yield part
-
-
-def each_in_chunks(
-    groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
-) -> Work[list[tuple[T, list[V]]]]:
-    """Groups with the answers for their elements; ``size`` elements are a chunk."""
-    found: list[tuple[T, list[V]]] = []
-    last: T | None = None
-    for part in groups_in_parts(groups, elements, size):
-        for group, some in part:
-            if group is not last:
-                last = group
-                found.append((group, []))
-            found[-1][1].extend([answer(group, element) for element in some])
-        yield
-    return found
 
 
 def finished(work: Work[T]) -> T:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, each_in_chunks
+from oncelog.broker.core.requests.work import Work, groups_in_parts
 from oncelog.errors import Error
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest
 from oncelog.protocol.generated.elect_leaders_response import (
@@ -59,16 +59,17 @@ def _elect_each(
         if asked is None
         else [(topic.topic, topic.partitions) for topic in asked]
     )
-    found = yield from each_in_chunks(
-        topics,
-        lambda topic: topic[1],
-        lambda topic, index: _result(ports, request.election_type, topic[0], index, context.now_ms),
-        PARTITIONS_IN_A_CHUNK,
-    )
-    results = [
-        ReplicaElectionResult(topic=name, partition_result=_news(results) if asked is None else results)
-        for (name, _), results in found
-    ]
+    results: list[ReplicaElectionResult] = []
+    last: tuple[str, Sequence[int]] | None = None
+    for chunk in groups_in_parts(topics, lambda topic: topic[1], PARTITIONS_IN_A_CHUNK):
+        for topic, indexes in chunk:
+            name = topic[0]
+            if topic is not last:
+                last = topic
+                results.append(ReplicaElectionResult(topic=name, partition_result=[]))
+            found = [_result(ports, request.election_type, name, index, context.now_ms) for index in indexes]
+            results[-1].partition_result += _news(found) if asked is None else found
+        yield
     return ElectLeadersResponse(error_code=Error.NONE, replica_election_results=results)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.describe_log_dirs import log_dir
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, groups_in_parts
 from oncelog.errors import Error
 from oncelog.protocol.generated.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from oncelog.protocol.generated.alter_replica_log_dirs_response import (
@@ -17,13 +16,11 @@ from oncelog.protocol.generated.alter_replica_log_dirs_response import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_CHUNK = 100
 FUTURE_SUFFIX = len("-future") + 32
 """A replica that is moved to another folder has this and an id appended to its folder's name, which may become too
 long."""
@@ -31,26 +28,19 @@ LONGEST_FOLDER_NAME = 255
 
 
 def handle(
-    ports: PartitionPorts, context: RequestContext, request: AlterReplicaLogDirsRequest
-) -> Deferred[AlterReplicaLogDirsResponse]:
-    return ports.tasks.begin(_alter_each(ports, request), owner=context)
-
-
-def _alter_each(ports: PartitionPorts, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:
+    ports: PartitionPorts, _: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
     answers: dict[str, dict[int, Error]] = {}
     for folder in request.dirs:
         here = folder.path == log_dir(ports.metadata)
-        for chunk in groups_in_parts(folder.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_CHUNK):
-            for topic, indexes in chunk:
-                for index in indexes:
-                    error = Error.NONE if here else Error.LOG_DIR_NOT_FOUND
-                    if len(f"{topic.name}-{index}.") + FUTURE_SUFFIX > LONGEST_FOLDER_NAME:
-                        error = Error.INVALID_TOPIC_EXCEPTION
-                    elif here and ports.partition(TopicPartition(topic.name, index)) is None:
-                        error = Error.UNKNOWN_TOPIC_OR_PARTITION
-                    answers.setdefault(topic.name, {})[index] = error
-            yield
-        yield
+        for topic in folder.topics:
+            for index in topic.partitions:
+                error = Error.NONE if here else Error.LOG_DIR_NOT_FOUND
+                if len(f"{topic.name}-{index}.") + FUTURE_SUFFIX > LONGEST_FOLDER_NAME:
+                    error = Error.INVALID_TOPIC_EXCEPTION
+                elif here and ports.partition(TopicPartition(topic.name, index)) is None:
+                    error = Error.UNKNOWN_TOPIC_OR_PARTITION
+                answers.setdefault(topic.name, {})[index] = error
     return AlterReplicaLogDirsResponse(
         results=[
             AlterReplicaLogDirTopicResult(

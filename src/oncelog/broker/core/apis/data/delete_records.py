@@ -6,11 +6,9 @@ Kafka's ``ReplicaManager.deleteRecords``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, each_in_chunks
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.metadata.store import TopicInfo
 from oncelog.errors import Error
@@ -18,52 +16,30 @@ from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
-    DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.delete_records_response import (
     DeleteRecordsPartitionResult,
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_CHUNK = 50
 
-
-def handle(
-    ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
-) -> Deferred[DeleteRecordsResponse]:
-    return ports.tasks.begin(_delete_each(ports, context, request), owner=context)
-
-
-def _delete_each(
-    ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest
-) -> Work[DeleteRecordsResponse]:
-    hidden: dict[str, bool] = {}
-
-    def answer(topic: DeleteRecordsTopic, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-        if topic.name not in hidden:
-            hidden[topic.name] = not allows(ports, context, Operation.DELETE, TOPIC, topic.name)
-        if hidden[topic.name]:
-            return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-        return _delete(ports, context, ports.metadata.topic(topic.name), asked)
-
-    topics = yield from each_in_chunks(request.topics, _partitions, answer, PARTITIONS_IN_A_CHUNK)
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(name=topic.name, partitions=partitions)
-            for topic, partitions in topics
-            if partitions
-        ]
-    )
-
-
-def _partitions(topic: DeleteRecordsTopic) -> Sequence[DeleteRecordsPartition]:
-    return topic.partitions
+def handle(ports: PartitionPorts, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    results: list[DeleteRecordsTopicResult] = []
+    for topic in request.topics:
+        if not topic.partitions:
+            continue
+        if allows(ports, context, Operation.DELETE, TOPIC, topic.name):
+            info = ports.metadata.topic(topic.name)
+            partitions = [_delete(ports, context, info, asked) for asked in topic.partitions]
+        else:
+            partitions = [_refused(asked, Error.TOPIC_AUTHORIZATION_FAILED) for asked in topic.partitions]
+        results.append(DeleteRecordsTopicResult(name=topic.name, partitions=partitions))
+    return DeleteRecordsResponse(topics=results)
 
 
 def _delete(

@@ -65,14 +65,12 @@ def _look_up_each(
     isolated = request.isolation_level in ISOLATION_LEVELS
     seen: dict[str, Counter[int]] = {}
     hidden: set[str] = set()
-    for chunk in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_CHUNK):
-        for topic, part in chunk:
-            if topic.name not in seen:
-                seen[topic.name] = Counter()
-                if not allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
-                    hidden.add(topic.name)
-            seen[topic.name].update([asked.partition_index for asked in part])
-        yield
+    for topic in request.topics:
+        if topic.name not in seen:
+            seen[topic.name] = Counter()
+            if not allows(ports, context, Operation.DESCRIBE, TOPIC, topic.name):
+                hidden.add(topic.name)
+        seen[topic.name].update([asked.partition_index for asked in topic.partitions])
     topics: list[ListOffsetsTopicResponse] = []
     last: ListOffsetsTopic | None = None
     repeated: set[tuple[str, int]] = set()

@@ -7,61 +7,39 @@ Version 3 adds the replica id, 4 is flexible. Source: Kafka's ``Partition.lastOf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, each_in_chunks
 from oncelog.broker.core.security.access import TOPIC, allows, allows_cluster
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
 )
 from oncelog.protocol.generated.offset_for_leader_epoch_response import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import PartitionPorts
 
-PARTITIONS_IN_A_CHUNK = 50
-
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
-) -> Deferred[OffsetForLeaderEpochResponse]:
-    return ports.tasks.begin(_answer_each(ports, context, request), context.channel, owner=context)
-
-
-def _answer_each(
-    ports: PartitionPorts, context: RequestContext, request: OffsetForLeaderEpochRequest
-) -> Work[OffsetForLeaderEpochResponse]:
+) -> OffsetForLeaderEpochResponse:
     sees_all = allows_cluster(ports, context, Operation.CLUSTER_ACTION, log=False)
-    hidden: dict[str, bool] = {}
-
-    def answer(topic: OffsetForLeaderTopic, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-        name = topic.topic
-        if name not in hidden:
-            hidden[name] = not sees_all and not allows(ports, context, Operation.DESCRIBE, TOPIC, name)
-        if hidden[name]:
-            return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-        return _answer(ports, context, name, asked)
-
-    topics = yield from each_in_chunks(request.topics, _partitions, answer, PARTITIONS_IN_A_CHUNK)
-    return OffsetForLeaderEpochResponse(
-        topics=[OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions) for topic, partitions in topics]
-    )
-
-
-def _partitions(topic: OffsetForLeaderTopic) -> Sequence[OffsetForLeaderPartition]:
-    return topic.partitions
+    results: list[OffsetForLeaderTopicResult] = []
+    for topic in request.topics:
+        if sees_all or not topic.partitions or allows(ports, context, Operation.DESCRIBE, TOPIC, topic.topic):
+            partitions = [_answer(ports, context, topic.topic, asked) for asked in topic.partitions]
+        else:
+            partitions = [_refused(asked, Error.TOPIC_AUTHORIZATION_FAILED) for asked in topic.partitions]
+        results.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    return OffsetForLeaderEpochResponse(topics=results)
 
 
 def _answer(

@@ -8,7 +8,6 @@ from itertools import count
 import pytest
 
 from oncelog.broker.core.apis.groups import offset_fetch
-from oncelog.broker.core.apis.transactions import add_partitions_to_txn
 from oncelog.broker.core.security.authorizer import STANDARD_AUTHORIZER
 from oncelog.errors import Error
 from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
@@ -138,8 +137,7 @@ def test_partitions_that_do_not_exist_are_not_deleted_with_the_others() -> None:
     made.broker.stop(NOW_MS)
 
 
-def test_transactions_of_one_request_are_answered_each_though_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(add_partitions_to_txn, "TRANSACTIONS_IN_A_CHUNK", 1)
+def test_transactions_of_one_request_are_answered_each() -> None:
     made = start(**{"transaction.state.log.num.partitions": "1"})
     made.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)
     asked = [

@@ -21,6 +21,8 @@ MAX_EPOCH = 2**31 - 1
 MAX_PARTITIONS = 250_000
 """Limit over all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that
 do not exist. A fetcher without a session names its partitions each time."""
+MAX_PARTITIONS_OF_ONE = 21_000
+"""Limit of one session, all of whose partitions are read in one step: as many as a request may name."""
 NAME_UNIT = 256
 """A longer name counts once more for each this many characters; valid topic names are shorter."""
 
@@ -95,7 +97,7 @@ def _weight(key: PartitionKey) -> int:
 
 
 class FetchSessionCache:
-    """At most ``slots`` sessions, of ``MAX_PARTITIONS`` in all.
+    """At most ``slots`` sessions, of ``MAX_PARTITIONS`` in all and ``MAX_PARTITIONS_OF_ONE`` each.
 
     A new session replaces those that were idle longest, if idle for at least two minutes.
     """
@@ -116,7 +118,9 @@ class FetchSessionCache:
     ) -> FetchSession | None:
         """A new session, or None if the cache is full of sessions in use."""
         weight = sum(map(_weight, partitions))
-        if weight > MAX_PARTITIONS or not self._evict(self._slots - 1, MAX_PARTITIONS - weight, now_ms):
+        if weight > min(MAX_PARTITIONS, MAX_PARTITIONS_OF_ONE) or not self._evict(
+            self._slots - 1, MAX_PARTITIONS - weight, now_ms
+        ):
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -131,7 +135,9 @@ class FetchSessionCache:
         """Apply an incremental request's changes; False if that exceeds the limits, which ends the session."""
         before = session.weight
         session.update(wanted, forgotten)
-        if session.weight > before and not self._evict(self._slots, MAX_PARTITIONS, session.last_used_ms):
+        if session.weight > before and (
+            session.weight > MAX_PARTITIONS_OF_ONE or not self._evict(self._slots, MAX_PARTITIONS, session.last_used_ms)
+        ):
             self.close(session.session_id)
             return False
         return True

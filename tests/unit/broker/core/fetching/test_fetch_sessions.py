@@ -122,6 +122,17 @@ def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPat
     assert cache.open(many(10), False, 0) is not None
 
 
+def test_one_session_grows_only_as_far_as_its_partitions_are_read_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_sessions, "MAX_PARTITIONS_OF_ONE", 10)
+    cache = FetchSessionCache(4, CountingRandom())
+    assert cache.open(many(11), uses_topic_ids=False, now_ms=0) is None
+    session = cache.open(many(10), uses_topic_ids=False, now_ms=0)
+    assert session is not None
+    assert cache.update(session, many(10), ())
+    assert not cache.update(session, many(1, "other"), ())
+    assert len(cache) == 0
+
+
 def test_a_partition_of_a_deleted_topic_is_forgotten_by_its_id() -> None:
     """Its name is unknown by then; if it stayed, each answer would contain an error for it, which ends the session."""
     cache = FetchSessionCache(1, CountingRandom())

@@ -760,7 +760,7 @@ SINK: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch leaves the marker of the one before",
-        "spark.sink.engine:WriteEngine._close",
+        "spark.sink.engine:WriteEngine._marker",
         "Marker.of(self._plan, rows)",
         "Marker.before(self._plan) if isinstance(self._plan, BatchPlan) else Marker.of(self._plan, rows)",
         scenes=("sink",),

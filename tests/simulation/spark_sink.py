@@ -36,7 +36,7 @@ from oncelog.spark.sink.engine import (
     WriteEngine,
     ignore,
 )
-from oncelog.spark.sink.marker import BatchPlan, LastWrite, PlannedBatch, PreviousBatch
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, OffsetLogEntry, PreviousBatch
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
@@ -126,7 +126,7 @@ class SparkQuery(Program):
         super().__init__(world, history, name, {})
         self._topic, self._partitions = topic, partitions
         self._left = batches
-        self._plans: list[PlannedBatch] = []
+        self._plans: list[OffsetLogEntry] = []
         self._rows: list[list[bytes]] = []
         self._commits = 0
         self._memory: LastWrite | None = None
@@ -174,7 +174,7 @@ class SparkQuery(Program):
         self.history.rows.setdefault(self._topic, []).extend(rows)
         fingerprint = hashlib.sha256(b" ".join(rows)).hexdigest()
         self._rows.append(rows)
-        self._plans.append(PlannedBatch(len(self._plans), fingerprint, _now_ms(), f"{len(self._rows)}"))
+        self._plans.append(OffsetLogEntry(len(self._plans), fingerprint, _now_ms(), f"{len(self._rows)}"))
 
     def _remember(self, memory: LastWrite) -> None:
         self._memory = memory

@@ -40,7 +40,7 @@ from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink.connect import StartSession, check_checkpoint
 from oncelog.spark.sink.engine import Observer, ignore
 from oncelog.spark.sink.marker import BatchPlan
-from oncelog.spark.sink.planning import Planned, begin_micro_batch, now_ms, plan_write
+from oncelog.spark.sink.planning import PendingWrite, begin_micro_batch, now_ms, plan_write
 
 check_pyspark()
 refuse_format()
@@ -147,7 +147,7 @@ def for_each_batch(
     started_in = StartSession()
     made_ms = now_ms()
 
-    def write_batch(rows: DataFrame, batch_id: int) -> None:
+    def on_micro_batch(rows: DataFrame, batch_id: int) -> None:
         remote = is_connect()
         named = lowered.get("checkpointlocation", "")
         run = _remote_query(lowered, on_written) if remote else running_query(rows, batch_id, named)
@@ -160,12 +160,12 @@ def for_each_batch(
             if remote:
                 rows.write.format("oncelog").options(**given).mode("append").save()
                 return
-            planned, written = _write(rows, given, observe, query_sinks().groups(run.run_id))
+            pending, written = _plan_and_write(rows, given, observe, query_sinks().groups(run.run_id))
         if on_written is not None:
-            replayed = isinstance(planned.plan, BatchPlan) and planned.plan.batch.planned_at_ms < made_ms
+            replayed = isinstance(pending.plan, BatchPlan) and pending.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
 
-    return said_first(write_batch)
+    return said_first(on_micro_batch)
 
 
 def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Observer = ignore) -> Written:
@@ -180,12 +180,12 @@ def write(rows: DataFrame, options: Mapping[str, OptionValue], *, observe: Obser
             "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "
             'rows.write.format("oncelog").options(...).mode("append").save(), which writes through the server\'s driver'
         )
-    return _write(rows, option_texts(options, "oncelog.spark.session.write"), observe, set())[1]
+    return _plan_and_write(rows, option_texts(options, "oncelog.spark.session.write"), observe, set())[1]
 
 
-def _write(
+def _plan_and_write(
     rows: DataFrame, options: Mapping[str, str], observe: Observer, siblings: set[str]
-) -> tuple[Planned, Written]:
+) -> tuple[PendingWrite, Written]:
     """Write; returns the plan and the result.
 
     :param siblings: groups of the query's sinks that this run knows; the one that is written is added.
@@ -194,12 +194,12 @@ def _write(
 
     parsed = parse_sink_options(options, streaming=False)
 
-    def plan() -> Planned:
+    def plan() -> PendingWrite:
         if parsed.micro_batch is not None:
             begin_micro_batch(parsed, parsed.micro_batch, tuple(siblings))
-        planned = plan_write(parsed, parsed.micro_batch, tuple(siblings))
-        siblings.add(planned.transactional_id)
-        return planned
+        pending = plan_write(parsed, parsed.micro_batch, tuple(siblings))
+        siblings.add(pending.transactional_id)
+        return pending
 
     return write_rows(rows, parsed, plan, observe)
 

@@ -20,7 +20,7 @@ from oncelog.spark.sink.marker import (
     BatchPlan,
     LastWrite,
     Marker,
-    PlannedBatch,
+    OffsetLogEntry,
     PreviousBatch,
     Refuse,
     Skip,
@@ -49,8 +49,8 @@ class Plan(NamedTuple):
         return f"batch {self.batch}" if not self.by else f"batch {self.batch} as the copy plans it"
 
     @property
-    def planned(self) -> PlannedBatch:
-        return PlannedBatch(self.batch, f"{self.batch}-{self.by}-{self.at}", self.at * RETENTION_MS * 2, "")
+    def planned(self) -> OffsetLogEntry:
+        return OffsetLogEntry(self.batch, f"{self.batch}-{self.by}-{self.at}", self.at * RETENTION_MS * 2, "")
 
 
 class Checkpoint(NamedTuple):

@@ -17,7 +17,7 @@ from oncelog.apps.verify.findings import Report
 from oncelog.apps.verify.stable_ranges import WAIT_S, stable_ranges
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.records.batch import decode_records
-from oncelog.spark.sink.marker import Marker, PlannedBatch
+from oncelog.spark.sink.marker import Marker, OffsetLogEntry
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition, java_hash_partition
 
 Producer = tuple[int, int]
@@ -89,7 +89,7 @@ async def written_by(
 
 
 def judge(
-    planned: Mapping[int, PlannedBatch],
+    planned: Mapping[int, OffsetLogEntry],
     ended: Collection[int],
     markers: Markers,
     written: WrittenRecords,
@@ -129,7 +129,7 @@ def _add(report: Report, kind: str, seen: MarkerSeen, detail: str) -> None:
 
 
 def _judge_markers(
-    planned: Mapping[int, PlannedBatch], markers: Sequence[MarkerSeen], written: WrittenRecords, report: Report
+    planned: Mapping[int, OffsetLogEntry], markers: Sequence[MarkerSeen], written: WrittenRecords, report: Report
 ) -> None:
     with_rows: dict[int, MarkerSeen] = {}
     before = -1

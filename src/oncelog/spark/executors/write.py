@@ -15,7 +15,6 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
@@ -32,7 +31,7 @@ from oncelog.spark.private_apis import plans
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
 from oncelog.spark.sink.marker import BatchPlan, name_topics
-from oncelog.spark.sink.planning import Planned, encoding_for, group_of, write_engine
+from oncelog.spark.sink.planning import PendingWrite, encoding_for, engine_for, group_of
 from oncelog.spark.sink.rows import SinkColumns, positions_of
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 
@@ -40,9 +39,6 @@ logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
 """Up to this many encoded bytes the driver writes itself unless an option forbids it: 100 MB take a second."""
-
-Plan: TypeAlias = Callable[[], Planned]
-"""Plans the write without the rows: reading the checkpoint and asking the cluster takes as long as a small job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +65,27 @@ class Written:
     sinks: Mapping[str, int] = field(default_factory=dict)
 
 
-def write_rows(rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer) -> tuple[Planned, Written]:
+def write_rows(
+    rows: DataFrame, options: SinkOptions, plan: Callable[[], PendingWrite], observe: Observer
+) -> tuple[PendingWrite, Written]:
     """Write the rows as one transaction, unless their marker exists. Raises OncelogError unless they are written.
 
-    :param plan: called once, before the rows are computed, or while those of a small batch are.
+    :param plan: plans the write without the rows; reading the checkpoint and asking the cluster takes as long as a
+        small job. Called once, before the rows are computed, or while those of a small batch are.
     """
     share = None
     if options.micro_batch is not None and not options.writers:
         share = last_sizes().take_share(group_of(options))
     if share is None or len({name.lower() for name in rows.columns}) < len(rows.columns):
-        planned = plan()
+        pending = plan()
     else:
-        planned, written = _write_small(rows, options, plan, observe, share)
+        pending, written = _collect_small(rows, options, plan, observe, share)
         if written is not None:
-            return planned, written
-    return planned, _write_shuffled(rows, options, planned, observe)
+            return pending, written
+    return pending, _shuffle_any_size(rows, options, pending, observe)
 
 
-def _write_shuffled(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+def _shuffle_any_size(rows: DataFrame, options: SinkOptions, pending: PendingWrite, observe: Observer) -> Written:
     """Write a batch of any size.
 
     If Spark has lost and repeated a part, the whole batch is computed again: with rows that differ each time they are
@@ -102,8 +101,8 @@ def _write_shuffled(rows: DataFrame, options: SinkOptions, planned: Planned, obs
             if most_writers is not None:
                 writers = min(writers, most_writers)
             with this_process().part(Volumes).counting(spark.sparkContext) as volume:
-                shuffled = shuffle_rows(chosen, encoding, writers, planned.batch_id, volume)
-                return _write(shuffled, options, planned, observe)
+                shuffled = shuffle_rows(chosen, encoding, writers, pending.batch_id, volume)
+                return _hand_to_engine(shuffled, options, pending, observe)
         except TooFewSlots as few:
             if options.writers:
                 raise cannot_have(options.writers, few) from None
@@ -125,9 +124,9 @@ def _columns_to_write(rows: DataFrame) -> DataFrame:
     return numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
 
 
-def _write_small(
-    rows: DataFrame, options: SinkOptions, plan: Plan, observe: Observer, share: Share
-) -> tuple[Planned, Written | None]:
+def _collect_small(
+    rows: DataFrame, options: SinkOptions, plan: Callable[[], PendingWrite], observe: Observer, share: Share
+) -> tuple[PendingWrite, Written | None]:
     """Write a batch that is expected to be small, in one job; None if it is not, with nothing written.
 
     Its rows are computed while one thread plans it, fences, and reads the marker, and another asks for the partitions.
@@ -139,48 +138,48 @@ def _write_small(
     schema = StructType([StructField(name, rows.schema[number].dataType) for name, number in positions.items()])
     SinkColumns.of(schema, options.topic)  # before the job
 
-    def planned_and_begun() -> tuple[Planned, WriteEngine[TopicTransaction]]:
-        planned = plan()
-        engine = write_engine(planned, options, observe)
+    def plan_and_begin() -> tuple[PendingWrite, WriteEngine[TopicTransaction]]:
+        pending = plan()
+        engine = engine_for(pending, options, observe)
         engine.begin()
-        return planned, engine
+        return pending, engine
 
     with ThreadPoolExecutor(2, thread_name_prefix="oncelog-begin") as pool:
-        begun, encoding = pool.submit(planned_and_begun), pool.submit(encoding_for, schema, options)
+        begun, encoding = pool.submit(plan_and_begin), pool.submit(encoding_for, schema, options)
         pool.shutdown(wait=False)  # its threads end with their work
         try:
             sink = group_of(options)
             collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch, sink)
         except Repeated:
             return begun.result()[0], None
-    planned, engine = begun.result()
+    pending, engine = begun.result()
     if collected is None:
-        return planned, None
+        return pending, None
     result = engine.write(collected.carrier)
-    last_sizes().note(planned.transactional_id, collected.size)
-    return planned, _written(result, planned, "driver", 0, began)
+    last_sizes().note(pending.transactional_id, collected.size)
+    return pending, _written(result, pending, "driver", 0, began)
 
 
-def _written(result: BatchResult, planned: Planned, path: str, writers: int, began: float) -> Written:
+def _written(result: BatchResult, pending: PendingWrite, path: str, writers: int, began: float) -> Written:
     if result.outcome is BatchOutcome.SKIPPED:
         path = "none"
     rows, _, size_bytes = result.carried
-    topics = planned.plan.topics if isinstance(planned.plan, BatchPlan) else ()
+    topics = pending.plan.topics if isinstance(pending.plan, BatchPlan) else ()
     seconds = real_time.monotonic() - began
-    return Written(planned.batch_id, path, writers, rows, size_bytes, seconds, sinks={name_topics(topics): rows})
+    return Written(pending.batch_id, path, writers, rows, size_bytes, seconds, sinks={name_topics(topics): rows})
 
 
-def _write(shuffled: Shuffled, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+def _hand_to_engine(shuffled: Shuffled, options: SinkOptions, pending: PendingWrite, observe: Observer) -> Written:
     began = real_time.monotonic()
     if _by_driver(shuffled, options):
         path, writers = "driver", 0
-        result = write_engine(planned, options, observe).write(_collected(shuffled))
+        result = engine_for(pending, options, observe).write(_collected(shuffled))
     else:
         path, writers = "executors", shuffled.writers
-        carrier = ExecutorsCarrier(shuffled, options, planned.transactional_id, planned.batch_id, observe)
-        result = write_engine(planned, options, observe, timeouts_ms(options)).write(carrier)
-    last_sizes().note(planned.transactional_id, shuffled.size)
-    return _written(result, planned, path, writers, began)
+        carrier = ExecutorsCarrier(shuffled, options, pending.transactional_id, pending.batch_id, observe)
+        result = engine_for(pending, options, observe, timeouts_ms(options)).write(carrier)
+    last_sizes().note(pending.transactional_id, shuffled.size)
+    return _written(result, pending, path, writers, began)
 
 
 def _by_driver(shuffled: Shuffled, options: SinkOptions) -> bool:

@@ -26,7 +26,7 @@ from oncelog.spark.sink.marker import (
     LastWrite,
     Marker,
     MarkerTopic,
-    PlannedBatch,
+    OffsetLogEntry,
     PreviousBatch,
     TopicsSince,
     last_write_key,
@@ -93,7 +93,7 @@ class Checkpoint:
         except _STRANGE:
             raise self._strange("metadata") from None
 
-    def planned(self, batch_id: int) -> PlannedBatch | None:
+    def planned(self, batch_id: int) -> OffsetLogEntry | None:
         """The plan of a batch; None if its file does not exist."""
         name = f"offsets/{batch_id}"
         data = self._read_of_batch("offsets", batch_id)
@@ -104,7 +104,7 @@ class Checkpoint:
             planned_at_ms = int(json.loads(lines[1])["batchTimestampMs"])
         except _STRANGE:
             raise self._strange(name) from None
-        return PlannedBatch(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
+        return OffsetLogEntry(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
 
     def ended(self, batch_id: int) -> bool:
         """Whether Spark's commit log says that the batch was completed."""
@@ -276,7 +276,7 @@ def plan_of(
 
 def plan_with(
     checkpoint: Checkpoint,
-    batch: PlannedBatch,
+    batch: OffsetLogEntry,
     previous: PreviousBatch | None,
     group: str,
     facts: ClusterFacts,
@@ -311,7 +311,7 @@ def plan_with(
     )
 
 
-def _check_sources(checkpoint: Checkpoint, batch: PlannedBatch, previous: PlannedBatch) -> None:
+def _check_sources(checkpoint: Checkpoint, batch: OffsetLogEntry, previous: OffsetLogEntry) -> None:
     """Spark forgets a source with a name that two batches do not have, and starts it at its ``startingOffsets`` again.
 
     Raises CheckpointError if one is back and does not begin where it was, as far as Spark has kept plans. Pipelines

@@ -20,7 +20,7 @@ from oncelog.spark.sink.marker import (
     Found,
     LastWrite,
     Marker,
-    PlannedBatch,
+    OffsetLogEntry,
     PreviousBatch,
     Refuse,
     Skip,
@@ -58,7 +58,7 @@ class Diagnosis:
     checkpoint: str
     query_id: str
     group: str
-    planned: PlannedBatch | None
+    planned: OffsetLogEntry | None
     ended: int | None
     remembered: LastWrite | None
     cluster_id: str
@@ -84,7 +84,7 @@ class Diagnosis:
             "clusterId": self.cluster_id,
             "marker": None
             if marker is None
-            else _batch_json(PlannedBatch(marker.batch_id, marker.fingerprint, marker.planned_at_ms, marker.offsets))
+            else _batch_json(OffsetLogEntry(marker.batch_id, marker.fingerprint, marker.planned_at_ms, marker.offsets))
             | {"rows": marker.rows},
             "transaction": self.transaction,
             "ends": {str(partition): end for partition, end in sorted(self.ends.items())},
@@ -173,7 +173,7 @@ class ComingBatch:
 
     plan: BatchPlan
     repeats: bool
-    last: PlannedBatch | None
+    last: OffsetLogEntry | None
     ended: int | None
 
 
@@ -199,7 +199,7 @@ def next_plan(
         batch, before = last, last.batch_id - 1
         previous = PreviousBatch(checkpoint.planned(before), checkpoint.ended(before)) if before >= 0 else None
     else:
-        batch = PlannedBatch(0 if last is None else last.batch_id + 1, "not planned yet", now_ms, "")
+        batch = OffsetLogEntry(0 if last is None else last.batch_id + 1, "not planned yet", now_ms, "")
         previous = None if last is None else PreviousBatch(last, True)
     plan = plan_with(checkpoint, batch, previous, group, facts, on_missing, table=table, others=others)
     return ComingBatch(plan, repeats, last, ended)
@@ -236,7 +236,7 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
     return groups
 
 
-def _batch_json(batch: PlannedBatch) -> dict[str, Any]:
+def _batch_json(batch: OffsetLogEntry) -> dict[str, Any]:
     return {
         "batchId": batch.batch_id,
         "plannedAtMs": batch.planned_at_ms,

@@ -180,14 +180,17 @@ class WriteEngine(Generic[AnyTransaction]):
         self._found: Found = None
         self._has_begun = False
 
-    def begin(self) -> None:
+    def begin(self, *, unless_marked: bool = False) -> None:
         """Fence and read the marker; what :meth:`write` does first otherwise. Adds nothing to the transaction.
 
         For a caller that computes the batch's rows meanwhile, in another thread.
+
+        :param unless_marked: fence nobody if the destination has a marker, of whichever batch.
         """
         self._reached(BatchStep.STARTED)
         self._found = None if self._plan is None else self._transaction.look()
-        if self._plan is None or not is_settled(self._plan, self._found):
+        enough = unless_marked and self._found is not None
+        if self._plan is None or not (enough or is_settled(self._plan, self._found)):
             self._transaction.begin()
             self._reached(BatchStep.FENCED)
             self._found = None if self._plan is None else self._transaction.read_marker()
@@ -205,7 +208,7 @@ class WriteEngine(Generic[AnyTransaction]):
                 self._ports.warn(decision.warning)
             if isinstance(decision, Skip):
                 if decision.leave_marker:
-                    self._close(carrier.rows, skipped=True)
+                    self._close(self._marker(carrier.rows), skipped=True)
                 return BatchResult(BatchOutcome.SKIPPED)
             try:
                 carried = carrier.carry(self._transaction, self._reached)
@@ -216,7 +219,7 @@ class WriteEngine(Generic[AnyTransaction]):
                 self._ports.warn(carried.reason)
                 continue
             if self._plan is not None or carried.batches:
-                self._close(carried.rows)
+                self._close(self._marker(carried.rows))
             return BatchResult(BatchOutcome.WRITTEN, carried)
 
     def keep_proof(self) -> None:
@@ -232,21 +235,13 @@ class WriteEngine(Generic[AnyTransaction]):
         last = plan.previous.batch if plan.previous is not None else None
         if last is not None and not could_have_expired(last.planned_at_ms, ports.now_ms(), None):
             return
-        if self._transaction.look() is not None:
-            return
-        self._transaction.begin()
-        if self._transaction.read_marker() is not None:
+        self.begin(unless_marked=True)
+        found, self._has_begun = self._found, False
+        if found is not None:
             return
         decision = decide(plan, None, ports.now_ms())
-        if not isinstance(decision, Write) or decision.warning:
-            return
-        try:
-            self._keep_last_write(plan, skipped=False)
-            self._transaction.add_marker(Marker.before(plan))
-        except OncelogError as error:
-            self._abort(error)
-            raise
-        self._transaction.end(commit=True)
+        if isinstance(decision, Write) and not decision.warning:
+            self._close(Marker.before(plan))
 
     def _reached(self, step: BatchStep) -> None:
         self._ports.observe(step, self._batch_id)
@@ -270,16 +265,19 @@ class WriteEngine(Generic[AnyTransaction]):
         self._reached(BatchStep.MARKER_READ)
         return decision
 
-    def _close(self, rows: int, *, skipped: bool = False) -> None:
+    def _marker(self, rows: int) -> Marker | None:
+        return None if self._plan is None else Marker.of(self._plan, rows)
+
+    def _close(self, marker: Marker | None, *, skipped: bool = False) -> None:
         """Add the marker to what was carried, and commit.
 
         :param skipped: the batch is taken as written, and no record was added.
         """
         try:
-            if self._plan is not None:
+            if marker is not None:
                 if isinstance(self._plan, BatchPlan):
                     self._keep_last_write(self._plan, skipped=skipped)
-                self._transaction.add_marker(Marker.of(self._plan, rows))
+                self._transaction.add_marker(marker)
             self._reached(BatchStep.MARKER_ADDED)
         except OncelogError as error:
             self._abort(error)

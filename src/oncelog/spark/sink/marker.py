@@ -29,7 +29,7 @@ if it takes less, the marker goes without offsets: they are only shown to users,
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedBatch:
+class OffsetLogEntry:
     """The file ``offsets/<N>`` of a checkpoint.
 
     :param fingerprint: a hash of the whole file.
@@ -109,7 +109,7 @@ class PreviousBatch:
     :param ended: whether Spark's commit log says that it was completed.
     """
 
-    batch: PlannedBatch | None
+    batch: OffsetLogEntry | None
     ended: bool
 
 
@@ -209,7 +209,7 @@ class BatchPlan:
     group: str
     query_id: str
     checkpoint: str
-    batch: PlannedBatch
+    batch: OffsetLogEntry
     previous: PreviousBatch | None
     remembered: LastWrite | None
     cluster_id: str
@@ -577,7 +577,7 @@ def _lost(plan: BatchPlan, marker: Marker) -> str:
     )
 
 
-def _another_before(plan: BatchPlan, marker: Marker, before: PlannedBatch) -> str:
+def _another_before(plan: BatchPlan, marker: Marker, before: OffsetLogEntry) -> str:
     return (
         f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in {_log(plan)} "
         f"is not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "

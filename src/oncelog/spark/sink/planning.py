@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PendingWrite:
     """A write that is about to begin.
 
     :param plan: None for a batch write without an id.
@@ -71,7 +71,7 @@ def checkpoint_at(location: str) -> Checkpoint:
     return this_process().part(Checkpoints).at(location)
 
 
-def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[str] | None = ()) -> Planned:
+def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[str] | None = ()) -> PendingWrite:
     """The plan of the next write.
 
     :param batch_id: the micro-batch; None for a batch write.
@@ -92,12 +92,12 @@ def plan_write(options: SinkOptions, batch_id: int | None, siblings: Collection[
         plan = replace(plan, topics=options.named_topics)
         if plan.remembered is None and siblings is not None:
             plan = replace(plan, others=_in_the_same_topics(options, checkpoint, plan, siblings))
-        return Planned(plan, group, checkpoint.remember)
+        return PendingWrite(plan, group, checkpoint.remember)
     if options.batch_id is not None:
         group = named_group(prefix, options.batch_id, options.topic)
         named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker)
-        return Planned(named, group, _nothing)
-    return Planned(None, f"{prefix}oncelog-{uuid.uuid4().hex}", _nothing)
+        return PendingWrite(named, group, _nothing)
+    return PendingWrite(None, f"{prefix}oncelog-{uuid.uuid4().hex}", _nothing)
 
 
 def _in_the_same_topics(
@@ -157,25 +157,25 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id
     if number is None:
         return
-    planned = plan_write(options, number, siblings)
-    write_engine(planned, options, ignore).keep_proof()
+    pending = plan_write(options, number, siblings)
+    engine_for(pending, options, ignore).keep_proof()
 
 
-def write_engine(
-    planned: Planned, options: SinkOptions, observe: Observer, timeouts_ms: Sequence[int] = ()
+def engine_for(
+    pending: PendingWrite, options: SinkOptions, observe: Observer, timeouts_ms: Sequence[int] = ()
 ) -> WriteEngine[TopicTransaction]:
-    """The engine for a planned write into topics; contacts no broker yet.
+    """The engine for a pending write into topics; contacts no broker yet.
 
     :param timeouts_ms: the transaction timeouts to try; empty for the one in the options.
     """
 
     def with_timeout(timeout_ms: int) -> ProducerTransaction:
-        return cluster_for(options).transaction(planned.transactional_id, timeout_ms)
+        return cluster_for(options).transaction(pending.transactional_id, timeout_ms)
 
     transaction = TopicTransaction(
         with_timeout, timeouts_ms or (options.transaction_timeout_ms,), options.marker_partition
     )
-    return WriteEngine(planned.plan, transaction, EnginePorts(observe, logger.warning, now_ms, planned.remember))
+    return WriteEngine(pending.plan, transaction, EnginePorts(observe, logger.warning, now_ms, pending.remember))
 
 
 def _fenced(options: SinkOptions, group: str) -> Found:

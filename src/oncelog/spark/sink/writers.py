@@ -28,9 +28,9 @@ from oncelog.spark.sink.planning import (
     begin_micro_batch,
     checkpoint_at,
     encoding_for,
+    engine_for,
     now_ms,
     plan_write,
-    write_engine,
 )
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
 from oncelog.spark.sink.topic_transaction import DriverCarrier
@@ -97,13 +97,13 @@ def commit_outputs(
         raise _too_large(through_driver, options.max_batch_bytes)
     # A query with format has one sink; a micro-batch without it is that of for_each_batch over Spark Connect
     siblings = None if options.micro_batch is not None else ()
-    planned = plan_write(options, batch_id, siblings)
+    pending = plan_write(options, batch_id, siblings)
     carrier = DriverCarrier(
         chain.from_iterable(output.batches for output in outputs),
         rows=sum(output.rows for output in outputs),
         count=sum(len(output.batches) for output in outputs),
     )
-    write_engine(planned, options, observe).write(carrier)
+    engine_for(pending, options, observe).write(carrier)
 
 
 def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:

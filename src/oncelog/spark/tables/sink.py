@@ -78,7 +78,7 @@ def to_table_of(
     store = open_store(parsed)
     made_ms = now_ms()
 
-    def write(rows: DataFrame, batch_id: int) -> None:
+    def on_micro_batch(rows: DataFrame, batch_id: int) -> None:
         if is_connect():
             raise ConfigError(
                 "to_table needs a driver of its own, and this session is one of Spark Connect: start the query in a "
@@ -100,7 +100,7 @@ def to_table_of(
             planned = checkpoint_at(run.checkpoint).planned(batch_id)
             on_written(replace(written, replayed=planned is not None and planned.planned_at_ms < made_ms))
 
-    return said_first(write)
+    return said_first(on_micro_batch)
 
 
 def _pause(attempt: int) -> None:

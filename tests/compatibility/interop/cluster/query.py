@@ -26,7 +26,7 @@ from oncelog.spark.options import (
     parse_source_options,
 )
 from oncelog.spark.sink.engine import CarriedRecords, Carrier, Reached, SinkRefused, ignore
-from oncelog.spark.sink.planning import now_ms, plan_write, write_engine
+from oncelog.spark.sink.planning import engine_for, now_ms, plan_write
 from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.reader import read_range
@@ -86,7 +86,7 @@ class Query(Actor):
             carrier: Carrier[TopicTransaction] = DriverCarrier(batches, sum(map(len, rows.values())), len(batches))
             if not number % 2:
                 carrier = _Writers(cluster_for(self._writing), planned.transactional_id, batches)
-            write_engine(planned, self._writing, ignore, (TIMEOUT_MS,)).write(carrier)
+            engine_for(planned, self._writing, ignore, (TIMEOUT_MS,)).write(carrier)
         except (SinkRefused, DataLoss):
             raise
         except OncelogError:

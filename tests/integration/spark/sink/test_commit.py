@@ -18,7 +18,7 @@ from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import BatchOutcome, BatchStep, SinkRefused
-from oncelog.spark.sink.marker import BatchPlan, LastWrite, PlannedBatch, PreviousBatch
+from oncelog.spark.sink.marker import BatchPlan, LastWrite, OffsetLogEntry, PreviousBatch
 from oncelog.spark.sink.planning import now_ms
 from oncelog.types import TopicPartition
 from tests.integration.conformance.features import node_of_transaction_version
@@ -54,12 +54,12 @@ class Sink:
     def plan(self, batch_id: int) -> BatchPlan:
         """As in a checkpoint whose batches were all planned long ago, except this one, planned now."""
         group, now = f"{self.name}-id", now_ms()
-        previous = PreviousBatch(PlannedBatch(batch_id - 1, f"{batch_id - 1}", 0, ""), True) if batch_id else None
+        previous = PreviousBatch(OffsetLogEntry(batch_id - 1, f"{batch_id - 1}", 0, ""), True) if batch_id else None
         return BatchPlan(
             group=group,
             query_id=self.name,
             checkpoint="/ck",
-            batch=PlannedBatch(batch_id, f"{batch_id}", now, ""),
+            batch=OffsetLogEntry(batch_id, f"{batch_id}", now, ""),
             previous=previous,
             remembered=LastWrite("cluster", group, 0),
             cluster_id="cluster",

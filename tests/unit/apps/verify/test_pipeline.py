@@ -6,12 +6,12 @@ import pytest
 
 from oncelog.apps.verify.findings import Report
 from oncelog.apps.verify.pipeline import Markers, MarkerSeen, Producer, WrittenRecords, judge
-from oncelog.spark.sink.marker import Marker, PlannedBatch
+from oncelog.spark.sink.marker import Marker, OffsetLogEntry
 from oncelog.types import TopicPartition
 from tests.support.made_logs import Judged, judged
 
 OUT = TopicPartition("out", 0)
-PLANNED = {number: PlannedBatch(number, f"plan {number}", 0, "") for number in range(3)}
+PLANNED = {number: OffsetLogEntry(number, f"plan {number}", 0, "") for number in range(3)}
 
 
 def seen(batch: int, rows: int = 5, *, plan: str = "", epoch: int | None = None) -> MarkerSeen:

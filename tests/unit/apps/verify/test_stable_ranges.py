@@ -13,7 +13,7 @@ from oncelog.apps.verify import pipeline
 from oncelog.apps.verify.findings import ExitStatus, Report
 from oncelog.apps.verify.stable_ranges import StableRange, stable_ranges
 from oncelog.client.aio.offset_lookups import EARLIEST
-from oncelog.spark.sink.marker import PlannedBatch
+from oncelog.spark.sink.marker import OffsetLogEntry
 from oncelog.types import TopicPartition
 
 OUT, OTHER = TopicPartition("out", 0), TopicPartition("out", 1)
@@ -71,7 +71,7 @@ def test_batch_behind_an_open_transaction_could_not_be_told(monkeypatch: pytest.
     async def run() -> None:
         markers = await pipeline.markers_of(admin, "group", report, wait_s=0)
         written = await pipeline.written_by(admin, ["out"], (), report, wait_s=0)
-        pipeline.judge({0: PlannedBatch(0, "plan", 0, "")}, (0,), markers, written, report)
+        pipeline.judge({0: OffsetLogEntry(0, "plan", 0, "")}, (0,), markers, written, report)
 
     asyncio.run(run())
     assert report.counts == {"undecided-end": 2}

@@ -17,13 +17,13 @@ from oncelog.spark.executors.shuffle import Repeated
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.process import this_process
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, CarriedRecords, ignore
-from oncelog.spark.sink.planning import Planned
+from oncelog.spark.sink.planning import PendingWrite
 
 TIMEOUT_S = 60
 SCHEMA = StructType([StructField("value", StringType())])
 ROWS = cast(DataFrame, SimpleNamespace(columns=["value"], schema=SCHEMA))
 OPTIONS = cast(SinkOptions, SimpleNamespace(micro_batch=3, writers=None, topic="t"))
-PLANNED = Planned(None, "group", lambda memory: None)
+PLANNED = PendingWrite(None, "group", lambda memory: None)
 
 
 class Course:
@@ -36,11 +36,11 @@ class Course:
         monkeypatch.setattr(write, "group_of", lambda options: "group")
         monkeypatch.setattr(write, "encoding_for", lambda schema, options: None)
         monkeypatch.setattr(write, "collect_rows", self._collect)
-        monkeypatch.setattr(write, "write_engine", lambda planned, options, observe: self)
-        monkeypatch.setattr(write, "_write_shuffled", lambda *given: self.calls.append("shuffled"))
+        monkeypatch.setattr(write, "engine_for", lambda planned, options, observe: self)
+        monkeypatch.setattr(write, "_shuffle_any_size", lambda *given: self.calls.append("shuffled"))
         last_sizes().note("group", BatchSize(1, 10, 1000, 1000))
 
-    def plan(self) -> Planned:
+    def plan(self) -> PendingWrite:
         self.planning.set()
         assert self.computed.wait(TIMEOUT_S)
         self.calls.append("planned")
@@ -105,7 +105,7 @@ def test_a_batch_that_could_not_be_collected_is_shuffled_when_it_is_repeated(mon
 def test_an_error_of_the_plan_is_raised_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     course = Course(monkeypatch, SimpleNamespace(carrier=None, size=BatchSize(1, 20, 2000, 2000)))
 
-    def refused() -> Planned:
+    def refused() -> PendingWrite:
         course.plan()
         raise ValueError("refused")
 

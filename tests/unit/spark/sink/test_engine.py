@@ -13,7 +13,15 @@ from oncelog.errors import Error, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.options import OnMissingMarker
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, BatchStep, Observer, SinkRefused, WriteEngine, ignore
-from oncelog.spark.sink.marker import BatchPlan, LastWrite, Marker, MarkerTopic, NamedWrite, PlannedBatch, PreviousBatch
+from oncelog.spark.sink.marker import (
+    BatchPlan,
+    LastWrite,
+    Marker,
+    MarkerTopic,
+    NamedWrite,
+    OffsetLogEntry,
+    PreviousBatch,
+)
 from oncelog.spark.sink.topic_transaction import newest_marker
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.sink_writes import BatchWrite, commit_batch, keep_proof
@@ -111,8 +119,8 @@ MEMORY = LastWrite("cluster", "group", 0)
 
 
 def plan_of(batch_id: int, text: str = "") -> BatchPlan:
-    def planned(number: int) -> PlannedBatch:
-        return PlannedBatch(number, f"print-{number}{text}", NOW - 1000, "")
+    def planned(number: int) -> OffsetLogEntry:
+        return OffsetLogEntry(number, f"print-{number}{text}", NOW - 1000, "")
 
     previous = PreviousBatch(planned(batch_id - 1), True) if batch_id else None
     return BatchPlan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)

@@ -18,7 +18,7 @@ from oncelog.spark.sink.marker import (
     Marker,
     MarkerTopic,
     NamedWrite,
-    PlannedBatch,
+    OffsetLogEntry,
     PreviousBatch,
     Refuse,
     Skip,
@@ -34,8 +34,8 @@ GROUP = "oncelog-q-out"
 HERE = LastWrite("cluster", GROUP, 0)
 
 
-def planned(batch_id: int, age_ms: int = 1000, text: str = "") -> PlannedBatch:
-    return PlannedBatch(batch_id, f"print-{batch_id}{text}", NOW - age_ms, f'{{"in": {{"0": {10 * batch_id}}}}}')
+def planned(batch_id: int, age_ms: int = 1000, text: str = "") -> OffsetLogEntry:
+    return OffsetLogEntry(batch_id, f"print-{batch_id}{text}", NOW - age_ms, f'{{"in": {{"0": {10 * batch_id}}}}}')
 
 
 def plan(

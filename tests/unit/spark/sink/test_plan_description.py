@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from oncelog.spark.kafka.place import Place
 from oncelog.spark.options import parse_offsets_json
-from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, PlannedBatch
+from oncelog.spark.sink.marker import OFFSETS_IN_MARKER, Marker, OffsetLogEntry
 from oncelog.spark.sink.plan_description import bare_offsets, offsets_by_source, plan_description
 from oncelog.types import TopicPartition
 from tests.unit.spark.sink.test_marker import plan
@@ -44,7 +44,7 @@ def test_lines_of_other_sources_stay_as_they_are() -> None:
 def test_marker_holds_the_offsets_of_many_partitions_without_what_is_beside_them() -> None:
     text, offsets = line("orders", 120)
     assert len(text) > OFFSETS_IN_MARKER
-    marker = Marker.of(replace(plan(5), batch=PlannedBatch(5, "f" * 64, 0, text)), 1)
+    marker = Marker.of(replace(plan(5), batch=OffsetLogEntry(5, "f" * 64, 0, text)), 1)
     assert parse_offsets_json(marker.offsets) == offsets
     assert len(marker.encode()) <= 4096
 

@@ -94,9 +94,10 @@ SINK: Mapping[str, Option] = {
     ),
     "markerTopic": Option("", "the topic under which the marker is kept"),
     "createTopics": Option("", "how topics that do not exist are created, as JSON; without it they are refused"),
-    "microBatch": Option("", "set by `for_each_batch`"),
-    "sinkName": Option("", "set by `for_each_batch`"),
 }
+
+INTERNAL = {"microBatch", "sinkName"}
+"""Options of the sink that ``for_each_batch`` sets; users set none of them."""
 
 COLUMNS = """\
 ## Columns
@@ -141,7 +142,8 @@ def _page() -> Iterator[str]:
     yield "## Options of reading\n"
     yield from _options(SOURCE_OPTIONS, SOURCE, REFUSED_OPTIONS)
     yield "\n## Options of writing\n"
-    yield from _options(SINK_OPTIONS, SINK, REFUSED_SINK_OPTIONS)
+    public = tuple(name for name in SINK_OPTIONS if name not in INTERNAL)
+    yield from _options(public, SINK, REFUSED_SINK_OPTIONS)
     yield ""
     yield COLUMNS
     yield "## Kafka's client properties of reading\n"

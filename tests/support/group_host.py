@@ -359,7 +359,11 @@ class GroupClient:
             generation,
             member_id,
             instance_id,
-            [TxnOffsetCommitRequestTopic(topic, partitions=[TxnOffsetCommitRequestPartition(partition, offset)])],
+            [
+                TxnOffsetCommitRequestTopic(
+                    topic, self.host.topic_id(topic) or ZERO_UUID, [TxnOffsetCommitRequestPartition(partition, offset)]
+                )
+            ],
         )
         answer = self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)
         return answer.map(lambda response: Error(response.topics[0].partitions[0].error_code))

@@ -96,7 +96,7 @@ SERVED: dict[int, Served] = {
     ApiKey.ADD_OFFSETS_TO_TXN: Served("transactions", 0, 4, (transactional_id, group(Operation.READ))),
     ApiKey.END_TXN: Served("transactions", 0, 5, (transactional_id,)),
     ApiKey.WRITE_TXN_MARKERS: Served("transactions", 1, 2, (cluster_action_or_alter,)),
-    ApiKey.TXN_OFFSET_COMMIT: Served("transactions", 0, 5, (transactional_id, group(Operation.READ))),
+    ApiKey.TXN_OFFSET_COMMIT: Served("transactions", 0, 6, (transactional_id, group(Operation.READ))),
     ApiKey.DESCRIBE_ACLS: Served("security", 1, 3, (cluster(Operation.DESCRIBE),), only_looks=True),
     ApiKey.CREATE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
     ApiKey.DELETE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),

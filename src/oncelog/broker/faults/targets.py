@@ -139,7 +139,7 @@ READERS: Final[Mapping[int, TargetReader]] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: TargetReader(_add_partitions, _added_transactional_ids),
     ApiKey.ADD_OFFSETS_TO_TXN: TargetReader(transactional_ids=_one_transactional_id, groups=_one_group),
     ApiKey.END_TXN: TargetReader(transactional_ids=_one_transactional_id),
-    ApiKey.TXN_OFFSET_COMMIT: TargetReader(_partitions("partition_index"), _one_transactional_id, _one_group),
+    ApiKey.TXN_OFFSET_COMMIT: TargetReader(_offset_commit, _one_transactional_id, _one_group),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: TargetReader(groups=_one_group),
     ApiKey.OFFSET_DELETE: TargetReader(_partitions("partition_index"), groups=_one_group),
 }

@@ -23,6 +23,7 @@ _TELLS: Mapping[str, tuple[ApiKey, int]] = MappingProxyType(
         "3.8": (ApiKey.PRODUCE, 11),
         "3.9": (ApiKey.LIST_OFFSETS, 9),
         "4.0": (ApiKey.PRODUCE, 12),
+        "4.4": (ApiKey.TXN_OFFSET_COMMIT, 6),
     }
 )
 """The version of an API that brokers have since a release, whatever their configuration."""
@@ -36,7 +37,9 @@ _FIRST: Mapping[ApiKey, Mapping[int, str]] = MappingProxyType(
         ApiKey.OFFSET_FETCH: {8: "3.0", 9: "3.7", 10: "4.1"},
         ApiKey.ADD_PARTITIONS_TO_TXN: {4: "3.6", 5: "3.8"},
         ApiKey.END_TXN: {4: "3.8", 5: "4.0"},
-        ApiKey.TXN_OFFSET_COMMIT: {4: "3.8", 5: "4.0"},
+        ApiKey.TXN_OFFSET_COMMIT: {4: "3.8", 5: "4.0", 6: "4.4"},
+        ApiKey.API_VERSIONS: {5: "4.4"},
+        ApiKey.DELETE_GROUPS: {3: "4.4"},
         ApiKey.DESCRIBE_CLIENT_QUOTAS: {0: "2.6"},
         ApiKey.ALTER_CLIENT_QUOTAS: {0: "2.6"},
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {0: "2.7, with KRaft since 3.5"},

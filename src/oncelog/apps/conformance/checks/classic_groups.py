@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from oncelog.apps.conformance.expect import among, holds, same
 from oncelog.apps.conformance.fixture import Fixture
 from oncelog.apps.conformance.raw.group_members import (
@@ -20,6 +23,8 @@ from oncelog.apps.conformance.raw.transactional_producer import RawTransactional
 from oncelog.apps.conformance.registry import PROTOCOL, check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
+from oncelog.protocol.wire import ZERO_UUID
 
 UNSTABLE = Error.UNSTABLE_OFFSET_COMMIT
 ILLEGAL_GENERATION = Error.ILLEGAL_GENERATION
@@ -31,6 +36,8 @@ INVALID_SESSION = Error.INVALID_SESSION_TIMEOUT
 INCONSISTENT = Error.INCONSISTENT_GROUP_PROTOCOL
 GROUP_NOT_FOUND = Error.GROUP_ID_NOT_FOUND
 NON_EMPTY = Error.NON_EMPTY_GROUP
+UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
+UNKNOWN_TOPIC_ID = Error.UNKNOWN_TOPIC_ID
 
 
 # --- offsets in transactions
@@ -142,6 +149,66 @@ def a_generation_of_a_group_that_is_not_there(fixture: Fixture) -> None:
     expected = ILLEGAL_GENERATION if fixture.connection.is_since("4.0") else UNKNOWN_MEMBER
     same(producer.commit_offsets_once(group, {(topic, 0): 3}, generation=4, member="m"), [expected])
     same(producer.commit_offsets_once(group, {(topic, 0): 3}), [0])
+    producer.abort()
+
+
+@check("KIP-1319")
+@each("version", values=[5, 6])
+def the_coordinators_word_for_a_group_that_is_not_there(fixture: Fixture, version: int) -> None:
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(fixture.connection, fixture.name + "-id").init()
+    producer.add_offsets(group)
+    expected = GROUP_NOT_FOUND if version >= 6 else ILLEGAL_GENERATION
+    found = producer.commit_offsets_once(group, {(topic, 0): 3}, version=version, generation=4, member="m")
+    same(found, [expected])
+    same(producer.commit_offsets_once(group, {(topic, 0): 3}, version=version), [0])
+    producer.abort()
+
+
+@check("KIP-1319")
+def offsets_are_committed_by_topic_id(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic, other = fixture.name, fixture.name + "-made-again"
+    connection.create_topic(topic)
+    gone = connection.create_topic(other)
+    group = fixture.group()
+    producer = RawTransactionalProducer(connection, fixture.name + "-id").init()
+    producer.add_offsets(group)
+    offsets = {(topic, 0): 3, (topic, 7): 3, (other, 0): 4}
+    here = {topic: connection.topic_id(topic)}
+
+    def send(topic_id: bytes) -> Mapping[int, int]:
+        return Counter(producer.commit_offsets_once(group, offsets, version=6, ids={**here, other: topic_id}))
+
+    same(send(gone), {0: 2, UNKNOWN_TOPIC: 1})
+    same(send(ZERO_UUID), {0: 1, UNKNOWN_TOPIC: 1, UNKNOWN_TOPIC_ID: 1})
+    connection.ask(DeleteTopicsRequest(topic_names=[other], timeout_ms=30_000), 4)
+    until(lambda: connection.topic_id(other) == ZERO_UUID)
+    again = connection.create_topic(other)
+    until(lambda: UNKNOWN_TOPIC_ID in send(gone))
+    same(send(again), {0: 2, UNKNOWN_TOPIC: 1})
+    producer.commit()
+    same(committed_once_stable(connection, group, topic), 3)
+    same(committed_once_stable(connection, group, other), 4)
+
+
+@check("KIP-1319")
+def members_of_the_classic_protocol_have_no_epochs(fixture: Fixture) -> None:
+    connection = fixture.connection
+    topic = fixture.topic()
+    group = fixture.group()
+    producer = RawTransactionalProducer(connection, fixture.name + "-id").init()
+    producer.add_offsets(group)
+    member = stable_alone(connection, group)
+
+    def send(generation: int, name: str) -> list[int]:
+        offsets = {(topic, 0): 3}
+        return producer.commit_offsets_once(group, offsets, version=6, generation=generation, member=name)
+
+    same(send(member.generation + 1, member.id), [ILLEGAL_GENERATION])
+    same(send(member.generation, "someone"), [UNKNOWN_MEMBER])
+    same(send(member.generation, member.id), [0])
     producer.abort()
 
 

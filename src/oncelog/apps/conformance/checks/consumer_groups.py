@@ -173,8 +173,9 @@ def offsets_carry_the_epoch_of_the_member(fixture: Fixture) -> None:
     same(fetch_offsets(connection, group, [(unique_name, 0)], version=9)[1][unique_name, 0][:2], (0, 5))
 
 
-@check("KIP-848")
-def offsets_in_a_transaction_carry_the_epoch_too(fixture: Fixture) -> None:
+@check("KIP-1319")
+@each("version", values=[3, 5, 6])
+def offsets_in_a_transaction_carry_the_epoch_too(fixture: Fixture, version: int) -> None:
     connection = fixture.connection
     unique_name = fixture.name
     topic_id = fixture.connection.create_topic(fixture.name, 4)
@@ -186,9 +187,9 @@ def offsets_in_a_transaction_carry_the_epoch_too(fixture: Fixture) -> None:
     offsets = {(unique_name, 0): 8}
 
     def send(epoch: int, name: str) -> list[int]:
-        return producer.commit_offsets_once(group, offsets, generation=epoch, member=name)
+        return producer.commit_offsets_once(group, offsets, version=version, generation=epoch, member=name)
 
-    same(send(member.epoch + 1, member.id), [ILLEGAL_GENERATION])
+    same(send(member.epoch + 1, member.id), [STALE_EPOCH if version >= 6 else ILLEGAL_GENERATION])
     same(send(member.epoch, "someone"), [UNKNOWN_MEMBER])
     same(send(member.epoch, member.id), [0])
     producer.commit()

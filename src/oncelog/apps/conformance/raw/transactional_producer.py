@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oncelog.apps.conformance.expect import among, eventually, same
@@ -25,6 +25,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from oncelog.protocol.wire import ZERO_UUID
 
 LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
@@ -288,8 +289,12 @@ class RawTransactionalProducer:
         member: str = "",
         instance: str | None = None,
         metadata: str = "",
+        ids: Mapping[str, bytes] | None = None,
     ) -> list[int]:
-        """Send TxnOffsetCommit, repeated while it is put off; returns the error of each partition."""
+        """Send TxnOffsetCommit, repeated while it is put off; returns the error of each partition.
+
+        :param ids: of topics, for versions that name them so; None asks the broker.
+        """
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, index), offset in offsets.items():
             topics.setdefault(topic, []).append(
@@ -297,12 +302,13 @@ class RawTransactionalProducer:
                     partition_index=index, committed_offset=offset, committed_metadata=metadata
                 )
             )
+        known = ids or {name: self.connection.topic_id(name) if version >= 6 else ZERO_UUID for name in topics}
         request = TxnOffsetCommitRequest(
             transactional_id=self.id,
             group_id=group,
             producer_id=self.pid,
             producer_epoch=self.epoch,
-            topics=[TxnOffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
+            topics=[TxnOffsetCommitRequestTopic(name, known[name], partitions=parts) for name, parts in topics.items()],
         )
         if version >= 3:
             request.generation_id_or_member_epoch, request.member_id, request.group_instance_id = (

@@ -426,7 +426,7 @@ class RawConnection:
                 CreatableTopicConfig(name=key.replace("_", "."), value=str(value)) for key, value in configs.items()
             ],
         )
-        if world is not None:
+        if world is not None and name not in world.topics:
             world.topics.append(name)
         version = self.best(CreateTopicsRequest.API_KEY, 7)
         if not self.offers(CreateTopicsRequest.API_KEY, version):
@@ -435,11 +435,15 @@ class RawConnection:
         same((created.error_code, created.error_message), (Error.NONE, None))
         for index in range(partitions):
             self._until_it_answers(name, index)
+        return self.topic_id(name)
+
+    def topic_id(self, name: str) -> bytes:
+        """Its id, or zeros if the broker reports none."""
         version = self.best(MetadataRequest.API_KEY, 12)
-        topic_id: bytes = (
-            self.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name)]), version).topics[0].topic_id
-        )
-        return topic_id
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=version < 4)
+        (topic,) = self.ask(request, version).topics
+        found: bytes = topic.topic_id
+        return found
 
     def _ask_for_topic(self, name: str, partitions: int) -> bytes:
         """For a broker that creates topics only when asked about them, like librdkafka's mock; it reports no ids."""

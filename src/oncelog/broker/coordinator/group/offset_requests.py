@@ -2,7 +2,7 @@
 
 Called only by ``coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
 error of the group is returned for every partition, because these answers have no field for it (those of OffsetFetch and
-OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
+OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.4.0).
 """
 
 from __future__ import annotations
@@ -62,9 +62,12 @@ from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 GROUP_ID_NOT_FOUND_FROM = 9
 """The first version of OffsetCommit that returns GROUP_ID_NOT_FOUND: earlier ones return ILLEGAL_GENERATION if the
 group does not exist."""
+OFFSET_COMMIT_BY_ID_FROM = 10
 GENERIC_ERROR_FROM = 4
 ADD_PARTITION_FROM = 5
-"""Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
+MEMBER_EPOCHS_FROM = 6
+"""Versions of TxnOffsetCommit that know TRANSACTION_ABORTABLE, that add the partition to the transaction, and that know
+topic ids, STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-1319), for which earlier ones return ILLEGAL_GENERATION."""
 
 NO_OFFSET = -1
 LAST_TIMESTAMP_MS = 2**63 - 1
@@ -146,7 +149,8 @@ class OffsetRequests:
         decided = self._decide(request.group_id, topics, now_ms, expire_ms)
         answer = _commit_answer(topics, decided.outcomes)
         shard, check = checked
-        refused = self._refused(decided, topics, check)
+        gone = unknown_topic(by_id=caller.api_version >= OFFSET_COMMIT_BY_ID_FROM)
+        refused = self._refused(decided, topics, check, gone)
         if refused is not NONE:
             return Deferred.of(_with_error(answer, refused))
         apply = None
@@ -164,8 +168,11 @@ class OffsetRequests:
         check = self._may_commit(shard, request, caller, now_ms)
         return check if isinstance(check, Error) else (shard, check)
 
-    def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck) -> Error:
-        """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone."""
+    def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck, gone: Error) -> Error:
+        """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone.
+
+        :param gone: the error for a topic that was deleted, or deleted and made again, since the request was read.
+        """
         if check is not consumer_rules.any_partition:
             ids = {topic.topic: topic.topic_id for topic in topics}
             for (_, topic, index), _ in decided.committed:
@@ -173,7 +180,7 @@ class OffsetRequests:
                 if error is not NONE:
                     return error
         if any(self._host.topic_id(topic.topic) != topic.topic_id for topic in topics):
-            return Error.UNKNOWN_TOPIC_OR_PARTITION
+            return gone
         return NONE
 
     @staticmethod
@@ -213,17 +220,13 @@ class OffsetRequests:
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Deferred[TxnOffsetCommitResponse]:
         """Everything is committed with one append."""
-        topics = [
-            _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
-            for topic in request.topics
-        ]
+        topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
         group_id = request.group_id
         found = self._runtime.shard_for(group_id, caller.node_id) if group_id else Error.INVALID_GROUP_ID
         if isinstance(found, Error):
             return Deferred.of(_txn_commit_answer(topics, found))
         producer, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
-        # Kafka's transactional offsets do not say which topic id they are for
-        decided = self._decide(group_id, topics, now_ms, -1, with_topic_id=False)
+        decided = self._decide(group_id, topics, now_ms, -1)
         answer = _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
@@ -233,11 +236,14 @@ class OffsetRequests:
             if error is not NONE or shard is None:
                 refusal = Error.NOT_COORDINATOR if shard is None else client_error(error)
                 return Deferred.of(_with_error(answer, refusal))
-            check = self._may_commit_in_transaction(shard, request)
-            refused = check if isinstance(check, Error) else self._refused(decided, topics, check)
+            knows_epochs = caller.api_version >= MEMBER_EPOCHS_FROM
+            check = self._may_commit_in_transaction(shard, request, caller)
+            gone = unknown_topic(by_id=knows_epochs)
+            refused = check if isinstance(check, Error) else self._refused(decided, topics, check, gone)
             if refused is not NONE:
-                refusal = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
-                return Deferred.of(_with_error(answer, refusal))
+                if refused is Error.STALE_MEMBER_EPOCH and not knows_epochs:
+                    refused = Error.ILLEGAL_GENERATION
+                return Deferred.of(_with_error(answer, refused))
             apply = partial(shard.offsets_committed, decided.committed, producer.producer_id)
             written = shard.write(decided.written, now_ms, producer, guard, apply=apply)
             return written.map(lambda error: _with_error(answer, client_error(error)))
@@ -266,13 +272,18 @@ class OffsetRequests:
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
 
-    def _may_commit_in_transaction(self, shard: GroupShard, request: TxnOffsetCommitRequest) -> CommitCheck | Error:
+    def _may_commit_in_transaction(
+        self, shard: GroupShard, request: TxnOffsetCommitRequest, caller: Caller
+    ) -> CommitCheck | Error:
         """Older requests name no member and are accepted; newer ones prove membership (KIP-447)."""
         member_id, instance_id = request.member_id, request.group_instance_id
         epoch = request.generation_id_or_member_epoch
         group = shard.groups.get(request.group_id)
         if group is None:
-            return Error.ILLEGAL_GENERATION if epoch >= 0 else consumer_rules.any_partition
+            if epoch < 0:
+                return consumer_rules.any_partition
+            newer = caller.api_version >= MEMBER_EPOCHS_FROM
+            return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
             refused = verdict.step is classic_rules.JoinStep.REFUSE
@@ -285,14 +296,13 @@ class OffsetRequests:
         topics: Iterable[_Commits],
         now_ms: int,
         expire_ms: int,
-        with_topic_id: bool = True,
     ) -> _DecidedCommits:
         """One record for each partition; metadata that is too long fails its partition."""
         decided = _DecidedCommits()
         for topic in topics:
             errors: list[Error] = []
             decided.outcomes.append(errors)
-            topic_id = topic.topic_id if with_topic_id else ZERO_UUID
+            topic_id = topic.topic_id
             for partition in topic.partitions:
                 metadata = partition.committed_metadata or ""
                 if _java_length(metadata) > self._settings().offset_metadata_max_bytes:
@@ -345,7 +355,7 @@ class OffsetRequests:
             committed, answers = offsets.committed.get(name, {}), topics[-1].partitions
             looked_at += 1
             for index in indexes:
-                answers.append(_fetched(index, committed.get(index), (name, index) in pending))
+                answers.append(_fetched(index, committed.get(index), (name, index) in pending, topic_id))
                 looked_at += 1
                 if looked_at >= PARTITIONS_IN_A_CHUNK:
                     looked_at = 0
@@ -390,15 +400,23 @@ class OffsetRequests:
         return shard.write(written, now_ms).map(lambda error: answer if error is NONE else refused(client_error(error)))
 
 
+def unknown_topic(*, by_id: bool) -> Error:
+    """The error for a topic that does not exist, in a request that identifies topics by id or by name."""
+    return Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def _java_length(text: str) -> int:
     """The length in Java: UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _fetched(index: int, committed: CommittedOffset | None, is_pending: bool) -> OffsetFetchResponsePartitions:
+def _fetched(
+    index: int, committed: CommittedOffset | None, is_pending: bool, topic_id: bytes
+) -> OffsetFetchResponsePartitions:
+    """An offset of an earlier topic of the same name, in a log that Apache Kafka wrote, is none of this topic's."""
     if is_pending:
         return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
-    if committed is None:
+    if committed is None or (topic_id != committed.topic_id and ZERO_UUID not in (topic_id, committed.topic_id)):
         return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "")
     return OffsetFetchResponsePartitions(index, committed.offset, committed.leader_epoch, committed.metadata)
 
@@ -421,7 +439,7 @@ def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> TxnOff
     response = TxnOffsetCommitResponse(topics=[])
 
     def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
-        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, partitions=[]))
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, topic.topic_id, []))
         return response.topics[-1].partitions
 
     _add_outcomes(topics, outcomes, add, TxnOffsetCommitResponsePartition)

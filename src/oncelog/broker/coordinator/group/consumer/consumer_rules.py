@@ -212,7 +212,7 @@ def may_commit(group: ConsumerGroup, member_id: str, epoch: int, api_version: in
 def may_commit_in_transaction(
     group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
 ) -> CommitCheck | Error:
-    """TxnOffsetCommit, which knows no member epochs: a stale one is ILLEGAL_GENERATION."""
+    """TxnOffsetCommit, which also accepts offsets without a member."""
     if epoch < 0 and not group.members:
         return any_partition
     if epoch == NO_GENERATION and not member_id and instance_id is None:
@@ -220,8 +220,7 @@ def may_commit_in_transaction(
     member = group.members.get(member_id)
     if member is None:
         return Error.UNKNOWN_MEMBER_ID
-    check = _by_epoch(member, epoch)
-    return Error.ILLEGAL_GENERATION if check is Error.STALE_MEMBER_EPOCH else check
+    return _by_epoch(member, epoch)
 
 
 def may_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> Error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from oncelog.broker.metadata import features
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest
@@ -145,6 +147,73 @@ def test_early_transactional_commits_do_not_know_that_a_coordinator_loads(
     broker.host.append_error = Error.NETWORK_EXCEPTION
     answer = broker.ask(request, version)
     assert answer.topics[0].partitions[0].error_code == loading
+
+
+def txn_commit(broker: FakeBroker, names: dict[str, list[int]], version: int, **member: Any) -> dict[Any, list[int]]:
+    """The errors of each topic, by name or id as the version has it."""
+    rows = [
+        TxnOffsetCommitRequestTopic(
+            name, broker.host.id_of(name), [TxnOffsetCommitRequestPartition(index, 5) for index in indexes]
+        )
+        for name, indexes in names.items()
+    ]
+    answer = broker.ask(TxnOffsetCommitRequest("x", "g", 1, 0, topics=rows, **member), version)
+    assert all((topic.topic_id == ZERO_UUID) is (version < 6) for topic in answer.topics)
+    errors = {}
+    for topic in answer.topics:
+        errors[topic.topic_id if version >= 6 else topic.name] = [p.error_code for p in topic.partitions]
+    return errors
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_a_transactional_commit_takes_what_exists_and_refuses_the_rest(broker: FakeBroker, version: int) -> None:
+    """KIP-1319: topics by id from version 6 on."""
+    by_id = version >= 6
+    known, gone = (broker.host.id_of("t"), broker.host.id_of("gone")) if by_id else ("t", "gone")
+    missing = Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert txn_commit(broker, {"t": [0, 9], "gone": [0]}, version) == {
+        known: [0, Error.UNKNOWN_TOPIC_OR_PARTITION],
+        gone: [missing],
+    }
+    assert txn_commit(broker, {"gone": [3]}, version) == {gone: [missing]}
+
+
+def test_a_transactional_commit_by_names_in_version_6_names_no_topic(broker: FakeBroker) -> None:
+    rows = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 5)])]
+    answer = broker.ask(TxnOffsetCommitRequest("x", "g", 1, 0, topics=rows), 6)
+    assert [(t.topic_id, [p.error_code for p in t.partitions]) for t in answer.topics] == [
+        (ZERO_UUID, [Error.UNKNOWN_TOPIC_ID])
+    ]
+
+
+@pytest.mark.parametrize(("version", "error"), [(5, Error.ILLEGAL_GENERATION), (6, Error.GROUP_ID_NOT_FOUND)])
+def test_a_transactional_commit_for_a_group_that_is_not_there(broker: FakeBroker, version: int, error: Error) -> None:
+    member = {"member_id": "m", "generation_id_or_member_epoch": 3}
+    assert list(txn_commit(broker, {"t": [0]}, version, **member).values()) == [[error]]
+    assert list(txn_commit(broker, {"t": [0]}, version).values()) == [[Error.NONE]]
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_members_of_the_classic_protocol_have_generations_in_every_version(broker: FakeBroker, version: int) -> None:
+    (member,) = GroupClient(broker.host).stable(1)
+    errors = {1: Error.NONE, 7: Error.ILLEGAL_GENERATION}
+    for generation, error in errors.items():
+        given = {"member_id": member, "generation_id_or_member_epoch": generation}
+        assert list(txn_commit(broker, {"t": [0]}, version, **given).values()) == [[error]]
+    stranger = {"member_id": "stranger", "generation_id_or_member_epoch": 1}
+    assert list(txn_commit(broker, {"t": [0]}, version, **stranger).values()) == [[Error.UNKNOWN_MEMBER_ID]]
+
+
+@pytest.mark.parametrize(("version", "stale"), [(5, Error.ILLEGAL_GENERATION), (6, Error.STALE_MEMBER_EPOCH)])
+def test_members_of_the_consumer_protocol_have_epochs_from_version_6_on(
+    broker: FakeBroker, version: int, stale: Error
+) -> None:
+    joined = broker.ask(ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 1000, ["t"], None, None, []), 1)
+    for epoch, error in {joined.member_epoch: Error.NONE, 7: stale}.items():
+        given = {"member_id": "m", "generation_id_or_member_epoch": epoch}
+        assert list(txn_commit(broker, {"t": [0]}, version, **given).values()) == [[error]]
+    stranger = {"member_id": "stranger", "generation_id_or_member_epoch": joined.member_epoch}
+    assert list(txn_commit(broker, {"t": [0]}, version, **stranger).values()) == [[Error.UNKNOWN_MEMBER_ID]]
 
 
 def test_fetched_offsets_come_in_the_shape_of_the_version(broker: FakeBroker) -> None:

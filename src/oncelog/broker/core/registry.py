@@ -86,7 +86,7 @@ SERVED: dict[int, Served] = {
     ApiKey.DESCRIBE_GROUPS: Served("groups", 0, 6, most_elements=MANY, only_looks=True),
     ApiKey.LIST_GROUPS: Served("groups", 0, 5, only_looks=True),
     ApiKey.SASL_HANDSHAKE: Served("security", 0, 1),
-    ApiKey.API_VERSIONS: Served("cluster", 0, 4, only_looks=True),
+    ApiKey.API_VERSIONS: Served("cluster", 0, 5, only_looks=True),
     ApiKey.CREATE_TOPICS: Served("topics", 2, 7),
     ApiKey.DELETE_TOPICS: Served("topics", 1, 6),
     ApiKey.DELETE_RECORDS: Served("data", 0, 2),

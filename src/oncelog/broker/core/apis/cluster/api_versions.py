@@ -1,9 +1,10 @@
-"""ApiVersions (key 18), versions 0-4: the supported APIs and versions, and the finalized features.
+"""ApiVersions (key 18), versions 0-5: the supported APIs and versions, and the finalized features.
 
 The answer always has response header v0, so that any client can read it. An unknown request version is answered with
 the body of version 0, UNSUPPORTED_VERSION and the supported range (KIP-511); the connection stays. From version 3 on
 the client names its software, and the answer carries the finalized features, ``transaction.version`` among them; a
-feature at level 0 is not listed.
+feature at level 0 is not listed. From version 5 on the client may name the cluster and the node that it means to
+reach; if these are others, it gets REBOOTSTRAP_REQUIRED (KIP-1242).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from oncelog.protocol.generated.api_versions_response import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oncelog.broker.core.cluster.node import SimulatedNode
     from oncelog.broker.core.registry import Served
     from oncelog.broker.metadata.store import MetadataStore
 
@@ -37,10 +39,11 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class VersionPorts(Protocol):
-    """Supported APIs and versions, and finalized features."""
+    """Supported APIs and versions, finalized features, and who answers."""
 
     metadata: MetadataStore
     served: Mapping[int, Served]
+    node: SimulatedNode
 
 
 def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
@@ -48,6 +51,10 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
+    node = context.session.node or ports.node
+    meant, answers = (request.cluster_id, request.node_id), (ports.metadata.cluster_id, node.node_id)
+    if request.cluster_id is not None and meant != answers:
+        return ApiVersionsResponse(error_code=Error.REBOOTSTRAP_REQUIRED)
     if context.api_version >= 3:
         context.session.software = request.client_software_name, request.client_software_version
     finalized = ports.metadata.finalized_features

@@ -51,6 +51,17 @@ def test_levels_are_told_but_for_level_0(admin: Admin) -> None:
     assert finalized(admin)[0] > epoch > 0
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_client_that_means_another_broker_has_to_bootstrap_again(admin: Admin, version: int) -> None:
+    """KIP-1242, as in Apache Kafka 4.4.0: a node alone says nothing; older versions cannot say it."""
+    cluster = admin.broker.metadata.cluster_id
+    asked = {(None, -1): 0, (None, 8): 0, (cluster, 1): 0, (cluster, 8): 129, (cluster, -1): 129, ("other", 1): 129}
+    answers = {(meant, node): admin.ask(ApiVersionsRequest("test", "1", meant, node), version) for meant, node in asked}
+    found = {key: answer.error_code for key, answer in answers.items()}
+    assert found == (asked if version >= 5 else dict.fromkeys(asked, 0))
+    assert all(bool(answer.api_keys) is (answer.error_code == 0) for answer in answers.values())
+
+
 def test_levels_and_epoch_survive_a_restart(tmp_path: Path) -> None:
     place, disk = str(tmp_path / "metadata.sqlite"), MemoryDisk()
     first = Admin(place, disk)

@@ -110,7 +110,7 @@ SERVED: dict[int, Served] = {
     ApiKey.RENEW_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
     ApiKey.EXPIRE_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
     ApiKey.DESCRIBE_DELEGATION_TOKEN: Served("security", 1, 3, only_looks=True, module=REFUSED_TOKENS),
-    ApiKey.DELETE_GROUPS: Served("groups", 0, 2),
+    ApiKey.DELETE_GROUPS: Served("groups", 0, 3),
     ApiKey.ELECT_LEADERS: Served("cluster", 0, 2, (cluster(Operation.ALTER),)),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Served("configs", 0, 1),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Served("cluster", 0, 1, (cluster(Operation.ALTER),)),

@@ -1,4 +1,7 @@
-"""DeleteGroups (key 42), versions 0-2: delete empty groups and all their offsets. Version 2 is flexible."""
+"""DeleteGroups (key 42), versions 0-3: delete empty groups and all their offsets.
+
+Version 2 is flexible; 3 has a message for each group, which Apache Kafka gives only where streams groups fail.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from typing import Protocol
 import psutil
 
 from benchmarks.load import BenchmarkError, cache_folder
-from tests.support.apache_kafka import ApacheKafka
+from tests.support.apache_kafka import KAFKA_VERSION, ApacheKafka
 from tests.support.children import ends_with_us
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -193,7 +193,7 @@ class Tansu(OwnProcess):
 class Kafka:
     """Apache Kafka, one node, its defaults but for replication factors and with its usual heap of 1 GB."""
 
-    name = "Apache Kafka 4.3.1"
+    name = f"Apache Kafka {KAFKA_VERSION}"
     keeps_data = True
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Write ``docs/reference/conformance.md`` from what ``oncelog conformance --json`` said of several brokers.
 
 Run by hand, with a name and a file, or several, for each:
-``python -m tools.document_conformance "Apache Kafka 4.3.1=kafka.json" "Tansu 0.6.0=tansu.json"``.
+``python -m tools.document_conformance "Apache Kafka 4.4.0=kafka.json" "Tansu 0.6.0=tansu.json"``.
 """
 
 from __future__ import annotations

@@ -25,10 +25,12 @@ from types import TracebackType
 
 from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
-from oncelog.spark.maven import KAFKA_VERSION, Module, cache_folder, jars
+from oncelog.spark.maven import Module, cache_folder, jars
 from tests.support.children import ends_with_us
 from tests.support.zookeeper import ZooKeeper
 
+KAFKA_VERSION = "4.4.0"
+"""Apache Kafka's newest release, which tests and benchmarks compare with."""
 CLUSTER_ID = "b25jZWxvZy10ZXN0cy0xMg"
 
 
@@ -72,7 +74,7 @@ _FOR_ONE_NODE = {
     "group.initial.rebalance.delay.ms": "0",
 }
 JAVA_OPTIONS = "ONCELOG_KAFKA_JAVA_OPTIONS"
-_FORMATTED = f"formatted-{CLUSTER_ID}"
+_FORMATTED = f"formatted-{KAFKA_VERSION}-{CLUSTER_ID}"
 _FORMATTED_BY = {
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",
@@ -89,7 +91,7 @@ class KafkaFailed(OncelogError):
 
 def kafka_jars(version: str = KAFKA_VERSION) -> Path:
     """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) if it does not exist."""
-    return jars("libs" if version == KAFKA_VERSION else f"libs-{version}", _modules(version), transitive=True)
+    return jars(f"libs-{version}", _modules(version), transitive=True)
 
 
 class ApacheKafka:

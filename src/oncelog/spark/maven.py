@@ -1,7 +1,7 @@
 """Downloads jars from Maven Central once into a cache, with the Ivy that comes with PySpark: no Maven, no container.
 
 Called by the demo, for Spark's own Kafka connector, and by the tests' Apache Kafka. Environment:
-``ONCELOG_KAFKA_CACHE`` (default ``~/.cache/oncelog/kafka-4.3.1``), ``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark
+``ONCELOG_KAFKA_CACHE`` (default ``~/.cache/oncelog/kafka``), ``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark
 reads it).
 """
 
@@ -20,8 +20,6 @@ from xml.sax.saxutils import quoteattr
 from oncelog.errors import OncelogError
 from oncelog.spark.java import find_java
 
-KAFKA_VERSION = "4.3.1"
-
 Module = tuple[str, str, str]
 """Organisation, name and revision."""
 _SPARK_CONNECTOR: tuple[Module, ...] = (
@@ -39,7 +37,7 @@ class DownloadFailed(OncelogError):
 
 def cache_folder() -> Path:
     given = os.environ.get("ONCELOG_KAFKA_CACHE")
-    return Path(given).expanduser() if given else Path.home() / ".cache" / "oncelog" / f"kafka-{KAFKA_VERSION}"
+    return Path(given).expanduser() if given else Path.home() / ".cache" / "oncelog" / "kafka"
 
 
 def spark_connector_jars() -> list[Path]:

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oncelog import Broker
+from tests.support.apache_kafka import KAFKA_VERSION
 from tests.support.kafka_cluster import KafkaCluster
 
 CRATE = "rdkafka-sys"
@@ -68,7 +69,7 @@ def build() -> Path:
 def passes(tests: Path, number: str, servers: str) -> bool:
     """Run one test; its output lies beside its program."""
     libraries = ":".join(str(tests.parent / name) for name in ("src", "src-cpp"))
-    environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": "4.3.1", "TESTS": number}
+    environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": KAFKA_VERSION, "TESTS": number}
     settings = tests / "test.conf"
     settings.write_text(f"bootstrap.servers={servers}\ntest.timeout.multiplier=3\n")
     told = tests / f"told-{number}.log"

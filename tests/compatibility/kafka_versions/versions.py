@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oncelog.spark.maven import KAFKA_VERSION
-from tests.support.apache_kafka import ApacheKafka
+from tests.support.apache_kafka import KAFKA_VERSION, ApacheKafka
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,8 @@ RELEASES = {
         KafkaRelease("3.6", "3.6.2", "verifies transactions"),
         KafkaRelease("3.9", "3.9.1", "the last of 3"),
         KafkaRelease("4.0", "4.0.0", "transaction version 2, groups of KIP-848"),
-        KafkaRelease("4.3", KAFKA_VERSION, "the one that all other tests compare with"),
+        KafkaRelease("4.3", "4.3.1", "the last before transactions commit offsets by topic id (KIP-1319)"),
+        KafkaRelease("4.4", KAFKA_VERSION, "the one that all other tests compare with"),
     )
 }
 SHORT = ("2.8", "3.9")

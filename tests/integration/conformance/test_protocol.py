@@ -43,8 +43,10 @@ NOT_OFFERED = {
     90: "DescribeShareGroupOffsets: no share groups",
     91: "AlterShareGroupOffsets: no share groups",
     92: "DeleteShareGroupOffsets: no share groups",
+    93: "StreamsGroupTopologyDescriptionUpdate: as 88",
+    94: "UnregisterController: no Raft quorum here",
 }
-"""APIs of Apache Kafka 4.3.1 that we need not offer, and why."""
+"""APIs of Apache Kafka 4.4.0 that we need not offer, and why."""
 
 
 def api_versions(
@@ -91,7 +93,7 @@ def test_the_apis_that_we_do_not_offer_are_known(oncelog_broker: Node, apache_ka
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: ApacheKafka, version: int) -> None:
     with (
         RawConnection(oncelog_broker.bootstrap_servers) as ours,
@@ -116,7 +118,7 @@ def test_features_are_those_of_kafka(oncelog_broker: Node, apache_kafka: ApacheK
         assert row.max_version <= high
 
 
-@pytest.mark.parametrize("version", [5, 9, 32767])
+@pytest.mark.parametrize("version", [6, 9, 32767])
 def test_an_unknown_version_of_api_versions_is_answered_in_version_0(unaware: RawConnection, version: int) -> None:
     body = ApiVersionsRequest(client_software_name="x", client_software_version="1").encode(3)
     number = unaware.send(API_VERSIONS_KEY, version, body, flexible=True)
@@ -124,7 +126,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(unaware: Ra
     answer = ApiVersionsResponse.decode(frame, 0, 0)
     assert answer.error_code == 35
     (row,) = [row for row in answer.api_keys if row.api_key == API_VERSIONS_KEY]
-    assert (row.min_version, row.max_version) == (0, 4)
+    assert (row.min_version, row.max_version) == (0, 5)
     assert api_versions(unaware, 3).error_code == 0
 
 
@@ -168,7 +170,7 @@ def test_produce_0_to_2_are_offered_and_refused(connection: RawConnection, topic
     assert connection.list_offset(topic).offset == 0
 
 
-@pytest.mark.parametrize("key", [-1, 4, 5, 6, 7, 62, 63, 94, 999, 32767])
+@pytest.mark.parametrize("key", [-1, 4, 5, 6, 7, 62, 63, 999, 32767])
 def test_an_api_that_does_not_exist_ends_the_connection(connection: RawConnection, key: int) -> None:
     with connection.another() as other:
         other.send(key, 0, bytes(20), flexible=False)

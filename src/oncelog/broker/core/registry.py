@@ -1,6 +1,6 @@
 """The APIs that the broker supports, one row each: versions, required permissions, size limit, whether it is read-only.
 
-Versions are as advertised by Apache Kafka 4.3. The handler is the module of the API's name in its kind's folder of
+Versions are as advertised by Apache Kafka 4.4. The handler is the module of the API's name in its kind's folder of
 ``apis``, unless the row names another module; handlers are imported at first use, so that a start does not pay for
 unused APIs. A test compares the rows with a real Apache Kafka.
 """
@@ -138,7 +138,7 @@ ONLY_LOOKS: Final = frozenset(api_key for api_key, row in SERVED.items() if row.
 """Requests without effect."""
 
 TWO_PHASE_COMMIT: Final = 6
-"""The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
+"""The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.4."""
 
 
 def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:

@@ -15,11 +15,11 @@ import pytest
 
 from oncelog import Admin, Broker
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.spark.maven import KAFKA_VERSION, jars
+from oncelog.spark.maven import jars
 from tests.compatibility.interop.clients.python_clients import wait_for
 from tests.integration.client.reading import values
 from tests.integration.security.sides import free_ports
-from tests.support.apache_kafka import java_command
+from tests.support.apache_kafka import KAFKA_VERSION, java_command
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 

@@ -46,6 +46,8 @@ ALONE = {
     "verify": "oncelog verify on large topics",
     "kills": "Spark's driver killed",
 }
+LONG = {"soak": "an hour of clients that come and go"}
+"""Only if it is asked for."""
 
 
 class Run:
@@ -110,17 +112,32 @@ def recoveries(run: Run) -> None:
                 run.take(server, "recovery", work)
 
 
-def main() -> None:
+def soak_of(run: Run, options: argparse.Namespace) -> None:
+    from benchmarks import soak
+
+    soak.hours(run.add, options.picture, quick=options.quick)
+    options.picture = None  # it has lines, no bars
+
+
+def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="less load, one round: shows that it works")
-    parser.add_argument("--only", action="append", choices=[*INTERLEAVED, *ALONE], help="may be given several times")
+    parser.add_argument(
+        "--only", action="append", choices=[*INTERLEAVED, *ALONE, *LONG], help="may be given several times"
+    )
     parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, as SVG")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, or the lines of soak, as SVG"
+    )
     parser.add_argument("--table", type=Path, metavar="FILE", help="the cells of raw requests, as rows of Markdown")
     parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
     parser.add_argument("--cell", default="", metavar="TEXT", help="of raw requests only cells whose name holds TEXT")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    options = arguments().parse_args()
     chosen = options.only or [*INTERLEAVED, *ALONE]
     run = Run(
         (QUICK if options.quick else FULL)._replace(cell=options.cell), options.rounds or (1 if options.quick else 3)
@@ -148,6 +165,8 @@ def main() -> None:
             from benchmarks import verify
 
             verify.speeds(run.rounds, run.add, quick=options.quick)
+        if "soak" in chosen:
+            soak_of(run, options)
         if "executors" in chosen:
             from benchmarks import executors
 

@@ -60,10 +60,11 @@ class Cleaner:
         self._first_dirty: dict[TopicPartition, int] = {}
         self._refused: set[TopicPartition] = set()
         self._pauses: dict[TopicPartition, _Pause] = {}
-        self._cut: set[TopicPartition] = set()
-        """Logs that were truncated since a compaction of them began."""
+        self._compacting: TopicPartition | None = None
+        self._cut = False
+        """Whether that log was truncated since its compaction began."""
         self._last: TopicPartition | None = None
-        self._running = self._stopped = False
+        self._stopped = False
 
     def load(self) -> None:
         """Continue where the last run stopped; a damaged checkpoint costs time, not data."""
@@ -88,7 +89,7 @@ class Cleaner:
         Otherwise a tombstone below the old checkpoint could one day be removed before what it deletes. Returns whether
         the checkpoint must be written.
         """
-        self._cut.add(topic_partition)
+        self._cut |= topic_partition == self._compacting
         lost = self._first_dirty.get(topic_partition, 0) > end_offset
         if lost:
             self._first_dirty[topic_partition] = end_offset
@@ -104,7 +105,7 @@ class Cleaner:
 
     def is_idle(self, now_ms: int) -> bool:
         """Whether :meth:`clean` would do nothing. Compactions that have begun report when time goes on as usual."""
-        if self._running or self._stopped:
+        if self._compacting is not None or self._stopped:
             return True
         from oncelog.broker.log.compaction import plan
 
@@ -119,7 +120,7 @@ class Cleaner:
         )
 
     def _begin_next(self, now_ms: int) -> None:
-        if self._running or self._stopped:
+        if self._compacting is not None or self._stopped:
             return
         from oncelog.broker.log.compaction import plan  # not at a start
 
@@ -144,12 +145,11 @@ class Cleaner:
         return topic_partition in self._refused or (pause is not None and pause.left > 0)
 
     def _start(self, topic_partition: TopicPartition, log: PartitionLog, job: Compaction, now_ms: int) -> None:
-        self._running = True
-        self._cut.discard(topic_partition)
+        self._compacting, self._cut = topic_partition, False
 
         def is_there() -> bool:
             here = self._logs.get(topic_partition) is log and log.failed is None
-            return here and topic_partition not in self._cut and not self._stopped
+            return here and not self._cut and not self._stopped
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
@@ -182,7 +182,7 @@ class Cleaner:
 
     def _next(self, now_ms: int) -> None:
         """The next log that has enough to gain and is not paused."""
-        self._running = False
+        self._compacting = None
         self._begin_next(now_ms)
 
     def _cleaned(self, topic_partition: TopicPartition, job: Compaction, first_dirty: int) -> None:

@@ -26,6 +26,7 @@ import yaml
 
 import oncelog
 import oncelog.broker.faults.embedded
+import oncelog.pytest_plugin
 from oncelog.cli.main import command
 from oncelog.types import java_hash_partition
 from tests.integration.cli.conftest import call
@@ -282,3 +283,17 @@ def test_every_fault_of_the_tables_has_a_bug_that_it_finds() -> None:
     page = (folder / "faults.md").read_text()
     assert len(faults) >= 18
     assert {name for name in faults if f".{name}(" not in page and f'"{name}"' not in page} == set()
+
+
+def test_the_page_for_tests_names_every_fixture_of_the_plugin() -> None:
+    plugin = ast.parse(Path(oncelog.pytest_plugin.__file__).read_text(encoding="utf-8"))
+    functions = [node for node in plugin.body if isinstance(node, ast.FunctionDef)]
+    fixtures = {
+        function.name
+        for function in functions
+        if any("pytest.fixture" in ast.unparse(decorator) for decorator in function.decorator_list)
+    }
+    public = {name for name in fixtures if not name.startswith("_")}
+    page = (ROOT / "docs" / "how-to" / "testing.md").read_text(encoding="utf-8")
+    assert "oncelog_broker" in public
+    assert {name for name in public if f"\n| `{name}` |" not in page} == set()

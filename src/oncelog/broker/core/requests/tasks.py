@@ -3,9 +3,10 @@
 A request within its limits is worked on in one step. Work that grows with the broker's state is a generator that yields
 between chunks of at most a quarter of a millisecond; so is a Produce to many partitions, which writes to as many files.
 Work of a few chunks is finished in the iteration that begins it; longer work becomes a cooperative task: it waits in a
-queue with others of its kind, and the server calls ``step`` for a short time whenever it has nothing else to do. All tasks
-that begin before that share one budget of immediate time, so that the requests of many connections cannot add up to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before
-that is resolved. The time of the chunks counts towards the quota of their request.
+queue with others of its kind, and the server calls ``step`` for a short time whenever it has nothing else to do. All
+tasks that begin before that share one budget of immediate time, so that the requests of many connections cannot add up
+to a long delay. A task that yields a ``Deferred`` or a ``Park`` does not continue before that is resolved. The time of
+the chunks counts towards the quota of their request.
 """
 
 from __future__ import annotations

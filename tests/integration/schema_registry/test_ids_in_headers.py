@@ -197,6 +197,25 @@ def test_commands_read_them_and_drop_them_where_they_encode(
     assert "schema ids that the registry does not know: 00000000-0000-0000-0000-000000000000" in found.out
 
 
+def test_a_decoded_value_that_is_written_as_json_does_not_claim_to_be_avro(
+    broker: RunningBroker, url: str, topic: str
+) -> None:
+    """Confluent's deserializers would take the JSON text for Avro of the schema in the header."""
+    env = {"ONCELOG_BOOTSTRAP_SERVER": broker.bootstrap_servers, "ONCELOG_SCHEMA_REGISTRY": url}
+    name = f"orders{topic}"
+    written = AvroSerializer(SchemaRegistry(url), avro("a"), schema_id_serializer="header")
+    with oncelog.Producer(bootstrap_servers=broker.bootstrap_servers, value_serializer=written) as producer:
+        producer.send_and_wait(name, {"a": 7}, key=b"k", headers=[("mine", b"1")])
+    read = ("consume", "-t", name, "--from-beginning", "-e", "--json")
+    without = {"ONCELOG_BOOTSTRAP_SERVER": broker.bootstrap_servers}
+    for lines in [run(*read, env=used).done().out for used in (env, without)]:
+        run("produce", "-t", name, "--json-lines", stdin=lines, env=env).done()
+    with oncelog.Consumer(name, bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        first, text, same = (consumer.getone() for _ in range(3))
+    assert (text.value, text.headers) == (b'{"a":7}', (("mine", b"1"),))
+    assert (same.value, same.headers) == (first.value, first.headers)
+
+
 def test_what_cannot_be_written_or_read_is_refused_with_the_reason(url: str) -> None:
     registry = SchemaRegistry(url)
     serializer = AvroSerializer(registry, avro("a"), topic="orders", schema_id_serializer="header")

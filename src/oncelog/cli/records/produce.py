@@ -391,7 +391,7 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
             _json_bytes(fields["value"], number, encoders.value, _message_name(fields, "value")),
             partition,
             timestamp,
-            _without_schemas(_json_headers(fields.get("headers"), number), encoders),
+            _without_schemas(_json_headers(fields.get("headers"), number), fields, encoders),
         )
     except UnicodeEncodeError:
         raise InputError(
@@ -400,13 +400,17 @@ def json_item(line: bytes, number: int, encoders: Encoders = AS_THEY_ARE) -> Pro
         ) from None
 
 
-def _without_schemas(headers: Headers, encoders: Encoders) -> Headers:
-    """Headers without those that name the schema of a key or value which is encoded here."""
-    if encoders == AS_THEY_ARE:
+def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoders) -> Headers:
+    """Headers without those that name the schema of a key or value which is encoded here, or which was decoded before:
+    its bytes are others now.
+    """
+    new_key = encoders.key is not None or "key_schema" in fields
+    new_value = encoders.value is not None or "value_schema" in fields
+    if not (new_key or new_value):
         return headers
     from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER  # their package takes long to import
 
-    names = [KEY_HEADER] * (encoders.key is not None) + [VALUE_HEADER] * (encoders.value is not None)
+    names = [KEY_HEADER] * new_key + [VALUE_HEADER] * new_value
     return [pair for pair in headers if pair[0] not in names]
 
 

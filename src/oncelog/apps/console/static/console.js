@@ -146,6 +146,8 @@
   // --- charts: <div class="chart" data-chart='{"x": [...], "series": [{"label": ..., "values": [...]}]}'>
 
   const charts = new Map();
+  // Ticks within one second, as an axis with a single point has, read the same.
+  const onceEach = (texts) => texts.map((text, index) => (index && text === texts[index - 1] ? "" : text));
   function draw() {
     if (typeof uPlot === "undefined") return;
     for (const [holder, chart] of charts) if (!holder.isConnected) { chart.destroy(); charts.delete(holder); }
@@ -163,7 +165,7 @@
         series: [{ label: "time", value: (chart, at) => (at == null ? "–" : clock().format(at * 1000)) }, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
         scales: Object.fromEntries(told.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
         axes: [
-          { stroke: colour("--dim"), grid: { stroke: colour("--line") }, space: 80, values: (chart, ticks) => ticks.map((at) => clock().format(at * 1000)) },
+          { stroke: colour("--dim"), grid: { stroke: colour("--line") }, space: 80, values: (chart, ticks) => onceEach(ticks.map((at) => clock().format(at * 1000))) },
           ...told.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
         ],
       }, data, holder);

@@ -18,7 +18,8 @@ def _runs_pyspark() -> bool:
 
 
 @private_api(
-    "environment.SPARK_PYTHON_RUNTIME",
+    "environment.SPARK_PYTHON_RUNTIME from 4.3",
+    seen="4.3.0",
     buys="logs with times in workers, no collection of what is imported (20 to 40 ms of CPU a task), acknowledgements",
     instead=_runs_pyspark,
     loses="a worker is known by the programs of PySpark that it has loaded",
@@ -66,7 +67,8 @@ def _may_do_more() -> bool:
 
 
 @private_api(
-    "pyspark.sql.worker.python_streaming_sink_runner",
+    "pyspark.sql.worker.python_streaming_sink_runner from 4.0",
+    seen="4.0.5, 4.3.0",
     buys="a commit that asks the broker nothing again before it begins",
     instead=_may_do_more,
     loses="the columns and the broker are asked once more before each commit",

@@ -90,8 +90,8 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a run is admitted without a look at its producers",
-        "broker.log.writer:LogWriter._admitted_at_once",
-        "if not producers.admits_at_once(header, last.get(producer_id)):",
+        "broker.log.producers.producer_state:ProducerStateManager.admit_at_once",
+        "if not self.admits_at_once(header, last.get(producer_id)):",
         "if False:",
         scenes=("raw",),
         one_in=2,

@@ -11,6 +11,7 @@ test compares both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -62,59 +63,66 @@ class ProduceShape(NamedTuple):
             return None
         return cls(bytes(frame[:4]), bytes(frame[8:end]), is_flexible(ProduceRequest.API_KEY, version))
 
-    @property
-    def bytes_behind_batch(self) -> int:
-        """How many bytes of a request follow its batch."""
-        return len(_NO_TAGS) if self.flexible else 0
-
     def fits(self, buffer: bytearray, position: int) -> bool:
         """Whether the request whose size field is at ``position`` has this shape, as far as the prefix goes."""
         return buffer.startswith(self.start, position + 4) and buffer.startswith(self.prefix, position + _PREFIX_AT)
 
 
-class PlainProduce(NamedTuple):
-    """One request: ``buffer[batch_at:]`` begins with its batch, ``end`` is the position after the request."""
+class PlainRun(NamedTuple):
+    """One or more requests for one partition: of each its correlation id, its batch (a view of the buffer), the batch's
+    header, and the position after the request."""
 
-    correlation_id: int
     partition: int
-    batch_at: int
-    end: int
-    header: BatchHeader
+    correlation_ids: Sequence[int]
+    batches: Sequence[memoryview]
+    headers: Sequence[BatchHeader]
+    ends: Sequence[int]
 
 
 class Limits(NamedTuple):
-    """A topic's limits for a batch: size in bytes, whether keys may be missing, timestamps from low to high."""
+    """What a batch may be: its size in bytes, whether keys must be there, timestamps from low to high, and whether it
+    may belong to a transaction."""
 
     max_batch_bytes: int
     require_keys: bool
     low: int
     high: int
+    transactional: bool
 
 
 def scan_in_python(
     buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MAX_REQUESTS
-) -> list[PlainProduce]:
-    """The complete plain requests at the start of ``buffer[start:end]``, all for the first one's partition.
+) -> PlainRun | None:
+    """The complete plain requests at the start of ``buffer[start:end]``, all for the first one's partition; None
+    without one.
 
     Their batches are uncompressed, valid, within ``limits``, and need no change except to offset and leader epoch.
     """
-    found: list[PlainProduce] = []
+    found: list[_Plain] = []
     view = memoryview(buffer)
-    try:
-        while len(found) < most:
-            request = _plain(buffer, view, start, end, shape, limits)
-            if request is None or (found and request.partition != found[0].partition):
-                break
-            found.append(request)
-            start = request.end
-    finally:
-        view.release()
-    return found
+    while len(found) < most:
+        request = _plain(buffer, view, start, end, shape, limits)
+        if request is None or (found and request.partition != found[0].partition):
+            break
+        found.append(request)
+        start = request.end
+    if not found:
+        return None
+    partitions, correlation_ids, batches, headers, ends = zip(*found, strict=True)
+    return PlainRun(partitions[0], list(correlation_ids), list(batches), list(headers), list(ends))
+
+
+class _Plain(NamedTuple):
+    partition: int
+    correlation_id: int
+    batch: memoryview
+    header: BatchHeader
+    end: int
 
 
 def _plain(
     buffer: bytearray, view: memoryview, start: int, end: int, shape: ProduceShape, limits: Limits
-) -> PlainProduce | None:
+) -> _Plain | None:
     try:
         size, correlation_id = _FRAME.unpack_from(buffer, start)
         position = start + _PREFIX_AT + len(shape.prefix)
@@ -142,7 +150,7 @@ def _plain(
         return None
     if not _is_plain(view, position, batch_end, header, limits):
         return None
-    return PlainProduce(correlation_id, index, position, frame_end, header)
+    return _Plain(index, correlation_id, view[position:batch_end], header, frame_end)
 
 
 def _is_plain(view: memoryview, start: int, end: int, header: BatchHeader, limits: Limits) -> bool:
@@ -158,7 +166,7 @@ def _is_plain(view: memoryview, start: int, end: int, header: BatchHeader, limit
     if header.producer_id < 0:
         if attributes:
             return False
-    elif attributes not in (0, TRANSACTIONAL_BIT) or header.base_sequence < 0:
+    elif attributes not in (0, TRANSACTIONAL_BIT if limits.transactional else 0) or header.base_sequence < 0:
         return False
     if header.crc != crc32c(view[start + ATTRIBUTES_AT : end]):
         return False
@@ -179,5 +187,5 @@ def _is_plain(view: memoryview, start: int, end: int, header: BatchHeader, limit
 if TYPE_CHECKING or compiled is None:
     scan = scan_in_python
 else:
-    compiled.set_produce_types(PlainProduce, BatchHeader)
+    compiled.set_produce_types(PlainRun, BatchHeader)
     scan = compiled.scan_produces

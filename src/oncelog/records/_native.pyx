@@ -1753,14 +1753,14 @@ cdef class BatchScanner:
 cdef enum:
     PREFIX_AT = 12  # behind size, API key, version and correlation id
 
-cdef object plain_produce = None
+cdef object plain_run = None
 cdef object batch_header = None
 
 
-def set_produce_types(plain_produce_type, batch_header_type):
+def set_produce_types(plain_run_type, batch_header_type):
     """The named tuples that :func:`scan_produces` makes; they live in layers above this one."""
-    global plain_produce, batch_header
-    plain_produce, batch_header = plain_produce_type, batch_header_type
+    global plain_run, batch_header
+    plain_run, batch_header = plain_run_type, batch_header_type
 
 
 cdef bint records_are_plain(
@@ -1857,15 +1857,20 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
     cdef bint require_keys = limits[1]
     cdef int64_t low = limits[2]
     cdef int64_t high = limits[3]
+    cdef bint transactional = limits[4]
     cdef int32_t index
     cdef int32_t first_index = 0
-    cdef list found = []
+    cdef list correlation_ids = []
+    cdef list batches = []
+    cdef list headers = []
+    cdef list ends = []
+    whole = memoryview(buffer)
     PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
     try:
         base = <const uint8_t*> view.buf
         if start < 0 or end > view.len:
             raise ValueError("the range lies outside of the buffer")
-        while len(found) < most and end - start >= PREFIX_AT + prefix_size + HEADER_SIZE:
+        while len(ends) < most and end - start >= PREFIX_AT + prefix_size + HEADER_SIZE:
             frame_end = start + 4 + <int64_t> <int32_t> load_32(base + start)
             if frame_end > end or frame_end < start + PREFIX_AT:
                 break
@@ -1874,8 +1879,10 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
             )
             if batch == NULL or size < HEADER_SIZE or size > max_batch_bytes or not header_is_plain(batch, size):
                 break
+            if not transactional and load_16(batch + 21) & TRANSACTIONAL_BIT:
+                break
             index = <int32_t> load_32(base + start + PREFIX_AT + prefix_size)
-            if not found:
+            if not ends:
                 first_index = index
             elif index != first_index:
                 break
@@ -1893,14 +1900,13 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
                 high,
             ):
                 break
-            header = new_tuple(batch_header, header_fields(batch))
-            found.append(
-                new_tuple(
-                    plain_produce,
-                    (<int32_t> load_32(base + start + 8), index, batch - base, frame_end, header),
-                )
-            )
+            correlation_ids.append(<int32_t> load_32(base + start + 8))
+            batches.append(whole[batch - base : batch - base + size])
+            headers.append(new_tuple(batch_header, header_fields(batch)))
+            ends.append(frame_end)
             start = frame_end
     finally:
         PyBuffer_Release(&view)
-    return found
+    if not ends:
+        return None
+    return new_tuple(plain_run, (first_index, correlation_ids, batches, headers, ends))

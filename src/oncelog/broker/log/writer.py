@@ -106,10 +106,11 @@ class LogWriter(LogPart):
         log = self._log
         if log.failed is not None:
             return []
-        count = self._admitted_at_once(headers)
+        count = log.producers.admit_at_once(headers)
         if not count:
             return []
-        run, headers = run[:count], headers[:count]
+        if count < len(run):
+            run, headers = run[:count], headers[:count]
         base_offset, config, active = log.log_end_offset, log.config, log.segment_list.active
         next_offsets, size_bytes, latest = assign_offsets(run, base_offset, leader_epoch)
         end = next_offsets[-1]
@@ -124,26 +125,14 @@ class LogWriter(LogPart):
             for batch, header in zip(run, headers, strict=True):
                 _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer sent it
             return []
-        self._wrote(count, size_bytes, base_offset, end, leader_epoch, now_ms)
-        offsets = [base_offset, *next_offsets[:-1]]
+        self._wrote(log, count, size_bytes, base_offset, end, leader_epoch, now_ms)
+        offsets = [base_offset, *next_offsets[:-1]] if count > 1 else [base_offset]
         producers = log.producers
-        for header, offset in zip(headers, offsets, strict=True):
+        for header, offset in zip(headers, offsets):  # noqa: B905 # as many of both
             if header.producer_id >= 0:
                 producers.apply_data(header, offset)
         producers.skip_to(end)
         return offsets
-
-    def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
-        """How many batches, from the first on, can be admitted without further checks of their producers."""
-        last: dict[int, BatchHeader] = {}
-        producers = self._log.producers
-        for count, header in enumerate(headers):
-            producer_id = header.producer_id
-            if producer_id >= 0:
-                if not producers.admits_at_once(header, last.get(producer_id)):
-                    return count
-                last[producer_id] = header
-        return len(headers)
 
     def append_coordinator(
         self,
@@ -264,7 +253,7 @@ class LogWriter(LogPart):
         """Append one batch, to a new segment if one is due. :raises StorageError: nothing changed."""
         segment = self._segment_for(size_bytes, max_timestamp, last_offset, now_ms)
         segment.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, self._log.config.index_interval_bytes)
-        self._wrote(1, size_bytes, base_offset, last_offset + 1, leader_epoch, now_ms)
+        self._wrote(self._log, 1, size_bytes, base_offset, last_offset + 1, leader_epoch, now_ms)
 
     def _segment_for(self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int) -> Segment:
         """The last segment, a new one if it is due. :raises StorageError: nothing changed."""
@@ -276,11 +265,17 @@ class LogWriter(LogPart):
             return active
         return self._files.roll(log.log_end_offset, now_ms)
 
+    @staticmethod
     def _wrote(
-        self, batches: int, size_bytes: int, base_offset: int, end_offset: int, leader_epoch: int, now_ms: int
+        log: LogState,
+        batches: int,
+        size_bytes: int,
+        base_offset: int,
+        end_offset: int,
+        leader_epoch: int,
+        now_ms: int,
     ) -> None:
         """Count batches as part of the log that are now in its segment."""
-        log = self._log
         activity = log.activity
         log.written_ms = now_ms
         activity.appends += batches

@@ -188,12 +188,13 @@ def run_scan(data: bytes) -> None:
     buffer = bytearray(data[1:])
     if mends:
         _mend(buffer, len(shape.prefix) + (18 if flexible else 20))
-    for limits in (Limits(1000, False, *UNBOUND), Limits(120, True, NOW_MS - 5, NOW_MS + 5)):
+    for limits in (Limits(1000, False, *UNBOUND, True), Limits(120, True, NOW_MS - 5, NOW_MS + 5, False)):
         for end in {len(buffer), max(len(buffer) - 1, 0)}:
             found = scan(buffer, 0, end, shape, limits)
             assert found == scan_in_python(buffer, 0, end, shape, limits)
-            for request in found:
-                assert 0 < request.batch_at < request.end <= end
+            if found is not None:
+                assert found.ends[0] > 0 and found.ends[-1] <= end
+                assert list(found.ends) == sorted(set(found.ends))
 
 
 def _mend(buffer: bytearray, batch_at: int) -> None:

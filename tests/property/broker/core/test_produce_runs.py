@@ -252,7 +252,7 @@ FRAMES = st.lists(st.one_of(PLAIN, PLAIN, IN_SEQUENCE, TRANSACTIONAL, ODD, CHANG
     FRAMES,
     st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=3),
     st.integers(0, 80),
-    st.sampled_from([Limits(1000, False, -(2**63), 2**63 - 1), Limits(120, True, NOW_MS - 5, NOW_MS + 5)]),
+    st.sampled_from([Limits(1000, False, -(2**63), 2**63 - 1, True), Limits(120, True, NOW_MS - 5, NOW_MS + 5, False)]),
 )
 def test_both_scanners_find_the_same(
     requests: list[Sent], changes: list[tuple[int, int]], cut: int, limits: Limits

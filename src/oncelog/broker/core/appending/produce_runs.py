@@ -11,7 +11,8 @@ that they were learned from changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -28,8 +29,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
-from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
-from oncelog.records.batch import TRANSACTIONAL_BIT
+from oncelog.protocol.produce_scan import Limits, PlainRun, ProduceShape, scan
 from oncelog.records.validation import ValidatedBatch
 from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
@@ -77,12 +77,8 @@ class AnswerTemplate:
     def fill(self, correlation_ids: Iterable[int], offsets: Iterable[int], log_start_offset: int) -> bytes:
         """The answers to as many batches as there are offsets, one after the other."""
         pack, size, head, tail = self._pack, self._size, self._head, self._tail
-        return b"".join(
-            [
-                pack(size, correlation_id, head, base_offset, -1, log_start_offset, tail)
-                for correlation_id, base_offset in zip(correlation_ids, offsets, strict=False)
-            ]
-        )
+        same = repeat(size), repeat(head), repeat(-1), repeat(log_start_offset), repeat(tail)
+        return b"".join(map(pack, same[0], correlation_ids, same[1], offsets, *same[2:]))
 
 
 def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: PartitionProduceResponse) -> bytes:
@@ -104,12 +100,9 @@ class RunPorts(AccessPorts, Protocol):
 
 
 class ProducePattern:
-    """The topic and answers of plain Produce requests of one form. ``request`` is the one that it was learned from.
+    """The topic and answers of plain Produce requests of one form. ``request`` is the one that it was learned from."""
 
-    ``in_transactions``: its batches may belong to a transaction, which needs permission for the transactional id.
-    """
-
-    __slots__ = ("_limits", "_now_ms", "_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
+    __slots__ = ("_limits", "_now_ms", "_targets", "limits", "request", "shape", "topic", "version")
 
     def __init__(
         self,
@@ -118,11 +111,9 @@ class ProducePattern:
         request: ProduceRequest,
         topic: str,
         limits: Limits,
-        *,
-        in_transactions: bool,
     ) -> None:
+        """:param limits: its timestamps are how long before now and after now they may be."""
         self.shape = shape
-        self.in_transactions = in_transactions
         self.version = version
         self.request = request
         self.topic = topic
@@ -134,9 +125,9 @@ class ProducePattern:
     def limits_at(self, now_ms: int) -> Limits:
         """The current timestamp limits, cached for a short time: never wider than the real ones."""
         if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
-            max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
+            max_bytes, require_keys, before_max_ms, after_max_ms, transactional = self.limits
             low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
-            self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high)
+            self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high, transactional)
         return self._limits
 
     def target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
@@ -156,7 +147,7 @@ class _Run(NamedTuple):
     slot: int
     pattern: ProducePattern
     template: AnswerTemplate
-    found: Sequence[PlainProduce]
+    found: PlainRun
     begun_ns: int
 
 
@@ -195,17 +186,18 @@ class ProduceRuns:
         learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
         request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
         config = partition.log.config
+        # The request that it is learned from may have had a plain batch, for which this was not checked.
+        txn_id = request.transactional_id
+        may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         limits = Limits(
             config.max_message_bytes,
             config.compacted,
             config.message_timestamp_before_max_ms,
             config.message_timestamp_after_max_ms,
+            may,
         )
-        # The request that it is learned from may have had a plain batch, for which this was not checked.
-        txn_id = request.transactional_id
-        may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del patterns[PATTERNS_KEPT - 1 :]
-        patterns.insert(0, ProducePattern(shape, version, request, name, limits, in_transactions=may))
+        patterns.insert(0, ProducePattern(shape, version, request, name, limits))
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Handle a run of the requests in ``buffer[start:end]``; returns its end, ``start`` for none.
@@ -218,37 +210,29 @@ class ProduceRuns:
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
-        target = pattern.target(self._ports, found[0].partition) if found else None
+        if found is None:
+            return start
+        target = pattern.target(self._ports, found.partition)
         if target is None:
             return start
-        if not pattern.in_transactions and not (found := _without_transactions(found)):
-            return start
         partition, template = target
-        correlation_ids, _, starts, ends, headers = zip(*found, strict=True)
-        view, behind = memoryview(buffer), pattern.shape.bytes_behind_batch
-        batches = [view[at : after - behind] for at, after in zip(starts, ends, strict=True)]
-        offsets = partition.append_run(batches, headers, now_ms)
+        offsets = partition.append_run(found.batches, found.headers, now_ms)
         run = new_tuple(_Run, (channel, slot, pattern, template, found, begun_ns))
         if not offsets:
-            return self._begin_transaction(partition, run, buffer, start, now_ms)
-        count = len(offsets)
-        if count < len(found):
-            run = run._replace(found=found[:count])
-        answers = template.fill(correlation_ids, offsets, partition.log.log_start_offset)
-        self._answer(partition, run, answers, now_ms)
-        return found[count - 1].end
+            return self._begin_transaction(partition, run, start, now_ms)
+        answers, count = template.fill(found.correlation_ids, offsets, partition.log.log_start_offset), len(offsets)
+        self._answer(partition, run, answers, count, now_ms)
+        return found.ends[count - 1]
 
-    def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
+    def _begin_transaction(self, partition: Partition, run: _Run, start: int, now_ms: int) -> int:
         """Pass a transaction's first batch, if it is small, to the general path, which begins with verification."""
         channel, slot, pattern, template, found, begun_ns = run
-        if not found[0].header.is_transactional or not pattern.request.acks:
-            return start
-        correlation_id, _, at, end, header = found[0]
-        if header.size_bytes > SMALL_BATCH_BYTES:
+        correlation_id, header, end = found.correlation_ids[0], found.headers[0], found.ends[0]
+        if not header.is_transactional or not pattern.request.acks or header.size_bytes > SMALL_BATCH_BYTES:
             return start
         ports, request = self._ports, pattern.request
         context = RequestContext(channel, slot, ApiKey.PRODUCE, pattern.version, correlation_id, "", now_ms)
-        records = buffer[at : at + header.size_bytes]
+        records = bytearray(found.batches[0])
         batch = PendingBatch(context, pattern.version, request, partition, memoryview(records), header)
         verified = ports.appends.verify(batch)
         result: AppendResult | None = None
@@ -256,7 +240,7 @@ class ProduceRuns:
             result = partition.append_client(records, now_ms, verified.value.guard, ValidatedBatch(header, records))
             if result.error is NONE and not result.duplicate and partition.replicas is None:
                 answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
-                self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
+                self._answer(partition, run, answers, 1, now_ms)
                 return end
         requests = ports.request_metrics
 
@@ -288,41 +272,41 @@ class ProduceRuns:
                     return pattern
         return None
 
-    def _answer(self, partition: Partition, run: _Run, answers: bytes, now_ms: int) -> None:
-        """Answer now if the batches are committed; otherwise once they are, or on a failure, or at the producer's
-        timeout."""
-        channel, slot, pattern, _, taken, begun_ns = run
-        log = partition.log
-        log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
+    def _answer(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
+        """Answer the first ``count`` batches, now if they are committed."""
+        log, pattern = partition.log, run.pattern
+        if pattern.request.acks and log.high_watermark < log.log_end_offset:
+            self._answer_later(partition, run, answers, count, now_ms)
+            return
+        requests = self._ports.request_metrics
+        if requests is not None:
+            requests.run_answered(pattern.version, requests.clock() - run.begun_ns, count)
+        run.channel.reply(run.slot, (answers,) if pattern.request.acks else ())
+
+    def _answer_later(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
+        """Answer them once they are committed, or on a failure, or at the producer's timeout."""
+        channel, slot, pattern, _, found, begun_ns = run
+        log_start_offset, committed_from = partition.log.log_start_offset, partition.log.log_end_offset
         requests = self._ports.request_metrics
         local_ns = requests.clock() - begun_ns if requests is not None else 0
-        if pattern.request.acks == 0 or log.high_watermark >= committed_from:
-            if requests is not None:
-                requests.run_answered(pattern.version, local_ns, len(taken))
-            if pattern.request.acks == 0:
-                channel.reply(slot, ())
-                return
-            channel.reply(slot, [answers])
-            return
         if requests is not None:
-            requests.handled(ApiKey.PRODUCE, pattern.version, local_ns, len(taken))
+            requests.handled(ApiKey.PRODUCE, pattern.version, local_ns, count)
 
         def settle(error: Error) -> None:
             if requests is not None:
-                requests.answered_run(local_ns, requests.clock() - begun_ns, len(taken), error)
+                requests.answered_run(local_ns, requests.clock() - begun_ns, count, error)
             if error is NONE:
                 channel.reply(slot, [answers])
                 return
             part = PartitionProduceResponse(
-                index=taken[0].partition,
+                index=found.partition,
                 error_code=error,
                 base_offset=-1,
                 log_append_time_ms=-1,
                 log_start_offset=log_start_offset,
             )
-            channel.reply(
-                slot, [_encoded(pattern.version, pattern.request, entry.correlation_id, part) for entry in taken]
-            )
+            ids = found.correlation_ids[:count]
+            channel.reply(slot, [_encoded(pattern.version, pattern.request, number, part) for number in ids])
 
         deadline_ms = now_ms + pattern.request.timeout_ms
         settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
@@ -332,11 +316,3 @@ def _failed(run: _Run, partition: Partition, error: Exception) -> None:
     """Report an unexpected error; it affects only the client of this run."""
     logger.error("PRODUCE to %s failed", partition, exc_info=error)
     run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
-
-
-def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:
-    """The requests before the first transactional batch, which needs permission for a transactional id."""
-    for position, entry in enumerate(found):
-        if entry.header.attributes & TRANSACTIONAL_BIT:
-            return found[:position]
-    return found

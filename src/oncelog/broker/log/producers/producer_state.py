@@ -9,7 +9,7 @@ mutations, both live and during replay, which never refuses. Source: KIP-98, KIP
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from oncelog.broker.log.producers.producer_entry import BATCHES_KEPT, NONE_OPEN, BatchMetadata, ProducerStateEntry
@@ -78,6 +78,20 @@ class ProducerStateManager:
             if duplicate is not None:
                 return duplicate
         return self._check(CLIENT_RULES, header, guard, log_end_offset)
+
+    def admit_at_once(self, headers: Sequence[BatchHeader]) -> int:
+        """How many batches, from the first on, are admitted without further checks of their producers."""
+        last: dict[int, BatchHeader] | None = None
+        count = 0
+        for header in headers:
+            producer_id = header.producer_id
+            if producer_id >= 0:
+                last = {} if last is None else last
+                if not self.admits_at_once(header, last.get(producer_id)):
+                    return count
+                last[producer_id] = header
+            count += 1  # enumerate makes a tuple for each
+        return count
 
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:
         """Whether a client's batch is admitted without a guard, a verification or an evaluation of the rules.
@@ -262,7 +276,8 @@ class ProducerStateManager:
 
     def skip_to(self, offset: int) -> None:
         """The log continues at ``offset``, without batches of any producer in between."""
-        self.map_end_offset = max(self.map_end_offset, offset)
+        if offset > self.map_end_offset:
+            self.map_end_offset = offset
 
     # --- what limits readers
 

@@ -405,7 +405,7 @@ class Segment:
         self,
         run: Sequence[Buffer],
         headers: Sequence[BatchHeader],
-        next_offsets: Sequence[int],
+        next_offsets: list[int],
         now_ms: int,
         interval_bytes: int,
     ) -> None:
@@ -414,19 +414,18 @@ class Segment:
         :param next_offsets: the offset after each of them.
         """
         position = self.size_bytes
-        self.file.append(run)
+        (self._file or self.file).append(run)
         self.last_append_ms = now_ms
-        positions = []
-        for batch, header, offset in zip(run, headers, next_offsets, strict=True):
+        tail_positions = self._tail_positions
+        for batch, header, offset in zip(run, headers, next_offsets):  # noqa: B905 # as many of all three
             size_bytes, latest = len(batch), header.max_timestamp
-            positions.append(position)
+            tail_positions.append(position)
             if latest > self.max_timestamp or self._bytes_since_index_entry > interval_bytes:
                 self._index(position, offset - 1, latest, offset - 1, size_bytes, interval_bytes)
             else:
                 self._bytes_since_index_entry += size_bytes
             position += size_bytes
-        self._tail_positions.extend(positions)
-        self._tail_next.extend(next_offsets)
+        self._tail_next.fromlist(next_offsets)
         if len(self._tail_next) > _TAIL_MAX:
             self._shorten_tail()
         self.size_bytes = position

@@ -327,8 +327,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
-        broker, largest = self._server.broker, self._server.max_request_bytes
-        now_ms = self._server.now_ms()
+        server = self._server
+        broker, largest, now_ms = server.broker, server.max_request_bytes, server.now_ms()
         begun_ns = real_time.perf_counter_ns()
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
@@ -344,12 +344,14 @@ class Connection(Sending, asyncio.BufferedProtocol):
             after = position + 4 + size
             if after > end or self._iteration_used >= ITERATION_BUDGET or not self._may_start(buffer, position):
                 break
-            slot, self._next_slot = self._next_slot, self._next_slot + 1
+            slot = self._next_slot
+            self._next_slot = slot + 1
             run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
             if run_end > position:
                 self._iteration_used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
                 position = run_end
-                begun_ns = self._count_time(begun_ns)
+                if position < end or buffer is not server.read_buffer:  # else nothing more starts in this iteration
+                    begun_ns = self._count_time(begun_ns)
                 continue
             self._iteration_used += REQUEST_COST
             self._only_produce = self._only_produce and _is_produce(buffer, position)

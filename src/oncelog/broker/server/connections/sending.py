@@ -168,17 +168,17 @@ class Sending:
         while out and target is not None:
             first = out[0]
             try:
-                if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
-                    if not self._send_file(first, target):
+                if isinstance(first, FileSlice):
+                    if first.size_bytes <= COPIED_BYTES:
+                        self._send_buffers(target)
+                    elif not self._send_file(first, target):
                         return False
-                elif len(out) == 1 and not isinstance(first, FileSlice):
-                    sent = target.send(first)
-                    if sent == len(first):
-                        out.clear()
-                    else:
-                        out[0] = memoryview(first)[sent:]
-                else:
+                elif len(out) > 1:
                     self._send_buffers(target)
+                elif (sent := target.send(first)) == len(first):
+                    out.clear()
+                else:
+                    out[0] = memoryview(first)[sent:]
             except BlockingIOError:
                 return False
         self._out_bytes = 0

@@ -78,7 +78,7 @@ def _page() -> Iterator[str]:
             yield _row(name, f, None, changes=False)
     yield "\n## Group settings\n"
     yield "Kept for each group by AlterConfigs on a resource of type GROUP, at any time; checked against the broker's"
-    yield "bounds. `share.*` and `streams.*` have no other effect: this broker has no such groups.\n"
+    yield "bounds. `streams.*` have no other effect: this broker has no such groups.\n"
     yield from _table(group_properties().values(), changes=False)
     yield "\n## Client metrics subscriptions\n"
     yield "Kept and shown (KIP-714), and changed at any time; this broker collects no metrics from clients.\n"

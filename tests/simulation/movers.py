@@ -65,7 +65,7 @@ class Mover(Copier):
         await producer.stop()
 
     async def _membership(self, producer: Producer, life: str) -> None:
-        consumer = Consumer(auto_offset_reset="earliest", enable_auto_commit=False, **self.consumer_settings)
+        consumer = Consumer(auto_offset_reset="earliest", enable_auto_commit=False, **self.group_settings)
         consumer.subscribe([self.source], listener=self._ownership)
         try:
             await consumer.start()

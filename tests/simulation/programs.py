@@ -251,7 +251,7 @@ class Copier(Program):
     ) -> None:  # fmt: skip
         super().__init__(world, history, name, {})
         self.source, self._target, self._partitions = source, target, partitions
-        self.consumer_settings = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
+        self.group_settings = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
         self.producer_settings = {**self.settings, "transactional_id": name, **producer}
         self.stands_still = 0.0
         """How often it stalls between its records and their offsets until its group takes it for dead."""
@@ -262,9 +262,7 @@ class Copier(Program):
 
     async def live(self, life: str) -> None:
         producer = Producer(**self.producer_settings)
-        consumer = Consumer(
-            self.source, auto_offset_reset="earliest", enable_auto_commit=False, **self.consumer_settings
-        )
+        consumer = Consumer(self.source, auto_offset_reset="earliest", enable_auto_commit=False, **self.group_settings)
         try:
             await producer.start()
             await consumer.start()

@@ -16,6 +16,7 @@ from oncelog.broker.coordinator.group.environment import Caller
 from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
 from oncelog.broker.coordinator.group.shard import GroupShard
 from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
 from oncelog.broker.core.requests.work import finished
 from oncelog.broker.log.producers.producer_rules import refused_by_coordinator
 from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
@@ -171,6 +172,14 @@ class MemoryGroupHost:
         return hashlib.blake2b(f"{topic}/{self._incarnations.get(topic, 0)}".encode(), digest_size=16).digest()
 
     # GroupHost
+
+    @property
+    def share_states(self) -> ShareCoordinator:
+        raise AssertionError("no test of this host has share groups")
+
+    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None: ...
+
+    def share_states_changed(self, group_id: str) -> None: ...
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self.settings_of.get(group_id, {})

@@ -37,6 +37,7 @@ LARGE_CLASSES = {
         "one state machine, an entry for each event"
     ),
     "oncelog/broker/log/segments/segment.py:Segment": "appends, lookups and cuts work on the same few places in memory",
+    "oncelog/broker/core/coordination/coordinators.py:Coordinators": "the ports of three coordinators, a method each",
     "oncelog/broker/metadata/store.py:MetadataStore": "every table with its few statements",
 }
 
@@ -51,6 +52,9 @@ COMPLEX_FUNCTIONS = {
     "benchmarks/__main__.py:main": EACH_FIELD,
     "oncelog/aiokafka/consumer.py:_check_offsets": EACH_FIELD,
     "oncelog/broker/core/apis/transactions/add_partitions_to_txn.py:_add": IN_KAFKAS_ORDER,
+    "oncelog/broker/core/apis/share/alter_share_group_offsets.py:handle": IN_KAFKAS_ORDER,
+    "oncelog/broker/coordinator/group/group_coordinator.py:join_group": IN_KAFKAS_ORDER,
+    "oncelog/broker/coordinator/group/offset_requests.py:fetch": IN_KAFKAS_ORDER,
     "oncelog/broker/core/apis/topics/delete_topics.py:_delete_all": IN_KAFKAS_ORDER,
     "oncelog/broker/core/apis/configs/describe_configs.py:_entries": EACH_FIELD,
     "oncelog/broker/core/apis/topics/describe_topic_partitions.py:_describe": IN_KAFKAS_ORDER,

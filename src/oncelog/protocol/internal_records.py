@@ -1,4 +1,5 @@
-"""Keys and values of the coordinators' own topics, ``__transaction_state`` and ``__consumer_offsets``.
+"""Keys and values of the coordinators' own topics: ``__transaction_state``, ``__consumer_offsets`` and
+``__share_group_state``.
 
 A key starts with an i16 that names the record's type, a value with an i16 that is the value's version; the rest is a
 message of ``generated``. A null value is a tombstone. Called by the coordinators, ``dump-log`` and tests.
@@ -6,7 +7,7 @@ message of ``generated``. A null value is a tombstone. Called by the coordinator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from struct import Struct
@@ -18,6 +19,8 @@ from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.wire import Buffer, Message
 
+Types = tuple[type[Message], type[Message]]
+TypesOf = Callable[[int], Types | None]
 _I16: Final = Struct(">h")
 _TRANSACTION_KEY: Final = Struct(">hh")
 
@@ -31,12 +34,22 @@ GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
     7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
     8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
+    10: ("share_group_member_metadata", "ShareGroupMemberMetadata"),
+    11: ("share_group_metadata", "ShareGroupMetadata"),
+    12: ("share_group_target_assignment_metadata", "ShareGroupTargetAssignmentMetadata"),
+    13: ("share_group_target_assignment_member", "ShareGroupTargetAssignmentMember"),
+    14: ("share_group_current_member_assignment", "ShareGroupCurrentMemberAssignment"),
+    15: ("share_group_state_partition_metadata", "ShareGroupStatePartitionMetadata"),
     16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
 }
 """Module stem and class stem by record type. Type 0, the oldest form of an offset commit, has the fields of type 1.
 
-The types of share groups and streams groups, which this broker lacks, are left out.
+The types of streams groups, which this broker lacks, are left out.
 """
+SHARE_STATE_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
+    0: ("share_snapshot", "ShareSnapshot"),
+    1: ("share_update", "ShareUpdate"),
+}
 
 
 class Unknown(NamedTuple):
@@ -45,8 +58,8 @@ class Unknown(NamedTuple):
     record_type: int
 
 
-class GroupRecord(NamedTuple):
-    """A record of ``__consumer_offsets``; ``value`` is ``None`` for a tombstone."""
+class InternalRecord(NamedTuple):
+    """A record of ``__consumer_offsets`` or ``__share_group_state``; ``value`` is ``None`` for a tombstone."""
 
     key: Message
     value: Message | None
@@ -77,26 +90,35 @@ def decode_transaction_value(data: Buffer) -> TransactionLogValue:
     return TransactionLogValue.decode(data, _prefix(data, "TransactionLogValue"), 2)
 
 
-def encode_group_key(key: Message) -> bytes:
+def encode_record_key(key: Message) -> bytes:
     """The key preceded by its type, which its class defines."""
     return _I16.pack(key.API_KEY) + key.encode(0)
 
 
-def encode_group_value(value: Message, version: int) -> bytes:
+def encode_record_value(value: Message, version: int) -> bytes:
     return _I16.pack(version) + value.encode(version)
 
 
-def decode_group_record(key: Buffer, value: Buffer | None) -> GroupRecord | Unknown:
+def decode_group_record(key: Buffer, value: Buffer | None) -> InternalRecord | Unknown:
     """Key and value by the key's type; ``UnknownVersion`` if the value's version is unknown."""
-    record_type = _prefix(key, "GroupRecordKey")
-    types = _group_types(record_type)
+    return _decode(key, value, "GroupRecordKey", _group_types)
+
+
+def decode_share_state_record(key: Buffer, value: Buffer | None) -> InternalRecord | Unknown:
+    """As :func:`decode_group_record`, for ``__share_group_state``."""
+    return _decode(key, value, "ShareStateKey", _share_state_types)
+
+
+def _decode(key: Buffer, value: Buffer | None, kind: str, types_of: TypesOf) -> InternalRecord | Unknown:
+    record_type = _prefix(key, kind)
+    types = types_of(record_type)
     if types is None:
         return Unknown(record_type)
     key_type, value_type = types
     decoded_key = key_type.decode(key, 0, 2)
     if value is None:
-        return GroupRecord(decoded_key, None)
-    return GroupRecord(decoded_key, value_type.decode(value, _prefix(value, value_type.__name__), 2))
+        return InternalRecord(decoded_key, None)
+    return InternalRecord(decoded_key, value_type.decode(value, _prefix(value, value_type.__name__), 2))
 
 
 def _prefix(data: Buffer, message: str) -> int:
@@ -107,8 +129,16 @@ def _prefix(data: Buffer, message: str) -> int:
 
 
 @cache
-def _group_types(record_type: int) -> tuple[type[Message], type[Message]] | None:
-    names = GROUP_RECORDS.get(record_type)
+def _group_types(record_type: int) -> Types | None:
+    return _types(GROUP_RECORDS.get(record_type))
+
+
+@cache
+def _share_state_types(record_type: int) -> Types | None:
+    return _types(SHARE_STATE_RECORDS.get(record_type))
+
+
+def _types(names: tuple[str, str] | None) -> Types | None:
     if names is None:
         return None
     stem, title = names

@@ -17,8 +17,8 @@ from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
 from oncelog.protocol.internal_records import (
-    encode_group_key,
-    encode_group_value,
+    encode_record_key,
+    encode_record_value,
     encode_transaction_key,
     encode_transaction_value,
 )
@@ -68,7 +68,7 @@ def test_transaction_keys(transactional_id: str) -> None:
 
 @given(NAME, NAME, INT32)
 def test_keys_of_offsets(group_id: str, topic: str, partition: int) -> None:
-    assert offset_commit_key(group_id, topic, partition) == encode_group_key(
+    assert offset_commit_key(group_id, topic, partition) == encode_record_key(
         OffsetCommitKey(group_id, topic, partition)
     )
 
@@ -77,4 +77,4 @@ def test_keys_of_offsets(group_id: str, topic: str, partition: int) -> None:
 def test_values_of_offsets(offset: int, leader_epoch: int, metadata: str, timestamp_ms: int, topic_id: bytes) -> None:
     value = OffsetCommitValue(offset, leader_epoch, metadata, timestamp_ms, -1, topic_id)
     written = offset_commit_value(offset, leader_epoch, metadata, timestamp_ms, topic_id)
-    assert written == encode_group_value(value, 4)
+    assert written == encode_record_value(value, 4)

@@ -17,13 +17,14 @@ from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
 from oncelog.protocol.internal_records import (
-    GroupRecord,
+    InternalRecord,
     Unknown,
     decode_group_record,
+    decode_share_state_record,
     decode_transaction_key,
     decode_transaction_value,
-    encode_group_key,
-    encode_group_value,
+    encode_record_key,
+    encode_record_value,
     encode_transaction_key,
     encode_transaction_value,
 )
@@ -32,7 +33,8 @@ from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_mess
 GROUP_KEYS = [
     name
     for name, definition in MESSAGES.items()
-    if definition.kind == "coordinator-key" and not name.startswith(("TransactionLog", "Legacy"))
+    if definition.kind == "coordinator-key"
+    and not name.startswith(("TransactionLog", "Legacy", "ShareSnapshot", "ShareUpdate"))
 ]
 
 
@@ -76,15 +78,15 @@ def test_offset_commit_v3_has_kafka_s_layout() -> None:
     key = struct.pack(">h", 1) + text("g") + text("t") + struct.pack(">i", 4)
     value = struct.pack(">hqi", 3, 77, 5) + text("note") + struct.pack(">q", 99)
     record = decode_group_record(key, value)
-    assert record == GroupRecord(OffsetCommitKey("g", "t", 4), OffsetCommitValue(77, 5, "note", 99))
-    assert encode_group_key(OffsetCommitKey("g", "t", 4)) == key
-    assert encode_group_value(OffsetCommitValue(77, 5, "note", 99), 3) == value
+    assert record == InternalRecord(OffsetCommitKey("g", "t", 4), OffsetCommitValue(77, 5, "note", 99))
+    assert encode_record_key(OffsetCommitKey("g", "t", 4)) == key
+    assert encode_record_value(OffsetCommitValue(77, 5, "note", 99), 3) == value
 
 
 def test_offset_commit_of_the_oldest_type_reads_like_the_current_one() -> None:
     key = struct.pack(">h", 0) + text("g") + text("t") + struct.pack(">i", 4)
     value = struct.pack(">hq", 1, 77) + text("") + struct.pack(">qq", 99, 100)
-    assert decode_group_record(key, value) == GroupRecord(
+    assert decode_group_record(key, value) == InternalRecord(
         OffsetCommitKey("g", "t", 4), OffsetCommitValue(77, -1, "", 99, 100)
     )
 
@@ -96,20 +98,28 @@ def test_group_metadata_v3_has_kafka_s_layout() -> None:
     parts = text("m") + b"\xff\xff" + text("client") + text("/host") + struct.pack(">ii", 300, 45)
     blobs = struct.pack(">i", 3) + b"sub" + struct.pack(">i", 6) + b"assign"
     encoded = struct.pack(">h", 3) + fields + parts + blobs
-    assert encode_group_value(group, 3) == encoded
-    assert decode_group_record(encode_group_key(GroupMetadataKey("g")), encoded) == GroupRecord(
+    assert encode_record_value(group, 3) == encoded
+    assert decode_group_record(encode_record_key(GroupMetadataKey("g")), encoded) == InternalRecord(
         GroupMetadataKey("g"), group
     )
 
 
 def test_null_value_is_a_tombstone() -> None:
     key = ConsumerGroupCurrentMemberAssignmentKey("g", "m")
-    assert decode_group_record(encode_group_key(key), None) == GroupRecord(key, None)
+    assert decode_group_record(encode_record_key(key), None) == InternalRecord(key, None)
 
 
 @pytest.mark.parametrize("record_type", [9, 18, 24, -1, 32767])
 def test_record_of_a_type_that_is_not_known_is_left_alone(record_type: int) -> None:
     assert decode_group_record(struct.pack(">h", record_type) + b"anything", b"\0\0") == Unknown(record_type)
+
+
+@pytest.mark.parametrize("name", ["ShareSnapshot", "ShareUpdate"])
+def test_every_record_of_a_share_partition_decodes_to_what_was_encoded(name: str) -> None:
+    key = make_message(f"{name}Key", 0, RandomSource(name))
+    value = make_message(f"{name}Value", 0, RandomSource(f"{name} value"))
+    record = decode_share_state_record(encode_record_key(key), encode_record_value(value, 0))
+    assert record == InternalRecord(key, value)
 
 
 @pytest.mark.parametrize("name", GROUP_KEYS)
@@ -118,13 +128,13 @@ def test_every_group_record_decodes_to_what_was_encoded(name: str) -> None:
     key = make_message(name, 0, RandomSource(name))
     for version in versions(MESSAGES[value_name]):
         value = make_message(value_name, version, RandomSource(f"{value_name} {version}"))
-        record = decode_group_record(encode_group_key(key), encode_group_value(value, version))
-        assert record == GroupRecord(key, value)
+        record = decode_group_record(encode_record_key(key), encode_record_value(value, version))
+        assert record == InternalRecord(key, value)
 
 
 def test_value_of_a_newer_version_is_not_half_read() -> None:
     with pytest.raises(UnknownVersion):
-        decode_group_record(encode_group_key(GroupMetadataKey("g")), b"\0\x63")
+        decode_group_record(encode_record_key(GroupMetadataKey("g")), b"\0\x63")
     with pytest.raises(UnknownVersion):
         decode_transaction_value(b"\0\x63")
 
@@ -134,7 +144,7 @@ def test_record_shorter_than_its_version_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMessage):
         decode_group_record(data, None)
     with pytest.raises(MalformedMessage):
-        decode_group_record(encode_group_key(GroupMetadataKey("g")), data)
+        decode_group_record(encode_record_key(GroupMetadataKey("g")), data)
     with pytest.raises(MalformedMessage):
         decode_transaction_key(data)
     with pytest.raises(MalformedMessage):

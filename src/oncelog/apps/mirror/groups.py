@@ -14,7 +14,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
-from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.protocol.internal_records import InternalRecord, decode_group_record
 from oncelog.records.record import Record
 from oncelog.types import TopicPartition
 
@@ -41,7 +41,7 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
         if record.key is None or record.value is None or record.key[:2] not in _OFFSET_KEYS:
             continue
         found = decode_group_record(record.key, record.value)
-        if isinstance(found, GroupRecord):
+        if isinstance(found, InternalRecord):
             key, value = found
             if isinstance(key, OffsetCommitKey) and isinstance(value, OffsetCommitValue):
                 name = TopicPartition(key.topic, key.partition)

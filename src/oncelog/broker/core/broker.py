@@ -52,6 +52,7 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
+    from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
     from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.core.appending.pipeline import AppendPipeline
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.fetching.fetch_sessions import FetchSessionCache
     from oncelog.broker.core.limits.throttle import Throttle
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
+    from oncelog.broker.core.sharing.share_partitions import SharePartitions
     from oncelog.protocol.acls import Acl
 
 logger = logging.getLogger(__name__)
@@ -139,6 +141,21 @@ class Broker:
 
         return FetchSessionCache(self.config.max_incremental_fetch_session_cache_slots, self.random)
 
+    @cached_property
+    def sharing(self) -> SharePartitions:
+        """The share partitions, created for the first share group."""
+        from oncelog.broker.core.sharing.share_partitions import SharePartitions
+
+        return SharePartitions(self)
+
+    @property
+    def sharing_in_use(self) -> SharePartitions | None:
+        return self.__dict__.get("sharing")
+
+    @property
+    def share_states(self) -> ShareCoordinator:
+        return self._coordinators.share_states
+
     @property
     def transactions(self) -> TransactionCoordinator:
         return self._coordinators.transactions
@@ -200,6 +217,8 @@ class Broker:
                 self.flushing.done(job, job.sync(), now_ms)
             self.fetches.expire_all()
             self.tasks.finish()
+            if self.sharing_in_use is not None:
+                self.sharing.stop()
             self._coordinators.stop()
             for partition in self._partitions.values():
                 partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
@@ -353,6 +372,8 @@ class Broker:
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop the work that only it waits for. Group membership lasts until its session ends."""
         self.fetches.drop(channel)
+        if self.sharing_in_use is not None:
+            self.sharing.disconnected(channel, self.now_ms)
         self.forget_patterns(channel)
         self.long_requests.disconnected(channel)
         self.tasks.drop(channel)

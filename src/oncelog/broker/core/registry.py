@@ -130,6 +130,13 @@ SERVED: dict[int, Served] = {
     ApiKey.LIST_TRANSACTIONS: Served("transactions", 0, 2, only_looks=True),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: Served("groups", 0, 1, (group(Operation.READ),), most_elements=2 * MAX_ELEMENTS),
     ApiKey.CONSUMER_GROUP_DESCRIBE: Served("groups", 0, 1, most_elements=MANY, only_looks=True),
+    ApiKey.SHARE_GROUP_HEARTBEAT: Served("share", 1, 1, (group(Operation.READ),), most_elements=MANY),
+    ApiKey.SHARE_GROUP_DESCRIBE: Served("share", 1, 1, only_looks=True),
+    ApiKey.SHARE_FETCH: Served("share", 1, 2, (group(Operation.READ),), most_elements=MANY),
+    ApiKey.SHARE_ACKNOWLEDGE: Served("share", 1, 2, (group(Operation.READ),), most_elements=MANY),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Served("share", 0, 1, only_looks=True),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.READ),), most_elements=FEW),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.DELETE),), most_elements=FEW),
     ApiKey.LIST_CONFIG_RESOURCES: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served("topics", 0, 0, only_looks=True),
 }

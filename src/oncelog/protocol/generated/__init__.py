@@ -73,4 +73,11 @@ API_VERSIONS: Final[dict[int, ApiVersionRange]] = {
     69: ApiVersionRange(0, 1, 0, 1),  # ConsumerGroupDescribe
     74: ApiVersionRange(0, 1, 0, 1),  # ListConfigResources
     75: ApiVersionRange(0, 0, 0, 0),  # DescribeTopicPartitions
+    76: ApiVersionRange(1, 1, 0, 1),  # ShareGroupHeartbeat
+    77: ApiVersionRange(1, 1, 0, 1),  # ShareGroupDescribe
+    78: ApiVersionRange(1, 2, 0, 2),  # ShareFetch
+    79: ApiVersionRange(1, 2, 0, 2),  # ShareAcknowledge
+    90: ApiVersionRange(0, 1, 0, 1),  # DescribeShareGroupOffsets
+    91: ApiVersionRange(0, 0, 0, 0),  # AlterShareGroupOffsets
+    92: ApiVersionRange(0, 0, 0, 0),  # DeleteShareGroupOffsets
 }

@@ -57,7 +57,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.protocol.internal_records import InternalRecord, decode_group_record
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import ZERO_UUID, Message, Struct
 from oncelog.records.batch import decode_records, iter_headers
@@ -167,7 +167,7 @@ class Side:
 
     def _row(self, record: Any, transactional: bool) -> Any:
         decoded = decode_group_record(bytes(record.key), None if record.value is None else bytes(record.value))
-        assert isinstance(decoded, GroupRecord)
+        assert isinstance(decoded, InternalRecord)
         if getattr(decoded.key, "group", None) != self.group and getattr(decoded.key, "group_id", None) != self.group:
             return None
         version = None if record.value is None else int.from_bytes(bytes(record.value)[:2], "big")

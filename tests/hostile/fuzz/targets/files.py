@@ -36,8 +36,8 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.internal_records import (
     decode_group_record,
     decode_transaction_value,
-    encode_group_key,
-    encode_group_value,
+    encode_record_key,
+    encode_record_value,
     encode_transaction_key,
     encode_transaction_value,
 )
@@ -283,7 +283,7 @@ def _record(name: str, seed: str) -> tuple[bytes, bytes | None]:
     value: Any = make_message(value_name, version, source, likely)
     if name == TRANSACTION:
         return encode_transaction_key(key.transactional_id), encode_transaction_value(value, version)
-    return encode_group_key(key), encode_group_value(value, version)
+    return encode_record_key(key), encode_record_value(value, version)
 
 
 TRANSACTION = "TransactionLog"

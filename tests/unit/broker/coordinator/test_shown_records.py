@@ -11,7 +11,7 @@ from oncelog.broker.coordinator.transaction.records import encode_key, encode_va
 from oncelog.broker.coordinator.transaction.states import TransactionState, Txn
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
-from oncelog.protocol.internal_records import encode_group_key, encode_group_value
+from oncelog.protocol.internal_records import encode_record_key, encode_record_value
 from oncelog.records.record import Record
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
@@ -59,7 +59,7 @@ def test_a_state_that_nobody_knows_is_shown_by_its_number() -> None:
 
 def test_an_offset_is_shown_with_its_kind() -> None:
     stored = record(
-        encode_group_key(OffsetCommitKey("g", "t", 2)), encode_group_value(OffsetCommitValue(17, metadata="note"), 3)
+        encode_record_key(OffsetCommitKey("g", "t", 2)), encode_record_value(OffsetCommitValue(17, metadata="note"), 3)
     )
     found = decode_internal_record(CONSUMER_OFFSETS_TOPIC, stored)
     assert found is not None
@@ -74,7 +74,7 @@ def test_an_offset_is_shown_with_its_kind() -> None:
         (TRANSACTION_STATE_TOPIC, encode_key("id"), {"transactional_id": "id"}),
         (
             CONSUMER_OFFSETS_TOPIC,
-            encode_group_key(OffsetCommitKey("g", "t", 2)),
+            encode_record_key(OffsetCommitKey("g", "t", 2)),
             {"kind": "OffsetCommit", "group": "g", "topic": "t", "partition": 2},
         ),
     ],

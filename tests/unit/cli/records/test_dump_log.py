@@ -16,8 +16,8 @@ from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
 from oncelog.protocol.internal_records import (
-    encode_group_key,
-    encode_group_value,
+    encode_record_key,
+    encode_record_value,
     encode_transaction_key,
     encode_transaction_value,
 )
@@ -44,8 +44,8 @@ def test_states_of_transactions_are_shown_by_name() -> None:
 
 
 def test_offsets_are_shown_with_the_kind_of_their_record() -> None:
-    key = encode_group_key(OffsetCommitKey("g", "t", 3))
-    shown, value = decode_offsets_record(Record(0, 0, key, encode_group_value(OffsetCommitValue(offset=17), 4)))
+    key = encode_record_key(OffsetCommitKey("g", "t", 3))
+    shown, value = decode_offsets_record(Record(0, 0, key, encode_record_value(OffsetCommitValue(offset=17), 4)))
     assert shown == {"kind": "OffsetCommit", "group": "g", "topic": "t", "partition": 3}
     assert value["offset"] == 17
     assert decode_offsets_record(Record(0, 0, b"\x7f\xff", b"v")) == ({"unknownType": 32767}, "v")

@@ -11,6 +11,7 @@ from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.broker.coordinator.group.environment import Group, GroupHost
 from oncelog.broker.coordinator.group.states import ClassicState
+from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.errors import Error
 from oncelog.protocol.generated import consumer_group_describe_response as described
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribedGroupMember
@@ -24,6 +25,8 @@ CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 
 
 def listed(group: Group) -> ListedGroup:
+    if isinstance(group, ShareGroup):
+        return ListedGroup(group.group_id, "share", group.state.value, "share")
     if isinstance(group, ClassicGroup):
         return ListedGroup(group.group_id, group.protocol_type or "", group.state.value, "classic")
     return ListedGroup(group.group_id, "consumer", group.state.value, "consumer")

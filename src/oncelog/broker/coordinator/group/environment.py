@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.broker.coordinator.runtime import CoordinatorHost, CoordinatorRecord
+from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred
@@ -21,7 +22,10 @@ from oncelog.runtime.timers import Timer, Timers
 from oncelog.settings.config import BrokerConfig
 from oncelog.types import ProducerIdAndEpoch, TopicPartition, encode_uuid
 
-Group = ClassicGroup | ConsumerGroup
+if TYPE_CHECKING:
+    from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
+
+Group = ClassicGroup | ConsumerGroup | ShareGroup
 Records = Sequence[CoordinatorRecord]
 
 
@@ -56,6 +60,19 @@ class GroupHost(CoordinatorHost, Protocol):
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         """Settings of one group (the GROUP resource of IncrementalAlterConfigs); validated when they were set."""
+        ...
+
+    @property
+    def share_states(self) -> ShareCoordinator:
+        """The stored states of share partitions."""
+        ...
+
+    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
+        """A member of a share group is gone: what it has acquired becomes available."""
+        ...
+
+    def share_states_changed(self, group_id: str) -> None:
+        """States of a share group were removed or replaced: leaders must read them again."""
         ...
 
 
@@ -157,7 +174,7 @@ class GroupWrite(Protocol):
 
 @dataclass(slots=True)
 class Environment:
-    """The environment of one shard. ``groups`` are the shard's groups by id, of both protocols."""
+    """The environment of one shard. ``groups`` are the shard's groups by id, of all kinds."""
 
     host: GroupHost
     settings: Callable[[], BrokerConfig]
@@ -172,10 +189,14 @@ class Environment:
         """The settings currently in force."""
         return self.settings()
 
-    def consumer_setting(self, group_id: str, name: str) -> int:
-        """A number set for one consumer group, else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
+    def group_setting(self, group_id: str, name: str) -> int:
+        """A number set for one group, else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
         own = self.host.group_settings(group_id).get(name)
-        return int(own if own is not None else self.config.text(f"group.{name}") or 0)
+        return int(own) if own is not None else self.number(f"group.{name}")
+
+    def number(self, name: str) -> int:
+        """A setting of the broker that has no field."""
+        return int(self.config.text(name) or 0)
 
     @property
     def migration_policy(self) -> str:

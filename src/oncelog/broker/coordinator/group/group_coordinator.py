@@ -24,6 +24,9 @@ from oncelog.broker.coordinator.group.environment import Caller, GroupHost
 from oncelog.broker.coordinator.group.offset_requests import FetchedOffsets, OffsetRequests, OneCommit
 from oncelog.broker.coordinator.group.shard import GroupShard
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
+from oncelog.broker.coordinator.share.share_group import ShareGroup
+from oncelog.broker.coordinator.share.share_protocol import first_error
+from oncelog.broker.coordinator.share.share_requests import ShareRequests
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_describe_response import DescribedGroup as DescribedConsumerGroup
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -78,6 +81,7 @@ class GroupCoordinator:
             host, CONSUMER_OFFSETS_TOPIC, partitions or settings().offsets_topic_num_partitions, self._new_shard
         )
         self._offsets = OffsetRequests(host, settings, self.runtime)
+        self.share = ShareRequests(host, self.runtime, self._has_capacity)
         self._members_bytes = 0
         """Upper bound on their memory: the last count, plus all that joined since."""
         self._members_counted_ms = 0
@@ -92,6 +96,7 @@ class GroupCoordinator:
         heartbeat."""
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
+            shard.share.metadata_changed()
 
     def on_topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
         """Remove committed offsets of the topic. With pauses."""
@@ -126,6 +131,8 @@ class GroupCoordinator:
         if not self._has_capacity(more, now_ms):
             return refused(Error.COORDINATOR_NOT_AVAILABLE)
         group = shard.groups.get(request.group_id)
+        if isinstance(group, ShareGroup):
+            return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
         if isinstance(group, ConsumerGroup):
             if not group.empty:
                 return shard.classic_members.join(group, request, caller, now_ms)
@@ -159,7 +166,7 @@ class GroupCoordinator:
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
-        if group is None or group.empty:
+        if group is None or group.empty or isinstance(group, ShareGroup):
             return refused(Error.UNKNOWN_MEMBER_ID)
         if isinstance(group, ConsumerGroup):
             return shard.classic_members.sync(group, request, now_ms)
@@ -175,7 +182,7 @@ class GroupCoordinator:
         if isinstance(shard, Error):
             return shard
         group = shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             return Error.UNKNOWN_MEMBER_ID
         if isinstance(group, ConsumerGroup):
             return shard.classic_members.heartbeat(group, request, now_ms)
@@ -193,7 +200,7 @@ class GroupCoordinator:
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             unknown = Error.UNKNOWN_MEMBER_ID
             members = [MemberResponse(m.member_id, m.group_instance_id, unknown) for m in request.members]
             return Deferred.of(LeaveGroupResponse(members=members))
@@ -335,7 +342,11 @@ class GroupCoordinator:
             written = _deletion(shard, group_id)
             if isinstance(written, Error):
                 return Deferred.of(DeletableGroupResult(group_id, written))
-            return shard.write(written, now_ms).map(lambda error: DeletableGroupResult(group_id, client_error(error)))
+            group = shard.groups[group_id]
+            states = shard.share.forget_all(group, now_ms) if isinstance(group, ShareGroup) else []
+            return gather([shard.write(written, now_ms), *states]).map(
+                lambda errors: DeletableGroupResult(group_id, client_error(first_error(errors)))
+            )
 
         return gather([one(group_id) for group_id in dict.fromkeys(group_ids)])
 

@@ -17,11 +17,13 @@ from oncelog.broker.coordinator.group import records
 from oncelog.broker.coordinator.group.classic import classic_rules
 from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.broker.coordinator.group.consumer import consumer_rules
+from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.broker.coordinator.group.consumer.consumer_rules import CommitCheck
 from oncelog.broker.coordinator.group.environment import Caller, GroupHost
 from oncelog.broker.coordinator.group.offsets import CommittedOffset, Place
 from oncelog.broker.coordinator.group.shard import GroupShard
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
+from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
 from oncelog.errors import NONE, Error
 from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
@@ -263,6 +265,8 @@ class OffsetRequests:
                 return consumer_rules.any_partition
             newer = caller.api_version >= GROUP_ID_NOT_FOUND_FROM
             return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
+        if isinstance(group, ShareGroup):
+            return Error.GROUP_ID_NOT_FOUND
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.CommitCase(member_id, request.group_instance_id, epoch))
             if verdict.step is classic_rules.JoinStep.REFUSE:
@@ -284,6 +288,8 @@ class OffsetRequests:
                 return consumer_rules.any_partition
             newer = caller.api_version >= MEMBER_EPOCHS_FROM
             return Error.GROUP_ID_NOT_FOUND if newer else Error.ILLEGAL_GENERATION
+        if isinstance(group, ShareGroup):
+            return Error.GROUP_ID_NOT_FOUND
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
             refused = verdict.step is classic_rules.JoinStep.REFUSE
@@ -334,7 +340,9 @@ class OffsetRequests:
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
-        if group is not None and not isinstance(group, ClassicGroup):
+        if isinstance(group, ShareGroup):
+            return refused(Error.GROUP_ID_NOT_FOUND)
+        if isinstance(group, ConsumerGroup):
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
             if error is not NONE:
                 return refused(error)
@@ -379,7 +387,7 @@ class OffsetRequests:
         if isinstance(shard, Error):
             return Deferred.of(refused(shard))
         group = shard.groups.get(request.group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             return Deferred.of(refused(Error.GROUP_ID_NOT_FOUND))
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.DeleteOffsets())

@@ -56,7 +56,7 @@ from oncelog.protocol.generated.consumer_group_target_assignment_metadata_value 
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
-from oncelog.protocol.internal_records import encode_group_key, encode_group_value
+from oncelog.protocol.internal_records import encode_record_key, encode_record_value
 from oncelog.protocol.wire import Message
 
 OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1
@@ -64,11 +64,11 @@ GROUP_METADATA_VERSION = 3
 
 
 def record(key: Message, value: Message, version: int = 0) -> CoordinatorRecord:
-    return CoordinatorRecord(encode_group_key(key), encode_group_value(value, version))
+    return CoordinatorRecord(encode_record_key(key), encode_record_value(value, version))
 
 
 def tombstone(key: Message) -> CoordinatorRecord:
-    return CoordinatorRecord(encode_group_key(key), None)
+    return CoordinatorRecord(encode_record_key(key), None)
 
 
 # --- offsets

@@ -19,15 +19,20 @@ from oncelog.broker.coordinator.group.classic.classic_protocol import ClassicPro
 from oncelog.broker.coordinator.group.consumer.classic_members import ClassicMembers
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
 from oncelog.broker.coordinator.group.consumer.consumer_protocol import ConsumerProtocol
-from oncelog.broker.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
+from oncelog.broker.coordinator.group.environment import Environment, Group, GroupHost, NamedTimers, Records
 from oncelog.broker.coordinator.group.offsets import CommittedOffset, OffsetStore, Place
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.broker.coordinator.share import group_records
+from oncelog.broker.coordinator.share.share_group import RECORD_TYPES as SHARE_RECORD_TYPES
+from oncelog.broker.coordinator.share.share_group import ShareGroup
+from oncelog.broker.coordinator.share.share_protocol import ShareProtocol
 from oncelog.broker.log.producers.verification import VerificationGuard
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
-from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.protocol.generated.share_group_metadata_key import ShareGroupMetadataKey
+from oncelog.protocol.internal_records import InternalRecord, decode_group_record
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Random
 from oncelog.runtime.timers import RepeatedTimer
@@ -62,6 +67,8 @@ class GroupShard:
         self.classic = ClassicProtocol(self.env, self._forget_unused)
         self.consumer = ConsumerProtocol(self.env, self.classic)
         self.classic_members = ClassicMembers(self.env, self.consumer)
+        self.share = ShareProtocol(self.env)
+        self._share_groups: dict[str, ShareGroup] = {}
 
     # --- the log
 
@@ -84,13 +91,15 @@ class GroupShard:
 
     def replay(self, record: LoggedRecord) -> None:
         decoded = decode_group_record(record.key, record.value)
-        if not isinstance(decoded, GroupRecord):
-            return  # of share or streams groups, which belong to other coordinators
+        if not isinstance(decoded, InternalRecord):
+            return  # of streams groups, which this broker lacks
         key, value = decoded
         if isinstance(key, OffsetCommitKey):
             self._apply_offset(key, value, record.offset, record.producer.producer_id)
         elif isinstance(key, GroupMetadataKey):
             self._apply_classic_group(key.group, value)
+        elif key.API_KEY in SHARE_RECORD_TYPES:
+            self._apply_to_share_group(key, value)
         else:
             self._apply_to_consumer_group(key, value)
 
@@ -102,6 +111,8 @@ class GroupShard:
             group = self.groups[group_id]
             if isinstance(group, ClassicGroup):
                 self.classic.loaded(group, now_ms)
+            elif isinstance(group, ShareGroup):
+                self.share.loaded(group, now_ms)
             else:
                 self.consumer.loaded(group, now_ms)
         self._schedule_expiry(now_ms)
@@ -139,7 +150,7 @@ class GroupShard:
         retention_ms = self.env.config.offsets_retention_minutes * 60_000
         for group in self.groups.values():
             tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
-            if tombstones or (nothing_left and group.empty):
+            if tombstones or (nothing_left and group.empty and not isinstance(group, ShareGroup)):
                 return False
         return True
 
@@ -154,7 +165,7 @@ class GroupShard:
                     continue
                 tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
                 written += tombstones
-                if nothing_left and group.empty:
+                if nothing_left and group.empty and not isinstance(group, ShareGroup):
                     written += self.group_tombstones(group)
             self._remove(written, now_ms)  # before the pause: meanwhile a group may be used again
             yield
@@ -171,9 +182,11 @@ class GroupShard:
                 batch, size_bytes = [], 0
         self.write(batch, now_ms)
 
-    def group_tombstones(self, group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
+    def group_tombstones(self, group: Group) -> list[CoordinatorRecord]:
         if isinstance(group, ClassicGroup):
             return [records.group_tombstone(group.group_id)]
+        if isinstance(group, ShareGroup):
+            return group_records.group_tombstones(group)
         return records.consumer_group_tombstones(group)
 
     def _forget_unused(self, group: ClassicGroup, now_ms: int) -> None:
@@ -188,6 +201,11 @@ class GroupShard:
 
     def topic_deleted(self, topic: str, now_ms: int) -> Generator[None, None, None]:
         """Forget the offsets in a deleted topic, so that a new topic of its name starts without any. With pauses."""
+        for group in list(self._share_groups.values()):
+            gone = [topic_id for topic_id, known in group.initialized.items() if known.name == topic]
+            if gone:
+                self.share.forget_topics(group, gone, now_ms)
+                yield
         for part in _in_parts(self.offsets.groups_of(topic)):
             known = [group_id for group_id in part if group_id in self.groups]  # none once this is unloaded
             self._remove([found for group_id in known for found in self.offsets.delete_topic(group_id, topic)], now_ms)
@@ -244,9 +262,22 @@ class GroupShard:
         else:
             _APPLY[key.API_KEY](group, key, value)
 
+    def _apply_to_share_group(self, key: Any, value: Any) -> None:
+        """As for consumer groups."""
+        group = self.groups.get(key.group_id)
+        if not isinstance(group, ShareGroup):
+            if value is None:
+                return
+            group = self.groups[key.group_id] = self._share_groups[key.group_id] = ShareGroup(key.group_id)
+        if value is None and isinstance(key, ShareGroupMetadataKey):
+            self._remove_group(key.group_id)
+        else:
+            group.apply(key, value)
+
     def _remove_group(self, group_id: str) -> None:
         self.env.timers.cancel_group(group_id)
         del self.groups[group_id]
+        self._share_groups.pop(group_id, None)
 
 
 def _in_parts(group_ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -65,6 +65,13 @@ CONSUMER_STATES: Mapping[ConsumerState, str] = {
 """What each state of a consumer group means, in the order in which the conditions are tried."""
 
 
+class ShareGroupState(Enum):
+    """State of a share group; the value is Kafka's spelling in answers."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+
+
 class MemberState(IntEnum):
     """A member's progress towards its target assignment in the consumer protocol; the value is stored."""
 

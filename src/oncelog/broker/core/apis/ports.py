@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.context import RequestContext
     from oncelog.broker.core.requests.tasks import Tasks
     from oncelog.broker.core.security.authorizer import Authorizer
+    from oncelog.broker.core.sharing.share_partitions import SharePartitions
     from oncelog.broker.core.storage.log_manager import LogManager
     from oncelog.broker.core.storage.partition import Partition
     from oncelog.broker.metadata.store import MetadataStore
@@ -113,6 +114,19 @@ class GroupPorts(WorkPorts, Protocol):
 
     @property
     def groups(self) -> GroupCoordinator: ...
+
+
+class SharePorts(GroupPorts, Protocol):
+    """Share groups: their members, and the records that they acquire."""
+
+    topics: Topics
+    fetches: FetchPurgatory
+    now_ms: int
+
+    @property
+    def sharing(self) -> SharePartitions: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
 
 class TransactionPorts(WorkPorts, Protocol):

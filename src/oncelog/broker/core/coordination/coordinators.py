@@ -1,7 +1,7 @@
-"""The host of both coordinators in this broker: their internal topics, their records and the markers that they write.
+"""The host of the coordinators in this broker: their internal topics, their records and the markers that they write.
 
-Implements ``TransactionHost`` and ``GroupHost`` for ``broker.Broker``. Invariant: a marker on a ``__consumer_offsets``
-partition reaches the group coordinator in the order of the log.
+Implements ``TransactionHost``, ``GroupHost`` and ``ShareStateHost`` for ``broker.Broker``. Invariant: a marker on a
+``__consumer_offsets`` partition reaches the group coordinator in the order of the log.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from oncelog.types import (
     INTERNAL_TOPICS,
     NO_PRODUCER,
     NO_PRODUCER_ID,
+    SHARE_GROUP_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
     ProducerIdAndEpoch,
     TopicPartition,
@@ -38,6 +39,7 @@ from oncelog.types import (
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
+    from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
     from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.coordinator.transaction.orphans import PartitionProducer
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.interception import MarkerGate
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.requests.tasks import Tasks
+    from oncelog.broker.core.sharing.share_partitions import SharePartitions
     from oncelog.broker.core.storage.log_manager import LogManager
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
     from oncelog.broker.core.storage.partition import Partition
@@ -59,6 +62,7 @@ logger = logging.getLogger(__name__)
 
 MARKERS_IN_A_CHUNK = 50
 _GROUP, _TRANSACTION = "oncelog.broker.coordinator.group", "oncelog.broker.coordinator.transaction"
+_SHARE = "oncelog.broker.coordinator.share"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
         *("oncelog.broker.coordinator.regex", f"{_GROUP}.environment"),
@@ -74,6 +78,10 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
         *(f"{_GROUP}.classic.classic_rules", f"{_GROUP}.consumer.consumer_rules", f"{_GROUP}.classic.classic_protocol"),
         *(f"{_GROUP}.consumer.consumer_protocol", f"{_GROUP}.consumer.classic_members", f"{_GROUP}.describe"),
         *(f"{_GROUP}.offset_requests", f"{_GROUP}.group_coordinator"),
+    ),
+    SHARE_GROUP_STATE_TOPIC: (
+        *(f"{_SHARE}.state_rules", f"{_SHARE}.state_records", f"{_SHARE}.share_coordinator"),
+        "oncelog.broker.core.sharing.share_partitions",
     ),
     TRANSACTION_STATE_TOPIC: (
         *(f"{_TRANSACTION}.events", f"{_TRANSACTION}.records", f"{_TRANSACTION}.rule_parts", f"{_TRANSACTION}.rules"),
@@ -100,6 +108,9 @@ class CoordinatorPorts(Protocol):
 
     @property
     def transactions(self) -> TransactionCoordinator: ...
+
+    @property
+    def sharing_in_use(self) -> SharePartitions | None: ...
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
@@ -136,6 +147,15 @@ class Coordinators:
         self._made.append(coordinator.runtime)
         return coordinator
 
+    @cached_property
+    def share_states(self) -> ShareCoordinator:
+        from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
+
+        coordinator = ShareCoordinator(self, self._settings, self.topic_partitions(SHARE_GROUP_STATE_TOPIC))
+        self._serve_by_node(coordinator.runtime)
+        self._made.append(coordinator.runtime)
+        return coordinator
+
     def _serve_by_node(self, runtime: CoordinatorRuntime[Any]) -> None:
         cluster = self._ports.cluster
         if cluster is not None:
@@ -150,7 +170,9 @@ class Coordinators:
                 shard.clock_was_set(step_ms)
 
     def _runtime(self, topic: str) -> CoordinatorRuntime[Any]:
-        return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime
+        if topic == TRANSACTION_STATE_TOPIC:
+            return self.transactions.runtime
+        return self.share_states.runtime if topic == SHARE_GROUP_STATE_TOPIC else self.groups.runtime
 
     def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
         """Both coordinators, or None for one that has not been needed yet."""
@@ -163,8 +185,8 @@ class Coordinators:
     # --- life
 
     def recover(self) -> None:
-        """Read what exists on disk; groups first, because ending a transaction may commit offsets."""
-        for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+        """Read what exists on disk; groups before transactions, because ending one may commit offsets."""
+        for topic in (SHARE_GROUP_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             if self._ports.metadata.topic(topic) is not None:
                 runtime = self._runtime(topic)
                 for partition in self._partitions(topic):
@@ -240,6 +262,14 @@ class Coordinators:
                 "min.insync.replicas": str(config.transaction_state_log_min_isr),
                 "segment.bytes": str(config.transaction_state_log_segment_bytes),
             }
+        if name == SHARE_GROUP_STATE_TOPIC:
+            return int(config.text("share.coordinator.state.topic.num.partitions") or 0), {
+                "cleanup.policy": "delete",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": config.text("share.coordinator.state.topic.min.isr") or "1",
+                "retention.ms": "-1",
+                "segment.bytes": config.text("share.coordinator.state.topic.segment.bytes") or "",
+            }
         return config.offsets_topic_num_partitions, {
             "cleanup.policy": "compact",
             "compression.type": "producer",
@@ -256,6 +286,7 @@ class Coordinators:
         names = {
             CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
             TRANSACTION_STATE_TOPIC: "transaction.state.log.replication.factor",
+            SHARE_GROUP_STATE_TOPIC: "share.coordinator.state.topic.replication.factor",
         }
         if topic not in names:
             return config.default_replication_factor
@@ -311,6 +342,21 @@ class Coordinators:
 
     def in_chunks(self, work: Work[None]) -> None:
         self._ports.tasks.begin(work).then(lambda _: None, _broken_off)
+
+    # --- ShareStateHost
+
+    def delete_records_before(self, partition: TopicPartition, offset: int) -> None:
+        target = self._ports.partition(partition)
+        if target is not None and not target.failed:
+            target.log.trimmer.delete_records_before(min(offset, target.log.high_watermark))
+
+    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
+        if self._ports.sharing_in_use is not None:
+            self._ports.sharing_in_use.member_left(group_id, member_id, now_ms)
+
+    def share_states_changed(self, group_id: str) -> None:
+        if self._ports.sharing_in_use is not None:
+            self._ports.sharing_in_use.states_changed(group_id)
 
     # --- TransactionHost
 

@@ -243,9 +243,9 @@ def test_offsets_of_every_version_are_loaded(version: int, key_type: int) -> Non
 
 
 def test_records_of_other_kinds_of_groups_are_ignored() -> None:
-    """Share groups (11) and types that are not known yet."""
+    """Streams groups (17) and types that are not known yet."""
     host = load(
-        CoordinatorRecord(bytes.fromhex("000b000167"), bytes.fromhex("000000000001000000000000000000")),
+        CoordinatorRecord(bytes.fromhex("0011000167"), bytes.fromhex("000000000001000000000000000000")),
         CoordinatorRecord(bytes.fromhex("03e7000167"), b"anything"),
         records.offset_commit(OffsetCommitKey("g", "a", 0), OFFSET),
     )

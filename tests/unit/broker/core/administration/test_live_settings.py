@@ -100,7 +100,7 @@ def test_flush_interval() -> None:
 @effect_of("log.cleaner.backoff.ms")
 def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(admin.broker.logs._cleaner, "_running", True)
+    monkeypatch.setattr(admin.broker.logs._cleaner, "_compacting", TopicPartition("t", 0))
     change(admin, "log.cleaner.backoff.ms", "50")
     for work in admin.broker.timers._repeated:
         if work._interval_ms() == 50:
@@ -121,12 +121,14 @@ def test_transaction_verification(admin: Admin) -> None:
 
 
 @effect_of("group.consumer.assignment.interval.ms")
-def test_consumer_group_assignment_interval(admin: Admin) -> None:
+@effect_of("group.share.assignment.interval.ms")
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+def test_assignment_interval_of_groups(admin: Admin, kind: str) -> None:
     admin.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     shard = next(admin.broker.groups.runtime.shards())
-    assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 1000
-    change(admin, "group.consumer.assignment.interval.ms", "0")
-    assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 0
+    assert shard.env.group_setting("g", f"{kind}.assignment.interval.ms") == 1000
+    change(admin, f"group.{kind}.assignment.interval.ms", "0")
+    assert shard.env.group_setting("g", f"{kind}.assignment.interval.ms") == 0
 
 
 @effect_of("max.connections")

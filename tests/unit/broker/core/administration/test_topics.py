@@ -11,7 +11,13 @@ from oncelog.broker.coordinator.runtime import CoordinatorRuntime
 from oncelog.broker.core.administration.topics import COMPLETED_AGAIN_MS, LED_IN_A_CHUNK
 from oncelog.broker.core.requests import tasks
 from oncelog.errors import Error, KafkaError, StorageError
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, INTERNAL_TOPICS, TopicPartition
+from oncelog.types import (
+    CONSUMER_OFFSETS_TOPIC,
+    INTERNAL_TOPICS,
+    SHARE_GROUP_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    TopicPartition,
+)
 from tests.unit.broker.core.conftest import NOW_MS, Admin
 
 
@@ -99,7 +105,12 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
     else:
         assert isinstance(outcome, KafkaError)
         assert outcome.error is Error.TOPIC_ALREADY_EXISTS
-    runtime = broker.groups.runtime if topic == CONSUMER_OFFSETS_TOPIC else broker.transactions.runtime
+    runtimes: dict[str, CoordinatorRuntime[Any]] = {
+        CONSUMER_OFFSETS_TOPIC: broker.groups.runtime,
+        SHARE_GROUP_STATE_TOPIC: broker.share_states.runtime,
+        TRANSACTION_STATE_TOPIC: broker.transactions.runtime,
+    }
+    runtime = runtimes[topic]
     assert runtime.partitions == (3 if client_first else 50)
     assert not isinstance(runtime.shard_for("anybody", node_id=None), Error)
     assert not caplog.records

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
@@ -138,19 +138,14 @@ class GroupDraft:
         """A number that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
         names = sorted(self.group.topics_among(self._env.host.topics()))
         found = [(name, topic) for name in names if (topic := self._topic(name)) is not None]
-        if not found:
-            return 0
-        digest = hashlib.blake2b(digest_size=8)
-        for name, (topic_id, partitions) in found:
-            digest.update(b"%b%d/%b\0" % (topic_id, partitions, name.encode()))
-        return int.from_bytes(digest.digest(), "big", signed=True)
+        return hash_of_topics(found)
 
     # --- assignment
 
     def assign_targets(self, now_ms: int) -> None:
         """Compute a target assignment for the group's epoch, unless the last one is too recent."""
         group, env = self.group, self._env
-        interval_ms = env.consumer_setting(group.group_id, "consumer.assignment.interval.ms")
+        interval_ms = env.group_setting(group.group_id, "consumer.assignment.interval.ms")
         too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
         if group.assignment_epoch == group.epoch or too_soon:
             return
@@ -201,3 +196,13 @@ class GroupDraft:
             topic_id, partitions = self._env.host.topic_id(name), self._env.host.topic_partitions(name)
             self._topics[name] = None if topic_id is None or partitions is None else (topic_id, partitions)
         return self._topics[name]
+
+
+def hash_of_topics(found: Sequence[tuple[str, tuple[TopicId, int]]]) -> int:
+    """A number for topics, sorted by name, with their ids and partition counts; 0 for none."""
+    if not found:
+        return 0
+    digest = hashlib.blake2b(digest_size=8)
+    for name, (topic_id, partitions) in found:
+        digest.update(b"%b%d/%b\0" % (topic_id, partitions, name.encode()))
+    return int.from_bytes(digest.digest(), "big", signed=True)

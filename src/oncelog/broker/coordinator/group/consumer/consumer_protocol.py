@@ -28,6 +28,7 @@ from oncelog.broker.coordinator.group.environment import Caller, Environment
 from oncelog.broker.coordinator.group.states import MemberState
 from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, client_error
+from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_response import (
@@ -114,6 +115,8 @@ class ConsumerProtocol:
             return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if group is None:
             return GroupDraft(self._env, ConsumerGroup(group_id))
+        if isinstance(group, ShareGroup):
+            return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if group.empty:
             return GroupDraft(self._env, ConsumerGroup(group_id), [records.group_tombstone(group_id)])
         converted = migration.to_consumer_group(group, self._env)
@@ -182,7 +185,7 @@ class ConsumerProtocol:
         return ConsumerGroupHeartbeatResponse(
             member_id=after.member_id,
             member_epoch=after.epoch,
-            heartbeat_interval_ms=self._env.consumer_setting(request.group_id, "consumer.heartbeat.interval.ms"),
+            heartbeat_interval_ms=self._env.group_setting(request.group_id, "consumer.heartbeat.interval.ms"),
             assignment=_assignment(after.assigned) if is_full else None,
         )
 
@@ -277,7 +280,7 @@ class ConsumerProtocol:
         if member.classic is not None:
             timeout_ms = member.classic.session_timeout_ms
         else:
-            timeout_ms = self._env.consumer_setting(group_id, "consumer.session.timeout.ms")
+            timeout_ms = self._env.group_setting(group_id, "consumer.session.timeout.ms")
         self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
 
     def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:

@@ -1,30 +1,34 @@
 """FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
 
-Version 1 adds the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
-with INVALID_REQUEST here). The internal topic is created when its coordinator is first looked up.
+Version 1 adds the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share partitions (type 2; the
+key is ``group:topic id:partition``). The internal topic is created when its coordinator is first looked up.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work, in_parts
-from oncelog.broker.core.security.access import GROUP, TRANSACTIONAL_ID, allows
+from oncelog.broker.core.security.access import GROUP, TRANSACTIONAL_ID, allows, allows_cluster
 from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from oncelog.runtime.deferred import Deferred
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import ClusterPorts
 
 FIRST_BATCHED = 4
+FIRST_WITH_SHARE = 6
+SHARE_KEY = re.compile(r".+:[A-Za-z0-9_-]{22}:\d+", re.DOTALL)
 KEYS_IN_A_CHUNK = 50
-TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
+SHARE_TYPE = 2
+TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, SHARE_TYPE: SHARE_GROUP_STATE_TOPIC}
 RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
     1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
@@ -69,9 +73,9 @@ def _find(ports: ClusterPorts, context: RequestContext, key_type: int, key: str)
     topic = TOPIC_OF_TYPE.get(key_type)
     if topic is None:
         return _refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
-    kind, refused = RIGHTS[key_type]
-    if not allows(ports, context, Operation.DESCRIBE, kind, key):
-        return _refused(key, refused, MESSAGES[refused])
+    refusal = _refusal(ports, context, key_type, key)
+    if refusal is not None:
+        return _refused(key, refusal, MESSAGES[refusal])
     yield from ports.topics.ensuring_internal(topic, context.now_ms)
     is_there = ports.metadata.topic(topic) is not None
     node = ports.nodes.coordinator_of(context, topic, key) if is_there else None
@@ -81,6 +85,17 @@ def _find(ports: ClusterPorts, context: RequestContext, key_type: int, key: str)
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
     )
+
+
+def _refusal(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Error | None:
+    """Why the caller is not told; share partitions are the business of brokers."""
+    if key_type == SHARE_TYPE:
+        if context.api_version < FIRST_WITH_SHARE or not SHARE_KEY.fullmatch(key):
+            return Error.INVALID_REQUEST
+        is_allowed = allows_cluster(ports, context, Operation.CLUSTER_ACTION)
+        return None if is_allowed else Error.CLUSTER_AUTHORIZATION_FAILED
+    kind, refused = RIGHTS[key_type]
+    return None if allows(ports, context, Operation.DESCRIBE, kind, key) else refused
 
 
 def _refused(key: str, error: Error, message: str) -> Coordinator:

@@ -14,7 +14,11 @@ from oncelog.broker.core.requests.work import Work, in_parts
 from oncelog.broker.core.security.access import GROUP, allows, authorized_operations
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
-from oncelog.protocol.generated import consumer_group_describe_response, describe_groups_response
+from oncelog.protocol.generated import (
+    consumer_group_describe_response,
+    describe_groups_response,
+    share_group_describe_response,
+)
 from oncelog.runtime.deferred import Deferred, gather
 
 if TYPE_CHECKING:
@@ -23,7 +27,10 @@ if TYPE_CHECKING:
 GROUPS_IN_A_CHUNK = 20
 G = TypeVar("G")
 Described = TypeVar(
-    "Described", describe_groups_response.DescribedGroup, consumer_group_describe_response.DescribedGroup
+    "Described",
+    describe_groups_response.DescribedGroup,
+    consumer_group_describe_response.DescribedGroup,
+    share_group_describe_response.DescribedGroup,
 )
 
 

@@ -1,0 +1,183 @@
+"""The share coordinator: the stored states of share partitions, in ``__share_group_state`` (KIP-932).
+
+Called by the group coordinator (a group begins to read a partition, alters its offset, or is deleted) and by the
+partitions' leaders (``core.sharing``), in process: what Apache Kafka's brokers ask each other
+(InitializeShareGroupState and the like) are method calls here. A change is answered when it is committed. Every so
+often states that nobody changes are written again, so that everything before the oldest snapshot can be removed from
+the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Protocol
+
+from oncelog.broker.coordinator.runtime import (
+    CoordinatorHost,
+    CoordinatorRuntime,
+    LoggedMarker,
+    LoggedRecord,
+    client_error,
+)
+from oncelog.broker.coordinator.share import state_records, state_rules
+from oncelog.broker.coordinator.share.state_rules import (
+    Compact,
+    Delete,
+    Event,
+    Initialize,
+    Load,
+    ShareKey,
+    ShareState,
+    StateRefusal,
+    WriteState,
+)
+from oncelog.errors import NONE, Error
+from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import RepeatedTimer
+from oncelog.settings.config import BrokerConfig
+from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition, encode_uuid
+
+COMPACTED_AT_ONCE: Final = 500
+
+
+class ShareStateHost(CoordinatorHost, Protocol):
+    """What the share coordinator needs from its broker besides a log."""
+
+    def delete_records_before(self, partition: TopicPartition, offset: int) -> None:
+        """Records of an internal partition that are needed no more."""
+        ...
+
+
+def coordinator_key(key: ShareKey) -> str:
+    """The text that decides which partition of the topic owns a share partition (Kafka's ``SharePartitionKey``)."""
+    return f"{key.group_id}:{encode_uuid(key.topic_id)}:{key.partition}"
+
+
+class StateShard:
+    """The states in one partition of ``__share_group_state``."""
+
+    def __init__(
+        self,
+        host: ShareStateHost,
+        settings: Callable[[], BrokerConfig],
+        partition: TopicPartition,
+        runtime: CoordinatorRuntime[StateShard],
+    ) -> None:
+        self.states: dict[ShareKey, ShareState] = {}
+        self._snapshots: dict[ShareKey, int] = {}
+        """Where the latest snapshot of each state is in the log."""
+        self._host = host
+        self._settings = settings
+        self._partition = partition
+        self._runtime = runtime
+        self._pruning: RepeatedTimer | None = None
+        self._end_offset = 0
+        self._pruned_to = 0
+
+    def replay(self, record: LoggedRecord) -> None:
+        self._end_offset = record.offset + 1
+        decoded = state_records.decoded(record.key, record.value)
+        if decoded is None:
+            return
+        key, change = decoded
+        state = state_rules.apply(self.states.get(key), change, record.timestamp_ms)
+        if state is None:
+            self.states.pop(key, None)
+            self._snapshots.pop(key, None)
+        else:
+            self.states[key] = state
+            if isinstance(change, state_rules.StateSnapshot):
+                self._snapshots[key] = record.offset
+
+    def replay_marker(self, marker: LoggedMarker) -> None:
+        self._end_offset = marker.offset + 1
+
+    def loaded(self, now_ms: int) -> None:
+        def interval_ms() -> int:
+            return int(self._settings().text("share.coordinator.state.topic.prune.interval.ms") or 300_000)
+
+        self._pruning = self._host.timers.repeat(now_ms + interval_ms(), interval_ms, self.prune, self._is_pruned)
+
+    def unloaded(self) -> None:
+        if self._pruning is not None:
+            self._pruning.cancel()
+            self._pruning = None
+
+    def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
+        """WriteState what the event changes; NONE once that is committed, else why it was refused."""
+        most_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
+        decision = state_rules.decide(self.states.get(key), event, now_ms, most_updates)
+        if decision is None:
+            return Deferred.of(NONE)
+        if isinstance(decision, StateRefusal):
+            return Deferred.of(decision.error)
+        return self._runtime.write(self._partition, [state_records.encoded(key, decision)], now_ms)
+
+    def _is_pruned(self, at_ms: int) -> bool:
+        return self._end_offset - self._pruned_to <= len(self.states)
+
+    def prune(self, now_ms: int) -> None:
+        """WriteState the oldest states again if many records have followed them, and remove what is before the oldest
+        snapshot."""
+        if self._is_pruned(now_ms):
+            return
+        limit = self._end_offset - 2 * len(self.states)
+        old = [key for key, offset in self._snapshots.items() if offset < limit]
+        for key in sorted(old, key=lambda each: self._snapshots[each])[:COMPACTED_AT_ONCE]:
+            self.handle(key, Compact(), now_ms)
+        self._pruned_to = min(self._snapshots.values(), default=self._end_offset)
+        self._host.delete_records_before(self._partition, self._pruned_to)
+
+
+class ShareCoordinator:
+    """The states of all share partitions that this broker owns."""
+
+    def __init__(
+        self, host: ShareStateHost, settings: Callable[[], BrokerConfig], partitions: int | None = None
+    ) -> None:
+        """:param partitions: how many the topic has; None: it does not exist yet."""
+        self._host = host
+        self._settings = settings
+        configured = int(settings().text("share.coordinator.state.topic.num.partitions") or 0)
+        self.runtime: CoordinatorRuntime[StateShard] = CoordinatorRuntime(
+            host, SHARE_GROUP_STATE_TOPIC, partitions or configured, self._new_shard
+        )
+
+    def _new_shard(self, partition: TopicPartition, epoch: int) -> StateShard:
+        return StateShard(self._host, self._settings, partition, self.runtime)
+
+    def _shard(self, key: ShareKey) -> StateShard | Error:
+        return self.runtime.shard_for(coordinator_key(key), None)
+
+    def _handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
+        shard = self._shard(key)
+        if isinstance(shard, Error):
+            return Deferred.of(shard)
+        return shard.handle(key, event, now_ms).map(client_error)
+
+    def initialize(self, key: ShareKey, event: Initialize, now_ms: int) -> Deferred[Error]:
+        """A group begins to read a partition, or reads it from another offset."""
+        return self._handle(key, event, now_ms)
+
+    def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> ShareState | Error:
+        """What the leader of the partition begins with."""
+        shard = self._shard(key)
+        if isinstance(shard, Error):
+            return shard
+        taken = shard.handle(key, Load(leader_epoch), now_ms)
+        if taken.done and taken.value is not NONE:
+            return client_error(taken.value)
+        return shard.states[key]
+
+    def write(self, key: ShareKey, event: WriteState, now_ms: int) -> Deferred[Error]:
+        return self._handle(key, event, now_ms)
+
+    def delete(self, keys: Iterable[ShareKey], now_ms: int) -> Iterator[Deferred[Error]]:
+        """Remove states; those that do not exist need no removal."""
+        for key in keys:
+            yield self._handle(key, Delete(), now_ms)
+
+    def state(self, key: ShareKey) -> ShareState | None:
+        """What is stored of a share partition, for those who only look."""
+        shard = self._shard(key)
+        return None if isinstance(shard, Error) else shard.states.get(key)

@@ -1,0 +1,163 @@
+"""Requests about share groups and their offsets, for the shard that owns the group (KIP-932, KIP-1226).
+
+Called by the handlers in ``broker.core.apis`` through ``GroupCoordinator.share``; answers as the group coordinator's.
+Source: Kafka's ``GroupCoordinatorService`` (4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from oncelog.broker.coordinator.group.consumer.consumer_group import LEAVE_EPOCH, MEMBER_BYTES, TopicId, size_of_names
+from oncelog.broker.coordinator.group.environment import Caller, GroupHost
+from oncelog.broker.coordinator.group.shard import GroupShard
+from oncelog.broker.coordinator.runtime import CoordinatorRuntime, client_error
+from oncelog.broker.coordinator.share import share_protocol
+from oncelog.broker.coordinator.share.share_group import ShareGroup
+from oncelog.broker.coordinator.share.share_protocol import Offsets
+from oncelog.broker.coordinator.share.state_rules import ShareKey, ShareState
+from oncelog.errors import NONE, Error
+from oncelog.protocol.generated.share_group_describe_response import DescribedGroup
+from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
+from oncelog.protocol.generated.share_group_heartbeat_response import ShareGroupHeartbeatResponse
+from oncelog.runtime.deferred import Deferred, gather
+
+
+class ShareRefused(NamedTuple):
+    """Why a request about a group is refused as a whole."""
+
+    error: Error
+    message: str | None = None
+
+
+class StoredOffset(NamedTuple):
+    """What is stored of one partition; ``state`` is None if the group has never read it."""
+
+    topic_id: TopicId
+    name: str
+    partition: int
+    state: ShareState | None
+
+
+class ShareRequests:
+    """See the module. ``node_id``, also in a :class:`Caller`, is the node that was asked."""
+
+    def __init__(
+        self,
+        host: GroupHost,
+        runtime: CoordinatorRuntime[GroupShard],
+        has_capacity: Callable[[int, int], bool],
+    ) -> None:
+        """:param has_capacity: whether there is memory for so many bytes of a member, at a time in ms."""
+        self._host = host
+        self._runtime = runtime
+        self._has_capacity = has_capacity
+
+    def heartbeat(
+        self, request: ShareGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Deferred[ShareGroupHeartbeatResponse]:
+        """Join, stay or leave; answered once its changes are committed."""
+
+        def refused(error: Error, message: str | None = None) -> Deferred[ShareGroupHeartbeatResponse]:
+            return Deferred.of(ShareGroupHeartbeatResponse(error_code=error, error_message=message))
+
+        invalid = share_protocol.invalid_heartbeat(request)
+        if invalid is not None:
+            return refused(*invalid)
+        shard = self._runtime.shard_for(request.group_id, caller.node_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        if request.member_epoch == LEAVE_EPOCH:
+            return shard.share.leave(request, now_ms)
+        names = request.subscribed_topic_names
+        if names is not None and not self._has_capacity(MEMBER_BYTES + size_of_names(names), now_ms):
+            return refused(Error.COORDINATOR_NOT_AVAILABLE, "the members of all groups take too much memory")
+        return shard.share.heartbeat(request, caller, now_ms)
+
+    def describe(self, group_ids: Sequence[str], now_ms: int, node_id: int | None) -> Deferred[list[DescribedGroup]]:
+        def one(group_id: str) -> Deferred[DescribedGroup]:
+            def refused(error: Error) -> DescribedGroup:
+                return share_protocol.refused_description(group_id, error)
+
+            if not group_id:
+                return Deferred.of(refused(Error.INVALID_GROUP_ID))
+            shard = self._runtime.shard_for(group_id, node_id)
+            if isinstance(shard, Error):
+                return Deferred.of(refused(shard))
+            shown = share_protocol.describe(group_id, shard.groups.get(group_id), shard.env)
+            return shard.write([], now_ms).map(lambda error: shown if error is NONE else refused(client_error(error)))
+
+        return gather([one(group_id) for group_id in group_ids])
+
+    def offsets(
+        self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
+    ) -> list[StoredOffset] | ShareRefused:
+        """The stored offsets of a group; None as places: of all partitions that it reads or has read."""
+        found = self._group(group_id, node_id)
+        if isinstance(found, ShareRefused):
+            return found
+        _, group = found
+        if places is None:
+            asked = [
+                (topic_id, topic.name, index)
+                for topic_id, topic in group.initialized.items()
+                for index in sorted(topic.partitions)
+            ]
+        else:
+            asked = [(self._host.topic_id(name) or b"", name, index) for name, index in places]
+        return [
+            StoredOffset(topic_id, name, index, self._host.share_states.state(ShareKey(group_id, topic_id, index)))
+            for topic_id, name, index in asked
+        ]
+
+    def alter_offsets(
+        self, group_id: str, offsets: Offsets, now_ms: int, node_id: int | None
+    ) -> Deferred[ShareRefused]:
+        """Deliver from other offsets on; the group must have no members. ``ShareRefused(NONE)``: done."""
+        found = self._empty_group(group_id, node_id)
+        if isinstance(found, ShareRefused):
+            return Deferred.of(found)
+        shard, group = found
+        return shard.share.alter_offsets(group, offsets, now_ms).map(ShareRefused)
+
+    def delete_offsets(
+        self, group_id: str, topic_ids: Sequence[TopicId], now_ms: int, node_id: int | None
+    ) -> Deferred[ShareRefused]:
+        """Forget what was delivered of topics; the group must have no members."""
+        found = self._empty_group(group_id, node_id)
+        if isinstance(found, ShareRefused):
+            return Deferred.of(found)
+        shard, group = found
+        known = [topic_id for topic_id in topic_ids if topic_id in group.initialized]
+        if not known:
+            return Deferred.of(ShareRefused(NONE))
+        return shard.share.forget_topics(group, known, now_ms).map(ShareRefused)
+
+    def reads(self, group_id: str, topic_id: TopicId, node_id: int | None) -> bool:
+        """Whether the group has stored offsets in a topic."""
+        found = self._group(group_id, node_id)
+        return not isinstance(found, ShareRefused) and topic_id in found[1].initialized
+
+    def may_change(self, group_id: str, node_id: int | None) -> ShareRefused | None:
+        """Why the offsets of a group may not be changed."""
+        found = self._empty_group(group_id, node_id)
+        return found if isinstance(found, ShareRefused) else None
+
+    def _group(self, group_id: str, node_id: int | None) -> tuple[GroupShard, ShareGroup] | ShareRefused:
+        if not group_id:
+            return ShareRefused(Error.INVALID_GROUP_ID)
+        shard = self._runtime.shard_for(group_id, node_id)
+        if isinstance(shard, Error):
+            return ShareRefused(shard)
+        group = shard.groups.get(group_id)
+        if not isinstance(group, ShareGroup):
+            kind = "not found" if group is None else "is not a share group"
+            return ShareRefused(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} {kind}.")
+        return shard, group
+
+    def _empty_group(self, group_id: str, node_id: int | None) -> tuple[GroupShard, ShareGroup] | ShareRefused:
+        found = self._group(group_id, node_id)
+        if not isinstance(found, ShareRefused) and not found[1].empty:
+            return ShareRefused(Error.NON_EMPTY_GROUP, f"Share group {group_id} is not empty.")
+        return found

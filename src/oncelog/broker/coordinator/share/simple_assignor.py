@@ -1,0 +1,73 @@
+"""The assignor ``simple``: every partition has a reader, every member something to read, evenly (KIP-932).
+
+Pure. With more members than partitions, several share one. Members keep what they have as far as that is even.
+Source: Kafka's ``SimpleAssignor`` (4.4), for its aims; which member gets which partition is not promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from oncelog.broker.coordinator.group.consumer.consumer_group import Assignment, TopicId
+
+NAME = "simple"
+Place = tuple[TopicId, int]
+
+
+def assign(
+    subscriptions: Mapping[str, frozenset[TopicId]],
+    partitions: Mapping[TopicId, frozenset[int]],
+    now: Mapping[str, Assignment],
+) -> dict[str, Assignment]:
+    """The target of each member.
+
+    :param subscriptions: the existing topics that each member subscribes to.
+    :param now: the present targets.
+    """
+    readers: dict[TopicId, list[str]] = {}
+    for member_id in sorted(subscriptions):
+        for topic_id in subscriptions[member_id]:
+            readers.setdefault(topic_id, []).append(member_id)
+    places = [(topic_id, index) for topic_id in sorted(readers) for index in sorted(partitions.get(topic_id, ()))]
+    loads = dict.fromkeys(sorted(subscriptions), 0)
+    members_of: dict[Place, set[str]] = {place: set() for place in places}
+    _keep(subscriptions, now, members_of, loads)
+    for place in places:  # every partition has a reader
+        if not members_of[place]:
+            chosen = min(readers[place[0]], key=lambda member_id: (loads[member_id], member_id))
+            members_of[place].add(chosen)
+            loads[chosen] += 1
+    for member_id, load in sorted(loads.items()):  # every member has something to read
+        mine = [place for place in places if place[0] in subscriptions[member_id]]
+        if not load and mine:
+            members_of[min(mine, key=lambda place: (len(members_of[place]), place))].add(member_id)
+    return _targets(members_of, loads)
+
+
+def _keep(
+    subscriptions: Mapping[str, frozenset[TopicId]],
+    now: Mapping[str, Assignment],
+    members_of: dict[Place, set[str]],
+    loads: dict[str, int],
+) -> None:
+    """Members keep what they have, up to an equal share of partitions and of members."""
+    most = -(-len(members_of) // max(1, len(loads)))
+    shared_by = -(-len(loads) // max(1, len(members_of)))
+    for member_id in loads:
+        for topic_id, indexes in sorted(now.get(member_id, {}).items()):
+            for index in sorted(indexes) if topic_id in subscriptions[member_id] else ():
+                holders = members_of.get((topic_id, index))
+                if holders is not None and loads[member_id] < most and len(holders) < shared_by:
+                    holders.add(member_id)
+                    loads[member_id] += 1
+
+
+def _targets(members_of: Mapping[Place, set[str]], members: Iterable[str]) -> dict[str, Assignment]:
+    targets: dict[str, dict[TopicId, set[int]]] = {member_id: {} for member_id in members}
+    for (topic_id, index), holders in members_of.items():
+        for member_id in holders:
+            targets[member_id].setdefault(topic_id, set()).add(index)
+    return {
+        member_id: {topic_id: frozenset(indexes) for topic_id, indexes in target.items()}
+        for member_id, target in targets.items()
+    }

@@ -1,0 +1,274 @@
+"""What a request means for the stored state of one share partition: pure rules, as for transactions (KIP-932).
+
+``decide`` looks up one rule and changes nothing; ``state_shard`` writes the record that it decides, and applies it with
+``apply``, which is also what a start replays. A state is a snapshot and the updates since. Source: Kafka's
+``ShareCoordinatorShard``, ``ShareGroupOffset`` and ``PersisterStateBatchCombiner`` (4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from oncelog.errors import Error
+
+UNINITIALIZED: Final = -1
+"""Start offset of a share partition that nobody has fetched from: ``share.auto.offset.reset`` decides it."""
+
+
+class RecordState(IntEnum):
+    """State of a record for a share group (Kafka's ``RecordState``); ``ACQUIRED`` is never stored."""
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVED = 4
+
+
+FINAL: Final = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+
+
+class StateBatch(NamedTuple):
+    """Neighbouring offsets with one state, and how often they were delivered."""
+
+    first: int
+    last: int
+    state: RecordState
+    deliveries: int
+
+
+class ShareKey(NamedTuple):
+    """A share partition."""
+
+    group_id: str
+    topic_id: bytes
+    partition: int
+
+
+class ShareState(NamedTuple):
+    """What is stored of a share partition. ``final_count``: offsets from the start on that are delivered for good
+    (Kafka's ``DeliveryCompleteCount``), -1 if unknown. ``updates`` since the snapshot."""
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    final_count: int
+    created_ms: int
+    written_ms: int
+    batches: tuple[StateBatch, ...] = ()
+    updates: int = 0
+
+
+# --- events
+
+
+class Initialize(NamedTuple):
+    """A group begins to read the partition, or its offset was altered: nothing is in flight."""
+
+    state_epoch: int
+    start_offset: int = UNINITIALIZED
+
+
+class WriteState(NamedTuple):
+    """The partition's leader reports changes. ``start_offset`` -1: it has not moved."""
+
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    final_count: int
+    batches: Sequence[StateBatch]
+
+
+class Load(NamedTuple):
+    """The partition's leader begins to use the state: a leader before it may write no more."""
+
+    leader_epoch: int
+
+
+class Compact(NamedTuple):
+    """WriteState the state as a whole, so that older records are not needed any more."""
+
+
+class Delete(NamedTuple):
+    """The group, or the topic, is deleted."""
+
+
+Event = Initialize | WriteState | Load | Compact | Delete
+
+
+class StateSnapshot(NamedTuple):
+    """WriteState the whole state."""
+
+    state: ShareState
+
+
+class Update(NamedTuple):
+    """WriteState what has changed."""
+
+    snapshot_epoch: int
+    leader_epoch: int
+    start_offset: int
+    final_count: int
+    batches: tuple[StateBatch, ...]
+
+
+class Tombstone(NamedTuple):
+    """Remove the state."""
+
+
+class StateRefusal(NamedTuple):
+    error: Error
+    message: str
+
+
+Record = StateSnapshot | Update | Tombstone
+Decision = Record | StateRefusal | None
+"""What to write; None: nothing changes."""
+
+
+def decide(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+    """What ``event`` means for a state (None: there is none); changes nothing.
+
+    :param most_updates: after this many updates the next record is a snapshot.
+    """
+    rules = KNOWN if state is not None else UNKNOWN
+    return rules[type(event)](state, event, now_ms, most_updates)
+
+
+def _create(state: None, event: Initialize, now_ms: int, most_updates: int) -> Decision:
+    return StateSnapshot(_fresh(event, 0, now_ms))
+
+
+def _fresh(event: Initialize, snapshot_epoch: int, now_ms: int) -> ShareState:
+    final_count = UNINITIALIZED if event.start_offset == UNINITIALIZED else 0
+    return ShareState(snapshot_epoch, event.state_epoch, UNINITIALIZED, event.start_offset, final_count, now_ms, now_ms)
+
+
+def _create_again(state: ShareState, event: Initialize, now_ms: int, most_updates: int) -> Decision:
+    if event.state_epoch < state.state_epoch:
+        return FENCED_STATE
+    if event.start_offset == UNINITIALIZED:
+        return None  # the group repeats it after a crash: what was delivered since stays
+    return StateSnapshot(_fresh(event, state.snapshot_epoch + 1, now_ms))
+
+
+def _write(state: ShareState, event: WriteState, now_ms: int, most_updates: int) -> Decision:
+    if event.leader_epoch < state.leader_epoch:
+        return FENCED_LEADER
+    if event.state_epoch < state.state_epoch:
+        return FENCED_STATE
+    update = Update(
+        state.snapshot_epoch, event.leader_epoch, event.start_offset, event.final_count, tuple(event.batches)
+    )
+    return _as_snapshot(_updated(state, update, now_ms), now_ms) if state.updates >= most_updates else update
+
+
+def _load(state: ShareState, event: Load, now_ms: int, most_updates: int) -> Decision:
+    if event.leader_epoch < state.leader_epoch:
+        return FENCED_LEADER
+    if event.leader_epoch == state.leader_epoch:
+        return None
+    return Update(state.snapshot_epoch, event.leader_epoch, UNINITIALIZED, state.final_count, ())
+
+
+def _compact(state: ShareState, event: Compact, now_ms: int, most_updates: int) -> Decision:
+    return _as_snapshot(state, now_ms)
+
+
+def _as_snapshot(state: ShareState, now_ms: int) -> StateSnapshot:
+    return StateSnapshot(state._replace(snapshot_epoch=state.snapshot_epoch + 1, written_ms=now_ms, updates=0))
+
+
+def _delete(state: ShareState, event: Delete, now_ms: int, most_updates: int) -> Decision:
+    return Tombstone()
+
+
+def _nothing(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+    return None
+
+
+def _not_there(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+    return UNKNOWN_STATE
+
+
+FENCED_LEADER: Final = StateRefusal(Error.FENCED_LEADER_EPOCH, "The leader epoch in the request is fenced.")
+FENCED_STATE: Final = StateRefusal(
+    Error.FENCED_STATE_EPOCH,
+    "The share coordinator rejected the request because the share-group state epoch did not match.",
+)
+UNKNOWN_STATE: Final = StateRefusal(
+    Error.INVALID_REQUEST, "WriteState operation on uninitialized share partition not allowed."
+)
+
+Rule = Callable[[Any, Any, int, int], Decision]
+UNKNOWN: Final[Mapping[type[Event], Rule]] = {
+    Initialize: _create,
+    WriteState: _not_there,
+    Load: _not_there,
+    Compact: _nothing,
+    Delete: _nothing,
+}
+KNOWN: Final[Mapping[type[Event], Rule]] = {
+    Initialize: _create_again,
+    WriteState: _write,
+    Load: _load,
+    Compact: _compact,
+    Delete: _delete,
+}
+"""Both are total over the events."""
+
+
+# --- applying
+
+
+def apply(state: ShareState | None, record: Record, written_ms: int) -> ShareState | None:
+    """The state after a record, live and at a start. An update of an unknown state changes nothing."""
+    match record:
+        case StateSnapshot(new):
+            return new
+        case Tombstone():
+            return None
+        case Update():
+            return None if state is None else _updated(state, record, written_ms)
+
+
+def _updated(state: ShareState, update: Update, written_ms: int) -> ShareState:
+    start = state.start_offset if update.start_offset == UNINITIALIZED else update.start_offset
+    return state._replace(
+        leader_epoch=max(state.leader_epoch, update.leader_epoch),
+        start_offset=start,
+        final_count=update.final_count,
+        written_ms=written_ms,
+        batches=merged(state.batches, update.batches, start),
+        updates=state.updates + 1,
+    )
+
+
+def merged(batches: Iterable[StateBatch], newer: Sequence[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
+    """Both, without overlaps and from ``start_offset`` on: where they overlap, the newer ones hold."""
+    result = list(batches)
+    for new in newer:
+        kept: list[StateBatch] = []
+        for old in result:
+            if old.last < new.first or old.first > new.last:
+                kept.append(old)
+                continue
+            if old.first < new.first:
+                kept.append(old._replace(last=new.first - 1))
+            if old.last > new.last:
+                kept.append(old._replace(first=new.last + 1))
+        kept.append(new)
+        result = kept
+    joined: list[StateBatch] = []
+    for batch in sorted(result):
+        if batch.last < start_offset:
+            continue
+        batch = batch._replace(first=max(batch.first, start_offset))
+        last = joined[-1] if joined else None
+        if last is not None and last.last + 1 == batch.first and last[2:] == batch[2:]:
+            joined[-1] = last._replace(last=batch.last)
+        else:
+            joined.append(batch)
+    return tuple(joined)

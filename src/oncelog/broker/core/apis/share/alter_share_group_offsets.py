@@ -1,0 +1,63 @@
+"""AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.coordinator.share.share_requests import ShareRefused
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.security.access import TOPIC, allows
+from oncelog.broker.core.security.refusals import MESSAGES
+from oncelog.broker.metadata.features import SHARE_VERSION
+from oncelog.errors import NONE, Error
+from oncelog.protocol.acls import Operation
+from oncelog.protocol.generated import alter_share_group_offsets_response as answers
+from oncelog.protocol.generated.alter_share_group_offsets_request import AlterShareGroupOffsetsRequest
+from oncelog.protocol.generated.alter_share_group_offsets_response import AlterShareGroupOffsetsResponse
+from oncelog.runtime.deferred import Deferred
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.apis.ports import SharePorts
+
+
+def handle(
+    ports: SharePorts, context: RequestContext, request: AlterShareGroupOffsetsRequest
+) -> Deferred[AlterShareGroupOffsetsResponse]:
+    node_id = context.session.node_id
+    if not ports.metadata.finalized_features.level(SHARE_VERSION):
+        return Deferred.of(AlterShareGroupOffsetsResponse(error_code=Error.UNSUPPORTED_VERSION))
+    refusal = ports.groups.share.may_change(request.group_id, node_id)
+    if refusal is not None:
+        return Deferred.of(AlterShareGroupOffsetsResponse(error_code=refusal.error, error_message=refusal.message))
+    offsets: dict[tuple[bytes, str, int], int] = {}
+    topics: list[answers.AlterShareGroupOffsetsResponseTopic] = []
+    for topic in request.topics:
+        info = ports.metadata.topic(topic.topic_name)
+        shown = answers.AlterShareGroupOffsetsResponseTopic(
+            topic.topic_name, info.topic_id if info is not None else b"\0" * 16, []
+        )
+        for partition in topic.partitions:
+            error = NONE
+            if not allows(ports, context, Operation.READ, TOPIC, topic.topic_name):
+                error = Error.TOPIC_AUTHORIZATION_FAILED
+            elif info is None or not 0 <= partition.partition_index < info.partitions:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            elif partition.start_offset < 0:
+                error = Error.INVALID_REQUEST
+            elif info is not None:
+                offsets[info.topic_id, info.name, partition.partition_index] = partition.start_offset
+            shown.partitions.append(
+                answers.AlterShareGroupOffsetsResponsePartition(
+                    partition.partition_index, error, MESSAGES.get(error) if error is not NONE else None
+                )
+            )
+        topics.append(shown)
+
+    def answer(outcome: ShareRefused) -> AlterShareGroupOffsetsResponse:
+        if outcome.error is not NONE:
+            return AlterShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
+        return AlterShareGroupOffsetsResponse(responses=topics)
+
+    if not offsets:
+        return Deferred.of(answer(ShareRefused(NONE)))
+    return ports.groups.share.alter_offsets(request.group_id, offsets, context.now_ms, node_id).map(answer)

@@ -1,0 +1,64 @@
+"""ShareAcknowledge (key 79), versions 1-2: what became of records that a member had acquired (KIP-932).
+
+Version 2 adds renewals (KIP-1222). The request continues the member's share session; with epoch -1 it ends it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.core.apis.share import share_requests
+from oncelog.broker.core.apis.share.share_requests import AckResult
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.security.refusals import MESSAGES
+from oncelog.broker.core.sharing.share_partition import AckBatch
+from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place
+from oncelog.errors import NONE, Error
+from oncelog.protocol.generated import share_acknowledge_response as answers
+from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
+from oncelog.protocol.generated.share_acknowledge_response import ShareAcknowledgeResponse
+from oncelog.runtime.deferred import Deferred
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.apis.ports import SharePorts
+
+
+def handle(
+    ports: SharePorts, context: RequestContext, request: ShareAcknowledgeRequest
+) -> Deferred[ShareAcknowledgeResponse]:
+    group_id, member_id = request.group_id or "", request.member_id or ""
+    error = share_requests.refused(ports, group_id, member_id)
+    if error is NONE and request.share_session_epoch == INITIAL_EPOCH:
+        error = Error.INVALID_SHARE_SESSION_EPOCH
+    if error is NONE:
+        session = ports.sharing.sessions.resume((group_id, member_id), request.share_session_epoch)
+        error = session if isinstance(session, Error) else NONE
+    if error is not NONE:
+        return Deferred.of(ShareAcknowledgeResponse(error_code=error, error_message=MESSAGES.get(error)))
+    acks: dict[Place, list[AckBatch]] = {}
+    wrong: dict[Place, str] = {}
+    may_renew = context.api_version >= share_requests.RENEWALS_FROM and request.is_renew_ack
+    for topic in request.topics:
+        for partition in topic.partitions:
+            place = (topic.topic_id, partition.partition_index)
+            acks[place] = share_requests.as_batches(partition.acknowledgement_batches)
+            reason = share_requests.invalid(partition.acknowledgement_batches, may_renew=may_renew)
+            if reason is not None:
+                wrong[place] = reason
+    lock_ms = ports.sharing.limits(group_id).lock_ms
+    acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, acks, wrong)
+    if request.share_session_epoch == FINAL_EPOCH:
+        acknowledged = acknowledged.flat_map(
+            lambda results: share_requests.close(ports, context, group_id, member_id).map(lambda _: results)
+        )
+    return acknowledged.map(lambda results: _answer(results, lock_ms))
+
+
+def _answer(results: list[AckResult], lock_ms: int) -> ShareAcknowledgeResponse:
+    topics: dict[bytes, answers.ShareAcknowledgeTopicResponse] = {}
+    for (topic_id, index), error, message in results:
+        topic = topics.setdefault(topic_id, answers.ShareAcknowledgeTopicResponse(topic_id, []))
+        data = answers.PartitionData(partition_index=index, error_code=error, error_message=message)
+        data.current_leader = answers.LeaderIdAndEpoch(0, 0)
+        topic.partitions.append(data)
+    return ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_ms, responses=list(topics.values()))

@@ -1,0 +1,210 @@
+"""ShareFetch (key 78), versions 1-2: acquire records of a share group's partitions, and acknowledge earlier ones
+(KIP-932).
+
+Version 2 adds the acquire mode (KIP-1206) and renewals (KIP-1222). The request opens, continues or ends a share
+session; acknowledgements it carries are carried out first. It waits, as Fetch does, until there is something to acquire
+or ``max_wait_ms`` is over. Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``DelayedShareFetch``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.broker.coordinator.share.state_rules import ShareKey
+from oncelog.broker.core.apis.share import share_requests
+from oncelog.broker.core.apis.share.share_requests import AckResult
+from oncelog.broker.core.fetching.purgatory import ParkedFetch
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.security.refusals import MESSAGES
+from oncelog.broker.core.sharing.share_partition import AckBatch
+from oncelog.broker.core.sharing.share_partitions import Held, ShareDelivery
+from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
+from oncelog.errors import NONE, Error
+from oncelog.protocol.generated import share_fetch_response as answers
+from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
+from oncelog.protocol.generated.share_fetch_response import ShareFetchResponse
+from oncelog.runtime.deferred import Deferred
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.apis.ports import SharePorts
+
+RECORD_LIMIT = 1
+"""The acquire mode in which ``max_records`` is exact."""
+
+
+def handle(ports: SharePorts, context: RequestContext, request: ShareFetchRequest) -> Deferred[ShareFetchResponse]:
+    group_id, member_id = request.group_id or "", request.member_id or ""
+    error = share_requests.refused(ports, group_id, member_id)
+    if error is not NONE:
+        return _refused(error)
+    acks: dict[Place, list[AckBatch]] = {}
+    wrong: dict[Place, str] = {}
+    places: list[Place] = []
+    may_renew = context.api_version >= share_requests.RENEWALS_FROM and request.is_renew_ack
+    for topic in request.topics:
+        for partition in topic.partitions:
+            place = (topic.topic_id, partition.partition_index)
+            places.append(place)
+            if partition.acknowledgement_batches:
+                acks[place] = share_requests.as_batches(partition.acknowledgement_batches)
+                reason = share_requests.invalid(partition.acknowledgement_batches, may_renew=may_renew)
+                if reason is not None:
+                    wrong[place] = reason
+    fetches = request.max_records > 0 and request.max_bytes > 0
+    if may_renew and (fetches or request.max_wait_ms or request.min_bytes):
+        return _refused(Error.INVALID_REQUEST)
+    session = _session(ports, context, request, (group_id, member_id), places, has_acks=bool(acks))
+    if isinstance(session, Error):
+        return _refused(session)
+    acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, acks, wrong)
+    if request.share_session_epoch == FINAL_EPOCH:
+        return acknowledged.flat_map(
+            lambda results: share_requests.close(ports, context, group_id, member_id).map(
+                lambda _: _Fetch(ports, context, request, session, results).answer({})
+            )
+        )
+    return acknowledged.flat_map(lambda results: _Fetch(ports, context, request, session, results).begin(fetches))
+
+
+def _session(
+    ports: SharePorts,
+    context: RequestContext,
+    request: ShareFetchRequest,
+    member: tuple[str, str],
+    places: Sequence[Place],
+    *,
+    has_acks: bool,
+) -> ShareSession | Error:
+    """The session in which the request stands (``SharePartitionManager.newContext``)."""
+    sessions = ports.sharing.sessions
+    if request.share_session_epoch == INITIAL_EPOCH:
+        if has_acks:
+            return Error.INVALID_REQUEST
+        return sessions.open(member, context.channel.connection_id, places, ports.sharing.most_sessions)
+    session = sessions.resume(member, request.share_session_epoch)
+    if isinstance(session, Error) or request.share_session_epoch == FINAL_EPOCH:
+        return session
+    for place in places:
+        session.partitions.setdefault(place, False)
+    for topic in request.forgotten_topics_data:
+        for index in topic.partitions:
+            session.partitions.pop((topic.topic_id, index), None)
+    return session
+
+
+class _Fetch:
+    """One request, once its acknowledgements are carried out."""
+
+    def __init__(
+        self,
+        ports: SharePorts,
+        context: RequestContext,
+        request: ShareFetchRequest,
+        session: ShareSession,
+        acknowledged: Sequence[AckResult],
+    ) -> None:
+        self._ports = ports
+        self._context = context
+        self._request = request
+        self._session = session
+        self._acknowledged = acknowledged
+        self._held: dict[Place, Held | Error] = {}
+
+    def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
+        if not fetches:
+            return Deferred.of(self.answer({}))
+        found = self._acquire(at_end=self._request.max_wait_ms <= 0)
+        if found is not None:
+            return Deferred.of(self.answer(found))
+        response: Deferred[ShareFetchResponse] = Deferred()
+
+        def attempt(woken: TopicPartition | None) -> bool:
+            try:
+                more = self._acquire(at_end=woken is None)
+                if more is None:
+                    return False
+                response.resolve(self.answer(more))
+            except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
+                response.fail(error)
+            return True
+
+        fetch = ParkedFetch(self._context.channel, attempt)
+        watched = [held.partition.topic_partition for held in self._held.values() if isinstance(held, Held)]
+        self._ports.fetches.watch(fetch, watched)
+        self._ports.fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
+        return response
+
+    def _acquire(self, *, at_end: bool) -> dict[Place, ShareDelivery | Error] | None:
+        """What each partition delivers; None: nothing yet, and time is left. Once a session is replaced or over,
+        nothing is acquired for it."""
+        sharing, request = self._ports.sharing, self._request
+        group_id, member_id = self._session.member
+        found: dict[Place, ShareDelivery | Error] = {}
+        if sharing.sessions.of(self._session.member) is not self._session:
+            return found
+        places = self._session.rotated()
+        for place in places:
+            held = self._open(place, group_id)
+            self._held[place] = held
+            if isinstance(held, Error):
+                found[place] = held
+        usable = {place: held for place, held in self._held.items() if isinstance(held, Held)}
+        if not at_end and not found and request.min_bytes > 1:
+            size = sum(sharing.available_bytes(held, request.min_bytes) for held in usable.values())
+            if size < request.min_bytes:
+                return None
+        records, size_bytes = request.max_records, request.max_bytes
+        is_strict = request.share_acquire_mode == RECORD_LIMIT
+        for place, held in usable.items():
+            if records <= 0 or size_bytes <= 0:
+                break
+            delivery = sharing.deliver(held, member_id, records, size_bytes, self._ports.now_ms, is_strict=is_strict)
+            if isinstance(delivery, Error):
+                found[place] = delivery
+            elif delivery.acquired:
+                found[place] = delivery
+                records -= sum(each.last - each.first + 1 for each in delivery.acquired)
+                size_bytes -= len(delivery.records)
+        is_enough = found or at_end or self._acknowledged or not usable
+        return found if is_enough else None
+
+    def _open(self, place: Place, group_id: str) -> Held | Error:
+        partition = share_requests.partition_at(self._ports, self._context, place)
+        if isinstance(partition, Error):
+            return partition
+        return self._ports.sharing.open(ShareKey(group_id, *place), partition, self._ports.now_ms)
+
+    def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:
+        """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
+        unless the session has not answered for it yet."""
+        acknowledged = {result.place: result for result in self._acknowledged}
+        first = [place for place, told in self._session.partitions.items() if not told]
+        topics: dict[bytes, answers.ShareFetchableTopicResponse] = {}
+        for place in dict.fromkeys((*found, *acknowledged, *first)):
+            if place in self._session.partitions:
+                self._session.partitions[place] = True
+            topic = topics.setdefault(place[0], answers.ShareFetchableTopicResponse(place[0], []))
+            topic.partitions.append(_partition(place[1], found.get(place), acknowledged.get(place)))
+        return ShareFetchResponse(
+            acquisition_lock_timeout_ms=self._ports.sharing.limits(self._session.member[0]).lock_ms,
+            responses=list(topics.values()),
+        )
+
+
+def _partition(index: int, found: ShareDelivery | Error | None, acked: AckResult | None) -> answers.PartitionData:
+    data = answers.PartitionData(partition_index=index, error_code=NONE, records=b"", acquired_records=[])
+    data.current_leader = answers.LeaderIdAndEpoch(0, 0)
+    if isinstance(found, Error):
+        data.error_code, data.error_message = found, MESSAGES.get(found)
+    elif found is not None:
+        data.records = found.records
+        data.acquired_records = [answers.AcquiredRecords(*each) for each in found.acquired]
+    if acked is not None:
+        data.acknowledge_error_code, data.acknowledge_error_message = acked.error, acked.message
+    return data
+
+
+def _refused(error: Error) -> Deferred[ShareFetchResponse]:
+    return Deferred.of(ShareFetchResponse(error_code=error, error_message=MESSAGES.get(error)))

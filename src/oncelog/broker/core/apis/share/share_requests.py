@@ -1,0 +1,127 @@
+"""What ShareFetch and ShareAcknowledge have in common: who asks, for which partitions, and their acknowledgements.
+
+Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowledgeRequest`` (4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from oncelog.broker.coordinator.share.state_rules import ShareKey
+from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.security.access import TOPIC, allows
+from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType, AckRefusal
+from oncelog.broker.core.sharing.share_sessions import Place
+from oncelog.broker.metadata.features import SHARE_VERSION
+from oncelog.errors import NONE, Error
+from oncelog.protocol.acls import Operation
+from oncelog.runtime.deferred import Deferred, gather
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.core.apis.ports import SharePorts
+    from oncelog.broker.core.storage.partition import Partition
+
+RENEWALS_FROM = 2
+Acks = Mapping[Place, Sequence[AckBatch]]
+
+
+class AckedBatch(Protocol):
+    """A batch of acknowledgements in either request."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+class AckResult(NamedTuple):
+    """What became of the acknowledgements of one partition."""
+
+    place: Place
+    error: Error
+    message: str | None
+
+
+def refused(ports: SharePorts, group_id: str | None, member_id: str | None) -> Error:
+    """Why a request is refused before anything is looked at."""
+    if not ports.metadata.finalized_features.level(SHARE_VERSION):
+        return Error.UNSUPPORTED_VERSION
+    return NONE if group_id and member_id else Error.INVALID_REQUEST
+
+
+def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
+    """What is wrong with the acknowledgements of one partition: each offset at most once, in order, with a type."""
+    last = -1
+    highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
+    for batch in batches:
+        size = batch.last_offset - batch.first_offset + 1
+        if size < 1:
+            return f"First offset {batch.first_offset} must not be greater than last offset {batch.last_offset}."
+        if batch.first_offset <= last:
+            return f"The offsets from {batch.first_offset} overlap with those before them."
+        if not batch.acknowledge_types:
+            return "Acknowledge types are empty."
+        if len(batch.acknowledge_types) not in (1, size):
+            return f"{len(batch.acknowledge_types)} acknowledge types for {size} offsets: give one, or one for each."
+        if not all(0 <= kind <= highest for kind in batch.acknowledge_types):
+            return f"Acknowledge types must be between 0 and {int(highest)}."
+        last = batch.last_offset
+    return None
+
+
+def as_batches(batches: Iterable[AckedBatch]) -> list[AckBatch]:
+    return [AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+
+
+def partition_at(ports: SharePorts, context: RequestContext, place: Place) -> Partition | Error:
+    """The partition, if it exists, may be read by the caller, and is led by the node that was asked."""
+    topic_id, index = place
+    info = ports.metadata.topic_by_id(topic_id)
+    if info is None:
+        return Error.UNKNOWN_TOPIC_ID
+    if not allows(ports, context, Operation.READ, TOPIC, info.name):
+        return Error.TOPIC_AUTHORIZATION_FAILED
+    partition = ports.partition(TopicPartition(info.name, index))
+    if partition is None or partition.topic_id != topic_id:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION
+    if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
+        return Error.NOT_LEADER_OR_FOLLOWER
+    return partition
+
+
+def acknowledge(
+    ports: SharePorts,
+    context: RequestContext,
+    group_id: str,
+    member_id: str,
+    acks: Acks,
+    wrong: Mapping[Place, str],
+) -> Deferred[list[AckResult]]:
+    """Carry out acknowledgements, each partition on its own; ``wrong`` has those that are invalid, and why."""
+
+    def one(place: Place, batches: Sequence[AckBatch]) -> Deferred[AckResult]:
+        if place in wrong:
+            return Deferred.of(AckResult(place, Error.INVALID_REQUEST, wrong[place]))
+        partition = partition_at(ports, context, place)
+        if isinstance(partition, Error):
+            return Deferred.of(AckResult(place, partition, None))
+        held = ports.sharing.held(ShareKey(group_id, *place))
+        if held is None:
+            return Deferred.of(AckResult(place, Error.UNKNOWN_TOPIC_OR_PARTITION, None))
+        acked = ports.sharing.acknowledge(held, member_id, batches, context.now_ms)
+        return acked.map(lambda refusal: _result(place, refusal))
+
+    if acks:
+        ports.sharing.counts.acknowledge_requests += 1
+    return gather([one(place, batches) for place, batches in acks.items()])
+
+
+def _result(place: Place, refusal: AckRefusal | None) -> AckResult:
+    return AckResult(place, NONE, None) if refusal is None else AckResult(place, refusal.error, refusal.message or None)
+
+
+def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: str) -> Deferred[None]:
+    """The session's last request: what is still acquired becomes available."""
+    released = ports.sharing.close_session((group_id, member_id), context.now_ms)
+    return gather([done for _, done in released]).map(lambda _: None)

@@ -1,0 +1,468 @@
+"""The deliveries of one partition to one share group: which records are acquired, by whom, and how often (KIP-932).
+
+Pure: time is an argument, and nothing is written here. What is remembered beyond a restart (acknowledgements, releases)
+is decided as a :class:`StateBatch`, which the owner (``share_partitions``) writes and then passes to
+:meth:`SharePartition.settle`; acquisitions live in memory only, as in Apache Kafka.
+
+Invariants: the ranges tile ``[start_offset, end_offset]`` without holes; the first is never in a final state; a range
+is acquired by one member; the count of an acquired range never exceeds the limit. Source: Kafka's ``SharePartition``
+(4.4), which keeps batches and offsets where this has ranges.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from oncelog.broker.coordinator.share.state_rules import FINAL, RecordState, StateBatch
+from oncelog.errors import Error
+
+NO_MEMBER: Final = ""
+
+
+class AcknowledgeType(IntEnum):
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+STATE_AFTER: Final = {
+    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
+    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
+    AcknowledgeType.REJECT: RecordState.ARCHIVED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRange:
+    """Neighbouring offsets that share everything. ``changing``: a change of theirs is being written."""
+
+    first: int
+    last: int
+    state: RecordState
+    deliveries: int = 0
+    member_id: str = NO_MEMBER
+    locked_until_ms: int = 0
+    changing: bool = False
+
+    @property
+    def available(self) -> bool:
+        return self.state is RecordState.AVAILABLE and not self.changing
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def like(self, other: RecordRange) -> bool:
+        return (self.state, self.deliveries, self.member_id, self.locked_until_ms, self.changing) == (
+            other.state,
+            other.deliveries,
+            other.member_id,
+            other.locked_until_ms,
+            other.changing,
+        )
+
+
+class Acquired(NamedTuple):
+    first: int
+    last: int
+    deliveries: int
+
+
+class LogBatch(NamedTuple):
+    """A batch as it is in the log. ``skipped``: a marker, or of an aborted transaction that the group must not see."""
+
+    base: int
+    last: int
+    skipped: bool = False
+
+
+class AckBatch(NamedTuple):
+    """What a member says of offsets: one type for all of them, or one for each."""
+
+    first: int
+    last: int
+    types: Sequence[int]
+
+
+class AckRefusal(NamedTuple):
+    error: Error
+    message: str
+
+
+class ShareLimits(NamedTuple):
+    """The settings of a group that bear on its deliveries."""
+
+    delivery_count: int = 5
+    record_locks: int = 2000
+    lock_ms: int = 30_000
+    renew: bool = True
+
+    @property
+    def throttled_from(self) -> int:
+        """From so many deliveries on a record goes with fewer others: a bad one does not take them along."""
+        return max(2, -(-self.delivery_count // 2))
+
+
+class SharePartition:
+    """See the module. A new one begins at ``start_offset`` with what was stored of its offsets."""
+
+    def __init__(self, start_offset: int, batches: Iterable[StateBatch] = ()) -> None:
+        self.start_offset = start_offset
+        self._ranges: list[RecordRange] = []
+        self._final_count = 0
+        position = start_offset
+        for batch in sorted(batches):
+            if batch.last < position:
+                continue
+            first = max(batch.first, position)
+            if first > position:  # acquired when the state was last written, never acknowledged
+                self._ranges.append(RecordRange(position, first - 1, RecordState.AVAILABLE))
+            self._ranges.append(RecordRange(first, batch.last, batch.state, batch.deliveries))
+            position = batch.last + 1
+        self._final_count = sum(len(each) for each in self._ranges if each.state in FINAL)
+        self._trim()
+
+    # --- what is known
+
+    @property
+    def end_offset(self) -> int:
+        """The last offset that was ever acquired; ``start_offset - 1`` if none is in flight."""
+        return self._ranges[-1].last if self._ranges else self.start_offset - 1
+
+    @property
+    def in_flight(self) -> int:
+        return self.end_offset - self.start_offset + 1
+
+    @property
+    def final_count(self) -> int:
+        """How many offsets from ``start_offset`` on are delivered for good (KIP-1226)."""
+        return self._final_count
+
+    def __iter__(self) -> Iterator[RecordRange]:
+        return iter(self._ranges)
+
+    def next_offset(self) -> int:
+        """The first offset that may be delivered."""
+        for each in self._ranges:
+            if each.available:
+                return each.first
+        return self.end_offset + 1
+
+    def can_acquire(self, limits: ShareLimits) -> bool:
+        return self.in_flight < limits.record_locks or self.next_offset() <= self.end_offset
+
+    def next_lock_ms(self) -> int | None:
+        """When the next lock ends."""
+        ends = [each.locked_until_ms for each in self._ranges if each.state is RecordState.ACQUIRED]
+        return min(ends) if ends else None
+
+    # --- acquiring
+
+    def acquire(
+        self,
+        member_id: str,
+        batches: Sequence[LogBatch],
+        max_records: int,
+        limits: ShareLimits,
+        now_ms: int,
+        *,
+        is_strict: bool = False,
+    ) -> list[Acquired]:
+        """Lock records of the log's ``batches``, which were read from :meth:`next_offset` on, for a member.
+
+        Offsets between the batches are in no batch any more, and are skipped. At most ``max_records``, but the batch
+        that reaches them is completed unless ``is_strict`` (KIP-1206).
+        """
+        acquired: list[RecordRange] = []
+        wanted, begin = max_records, self.next_offset()
+        locked_until_ms = now_ms + limits.lock_ms
+        for batch in batches:
+            if batch.last < begin:
+                continue
+            if batch.base > begin:
+                self._skip(begin, batch.base - 1)
+                begin = batch.base
+            if batch.skipped:
+                self._skip(begin, batch.last)
+            else:
+                if wanted <= 0:
+                    break
+                taken, ends = self._take(member_id, begin, batch.last, wanted, limits, locked_until_ms, is_strict)
+                acquired += taken
+                wanted -= sum(map(len, taken))
+                if ends:
+                    break
+            begin = batch.last + 1
+        self._trim()
+        return _as_acquired(acquired)
+
+    def _take(
+        self,
+        member_id: str,
+        first: int,
+        last: int,
+        wanted: int,
+        limits: ShareLimits,
+        locked_until_ms: int,
+        is_strict: bool,
+    ) -> tuple[list[RecordRange], bool]:
+        """What can be acquired of one batch, and whether nothing more should be."""
+        taken: list[RecordRange] = []
+        for each in self._between(first, last):
+            if not each.available:
+                continue
+            left = wanted - sum(map(len, taken))
+            if is_strict and left <= 0:
+                return taken, True
+            most, ends = self._most_of(each, limits, bool(taken))
+            if most <= 0:
+                return taken, True
+            if is_strict and most > left:
+                most, ends = left, True
+            new_last = min(each.last, last, max(each.first, first) + most - 1)
+            new = RecordRange(
+                max(each.first, first), new_last, RecordState.ACQUIRED, each.deliveries + 1, member_id, locked_until_ms
+            )
+            self._put(new)
+            taken.append(new)
+            if ends:
+                return taken, True
+        if last > self.end_offset and self.in_flight < limits.record_locks:
+            start = max(first, self.end_offset + 1)
+            left = wanted - sum(map(len, taken))
+            if is_strict:
+                left = min(left, limits.record_locks - self.in_flight)
+                if left <= 0:
+                    return taken, True
+            end = min(last, start + left - 1) if is_strict else last
+            new = RecordRange(start, end, RecordState.ACQUIRED, 1, member_id, locked_until_ms)
+            self._append(new)
+            taken.append(new)
+            return taken, end < last
+        return taken, last > self.end_offset
+
+    @staticmethod
+    def _most_of(each: RecordRange, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
+        """How many of a range's records go together, and whether no others follow: a record is delivered alone for
+        the last time."""
+        if limits.delivery_count > 2 and each.deliveries == limits.delivery_count - 1:
+            return (0 if has_others else 1), True
+        if each.deliveries >= limits.throttled_from:
+            return max(1, len(each) >> (each.deliveries - limits.throttled_from + 1)), True
+        return len(each), False
+
+    def _skip(self, first: int, last: int) -> None:
+        """Offsets that are not delivered: they hold nothing for this group."""
+        for each in self._between(first, last):
+            if each.available:
+                self._put(
+                    RecordRange(max(first, each.first), min(last, each.last), RecordState.ARCHIVED, each.deliveries)
+                )
+        if last > self.end_offset:
+            self._append(RecordRange(max(first, self.end_offset + 1), last, RecordState.ARCHIVED))
+
+    # --- acknowledging
+
+    def acknowledge(
+        self, member_id: str, batches: Sequence[AckBatch], limits: ShareLimits, now_ms: int
+    ) -> list[StateBatch] | AckRefusal:
+        """All of the batches, or none: the changes to write. A renewal takes effect at once."""
+        changes: list[StateBatch] = []
+        renewed: list[RecordRange] = []
+        for batch in batches:
+            if batch.last < self.start_offset:
+                continue
+            refusal = self._find(member_id, batch)
+            if refusal is not None:
+                return refusal
+            for first, last, kind in _runs(batch, self.start_offset):
+                if kind == AcknowledgeType.RENEW and not limits.renew:
+                    message = "Renewing acquisition locks is not enabled for the group."
+                    return AckRefusal(Error.INVALID_RECORD_STATE, message)
+                for each in self._between(first, last):
+                    part = replace(each, first=max(first, each.first), last=min(last, each.last))
+                    if kind == AcknowledgeType.RENEW:
+                        renewed.append(replace(part, locked_until_ms=now_ms + limits.lock_ms))
+                    else:
+                        changes.append(_change(part, STATE_AFTER[AcknowledgeType(kind)], limits))
+        for part in renewed:
+            self._put(part)
+        self._begin(changes)
+        return changes
+
+    def _find(self, member_id: str, batch: AckBatch) -> AckRefusal | None:
+        """Why a member may not acknowledge these offsets."""
+        first = max(batch.first, self.start_offset)
+        if not self._ranges or batch.last > self.end_offset:
+            if not self._ranges or batch.first > self.end_offset:
+                where = "The first offset in request is past acquired records."
+            else:
+                where = "The last offset in request is past acquired records."
+            if not self._ranges:
+                message = "Batch record not found. The request batch offsets are not found in the cache."
+                return AckRefusal(Error.INVALID_RECORD_STATE, message)
+            return AckRefusal(Error.INVALID_REQUEST, f"Batch record not found. {where}")
+        for each in self._between(first, batch.last):
+            if each.state is not RecordState.ACQUIRED:
+                message = "The batch cannot be acknowledged. The batch is not in the acquired state."
+                return AckRefusal(Error.INVALID_RECORD_STATE, message)
+            if each.member_id != member_id:
+                return AckRefusal(Error.INVALID_RECORD_STATE, "Member is not the owner of batch record")
+            if each.changing:
+                message = "The record state is invalid. The acknowledgement of delivery could not be completed."
+                return AckRefusal(Error.INVALID_RECORD_STATE, message)
+        return None
+
+    def release(self, member_id: str, limits: ShareLimits) -> list[StateBatch]:
+        """A member has gone: what it acquired becomes available to others."""
+        changes = [
+            _change(each, RecordState.AVAILABLE, limits)
+            for each in self._ranges
+            if each.state is RecordState.ACQUIRED and each.member_id == member_id and not each.changing
+        ]
+        self._begin(changes)
+        return changes
+
+    def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
+        """Locks that have ended by ``now_ms``: the changes, which apply at once, whether they can be written or not."""
+        changes = [
+            _change(each, RecordState.AVAILABLE, limits)
+            for each in self._ranges
+            if each.state is RecordState.ACQUIRED and each.locked_until_ms <= now_ms and not each.changing
+        ]
+        self._apply(changes)
+        return changes
+
+    def _begin(self, changes: Iterable[StateBatch]) -> None:
+        for change in changes:
+            for each in list(self._between(change.first, change.last)):
+                first, last = max(change.first, each.first), min(change.last, each.last)
+                self._put(replace(each, first=first, last=last, changing=True))
+
+    def settle(self, changes: Iterable[StateBatch], *, written: bool) -> None:
+        """The changes were written and apply, or they could not be: the records are still acquired."""
+        if written:
+            self._apply(changes)
+            return
+        for change in changes:
+            for each in list(self._between(change.first, change.last)):
+                first, last = max(change.first, each.first), min(change.last, each.last)
+                self._put(replace(each, first=first, last=last, changing=False))
+
+    def _apply(self, changes: Iterable[StateBatch]) -> None:
+        for change in changes:
+            first = max(change.first, self.start_offset)
+            if first <= change.last:
+                self._put(RecordRange(first, change.last, change.state, change.deliveries))
+        self._trim()
+
+    def move_start(self, offset: int) -> None:
+        """The log begins at ``offset`` now: what was before it is gone."""
+        if offset <= self.start_offset:
+            return
+        if offset > self.end_offset:
+            self._ranges.clear()
+            self._final_count = 0
+        else:
+            for each in list(self._between(self.start_offset, offset - 1)):
+                self._put(RecordRange(each.first, min(each.last, offset - 1), RecordState.ARCHIVED, each.deliveries))
+        self._trim()
+        self.start_offset = max(self.start_offset, offset)
+
+    # --- ranges
+
+    def _index(self, offset: int) -> int:
+        """The range that holds ``offset``, which is in flight."""
+        return bisect_right(self._ranges, offset, key=lambda each: each.first) - 1
+
+    def _between(self, first: int, last: int) -> Sequence[RecordRange]:
+        """The ranges that touch ``[first, last]``, whole."""
+        if not self._ranges or first > self.end_offset or last < self.start_offset:
+            return ()
+        low = max(0, self._index(first))
+        return self._ranges[low : self._index(min(last, self.end_offset)) + 1]
+
+    def _append(self, new: RecordRange) -> None:
+        if not self._ranges:
+            self.start_offset = new.first
+        elif new.first > self.end_offset + 1:
+            self._skip(self.end_offset + 1, new.first - 1)
+        self._final_count += len(new) if new.state in FINAL else 0
+        self._ranges.append(new)
+
+    def _put(self, new: RecordRange) -> None:
+        """Replace the state of offsets that are in flight; neighbours that become alike are joined."""
+        low, high = self._index(new.first), self._index(new.last)
+        before, after = self._ranges[low], self._ranges[high]
+        removed = sum(
+            min(each.last, new.last) - max(each.first, new.first) + 1
+            for each in self._ranges[low : high + 1]
+            if each.state in FINAL
+        )
+        self._final_count += (len(new) if new.state in FINAL else 0) - removed
+        parts: list[RecordRange] = []
+        if before.first < new.first:
+            parts.append(replace(before, last=new.first - 1))
+        parts.append(new)
+        if after.last > new.last:
+            parts.append(replace(after, first=new.last + 1))
+        if low and self._ranges[low - 1].like(parts[0]):
+            low -= 1
+            parts.insert(0, self._ranges[low])
+        if high + 1 < len(self._ranges) and self._ranges[high + 1].like(parts[-1]):
+            high += 1
+            parts.append(self._ranges[high])
+        joined = parts[:1]
+        for part in parts[1:]:
+            if joined[-1].like(part):
+                joined[-1] = replace(joined[-1], last=part.last)
+            else:
+                joined.append(part)
+        self._ranges[low : high + 1] = joined
+
+    def _trim(self) -> None:
+        """The start moves past offsets in a final state."""
+        gone = 0
+        while gone < len(self._ranges) and self._ranges[gone].state in FINAL:
+            self._final_count -= len(self._ranges[gone])
+            self.start_offset = self._ranges[gone].last + 1
+            gone += 1
+        del self._ranges[:gone]
+
+
+def _change(part: RecordRange, state: RecordState, limits: ShareLimits) -> StateBatch:
+    """A record that was delivered as often as allowed is given up instead of becoming available."""
+    if state is RecordState.AVAILABLE and part.deliveries >= limits.delivery_count:
+        state = RecordState.ARCHIVED
+    return StateBatch(part.first, part.last, state, part.deliveries)
+
+
+def _runs(batch: AckBatch, start_offset: int) -> Iterator[tuple[int, int, int]]:
+    """First offset, last offset and type, for neighbours of the same type; offsets before the start are left out."""
+    if len(batch.types) == 1:
+        yield max(batch.first, start_offset), batch.last, batch.types[0]
+        return
+    begin = first = max(batch.first, start_offset)
+    kinds = batch.types[begin - batch.first :]
+    for offset, kind in enumerate(kinds, begin):
+        if kind != kinds[first - begin]:
+            yield first, offset - 1, kinds[first - begin]
+            first = offset
+    yield first, batch.last, kinds[first - begin]
+
+
+def _as_acquired(ranges: Iterable[RecordRange]) -> list[Acquired]:
+    """Neighbours with the same number of deliveries as one."""
+    joined: list[Acquired] = []
+    for each in ranges:
+        if joined and joined[-1].last + 1 == each.first and joined[-1].deliveries == each.deliveries:
+            joined[-1] = joined[-1]._replace(last=each.last)
+        else:
+            joined.append(Acquired(each.first, each.last, each.deliveries))
+    return joined

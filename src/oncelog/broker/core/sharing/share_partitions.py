@@ -1,0 +1,414 @@
+"""The share partitions that this broker leads: loads them, reads the log for them, writes what changes (KIP-932).
+
+Called by ShareFetch and ShareAcknowledge, by the group coordinator when a member leaves or states change, and by timers
+when locks end. Acquisitions are decided and applied here at once; acknowledgements and releases apply once the share
+coordinator has written them. Source: Kafka's ``SharePartitionManager`` and ``SharePartition`` (4.4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from oncelog.broker.coordinator.share.state_rules import (
+    FINAL,
+    UNINITIALIZED,
+    RecordState,
+    ShareKey,
+    ShareState,
+    StateBatch,
+    WriteState,
+)
+from oncelog.broker.core.sharing.share_partition import (
+    AckBatch,
+    AckRefusal,
+    Acquired,
+    LogBatch,
+    ShareLimits,
+    SharePartition,
+)
+from oncelog.broker.core.sharing.share_sessions import Member, ShareSessions
+from oncelog.broker.metadata.store import ResourceType
+from oncelog.errors import NONE, CorruptLogError, Error, StorageError
+from oncelog.records.batch import iter_headers
+from oncelog.records.control import parse_control
+from oncelog.runtime.deferred import Deferred
+from oncelog.types import IsolationLevel, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
+    from oncelog.broker.core.fetching.purgatory import FetchPurgatory
+    from oncelog.broker.core.requests.session import Channel
+    from oncelog.broker.core.storage.partition import Partition
+    from oncelog.broker.metadata.store import MetadataStore
+    from oncelog.runtime.timers import Timer, Timers
+    from oncelog.settings.config import BrokerConfig
+
+READ_AT_ONCE_BYTES: Final = 256 * 1024
+SKIPPED_AT_ONCE: Final = 100
+"""How many reads in a row may find nothing but markers and aborted records."""
+GONE: Final = (
+    Error.FENCED_STATE_EPOCH,
+    Error.FENCED_LEADER_EPOCH,
+    Error.INVALID_REQUEST,
+    Error.NOT_COORDINATOR,
+    Error.COORDINATOR_NOT_AVAILABLE,
+)
+"""Refusals of the share coordinator after which the state must be read again."""
+ANSWERS: Final[Mapping[Error, Error]] = {
+    Error.FENCED_LEADER_EPOCH: Error.NOT_LEADER_OR_FOLLOWER,
+    Error.NOT_COORDINATOR: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.INVALID_REQUEST: Error.UNKNOWN_SERVER_ERROR,
+}
+"""Refusals of the share coordinator as members see them (``SharePartition.fetchPersisterError``)."""
+
+
+class SharingPorts(Protocol):
+    """What share partitions need from the broker."""
+
+    config: BrokerConfig
+    metadata: MetadataStore
+    timers: Timers
+    fetches: FetchPurgatory
+
+    @property
+    def share_states(self) -> ShareCoordinator: ...
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """A share partition in use."""
+
+    key: ShareKey
+    partition: Partition
+    state: SharePartition
+    state_epoch: int
+    leader_epoch: int
+    timer: Timer | None = None
+
+
+class ShareDelivery(NamedTuple):
+    """Records for a member, as whole batches, and which of them it has acquired."""
+
+    records: bytes
+    acquired: list[Acquired]
+
+
+@dataclass(slots=True)
+class ShareCounts:
+    """Counts since the start, for metrics."""
+
+    acknowledgements: Counter[int] = field(default_factory=Counter)
+    """Records by the type of their acknowledgement."""
+    acknowledge_requests: int = 0
+    expired_locks: int = 0
+
+
+class SharePartitions:
+    """See the module."""
+
+    def __init__(self, ports: SharingPorts) -> None:
+        self._ports = ports
+        self._held: dict[ShareKey, Held] = {}
+        self.sessions = ShareSessions()
+        self.counts = ShareCounts()
+
+    # --- settings of a group
+
+    def _setting(self, group_id: str, name: str) -> str:
+        own = self._ports.metadata.dynamic_config(ResourceType.GROUP, group_id).get(name)
+        if own is not None:
+            return own
+        return DEFAULTS[name] if name in DEFAULTS else self._ports.config.text(f"group.{name}") or ""
+
+    def limits(self, group_id: str) -> ShareLimits:
+        return ShareLimits(
+            int(self._setting(group_id, "share.delivery.count.limit")),
+            int(self._setting(group_id, "share.partition.max.record.locks")),
+            int(self._setting(group_id, "share.record.lock.duration.ms")),
+            self._setting(group_id, "share.renew.acknowledge.enable").lower() == "true",
+        )
+
+    def isolation(self, group_id: str) -> IsolationLevel:
+        is_committed = self._setting(group_id, "share.isolation.level").lower() == "read_committed"
+        return IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
+
+    @property
+    def most_sessions(self) -> int:
+        return int(self._ports.config.text("group.share.max.share.sessions") or 0)
+
+    # --- which partitions there are
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(list(self._held.values()))
+
+    def held(self, key: ShareKey) -> Held | None:
+        """A share partition that is in use."""
+        held = self._held.get(key)
+        return held if held is not None and self._is_current(held) else None
+
+    def _is_current(self, held: Held) -> bool:
+        partition = self._ports.partition(held.partition.topic_partition)
+        if partition is held.partition and partition.leader_epoch == held.leader_epoch and not partition.failed:
+            held.state.move_start(partition.log.log_start_offset)
+            return True
+        self._drop(held)
+        return False
+
+    def open(self, key: ShareKey, partition: Partition, now_ms: int) -> Held | Error:
+        """A share partition for use: as it was stored, if it is not in use yet."""
+        held = self.held(key)
+        if held is not None:
+            return held
+        if partition.failed:
+            return Error.KAFKA_STORAGE_ERROR
+        stored = self._ports.share_states.load(key, partition.leader_epoch, now_ms)
+        if isinstance(stored, Error):
+            return ANSWERS.get(stored, stored)
+        try:
+            start_offset = self._start_offset(key.group_id, stored, partition, now_ms)
+        except (StorageError, CorruptLogError) as error:
+            return partition.unreadable(error)
+        state = SharePartition(start_offset, stored.batches)
+        state.move_start(partition.log.log_start_offset)
+        held = Held(key, partition, state, stored.state_epoch, partition.leader_epoch)
+        self._held[key] = held
+        return held
+
+    def _start_offset(self, group_id: str, stored: ShareState, partition: Partition, now_ms: int) -> int:
+        """Where delivery begins: as stored, or by ``share.auto.offset.reset``."""
+        log = partition.log
+        if stored.start_offset != UNINITIALIZED:
+            return stored.start_offset
+        reset = self._setting(group_id, "share.auto.offset.reset").lower()
+        if reset == "earliest":
+            return log.log_start_offset
+        if reset.startswith("by_duration:"):
+            found = log.offset_for_timestamp(now_ms - _duration_ms(reset.partition(":")[2].upper()))
+            return log.high_watermark if found is None else min(found.offset, log.high_watermark)
+        return log.high_watermark
+
+    def _drop(self, held: Held) -> None:
+        """Use it no more; whoever needs it reads its stored state again."""
+        if held.timer is not None:
+            held.timer.cancel()
+        if self._held.get(held.key) is held:
+            del self._held[held.key]
+        self._ports.fetches.wake(held.partition.topic_partition)
+
+    def states_changed(self, group_id: str) -> None:
+        """Stored states of a group were removed or replaced."""
+        for held in [each for key, each in self._held.items() if key.group_id == group_id]:
+            self._drop(held)
+
+    # --- delivering
+
+    def available_bytes(self, held: Held, limit: int) -> int:
+        """How much there is to deliver, up to a limit."""
+        if not held.state.can_acquire(self.limits(held.key.group_id)):
+            return 0
+        bound = held.partition.readable_to(self.isolation(held.key.group_id))
+        read = held.partition.log.read(held.state.next_offset(), limit, bound, at_least_one_batch=True)
+        return 0 if isinstance(read, Error) else read.size_bytes
+
+    def deliver(
+        self, held: Held, member_id: str, max_records: int, max_bytes: int, now_ms: int, *, is_strict: bool
+    ) -> ShareDelivery | Error:
+        """Acquire what is available, and read it; nothing beyond what the isolation level allows."""
+        limits, isolation = self.limits(held.key.group_id), self.isolation(held.key.group_id)
+        partition, state = held.partition, held.state
+        bound = partition.readable_to(isolation)
+        parts: list[bytes] = []
+        acquired: list[Acquired] = []
+        for _ in range(SKIPPED_AT_ONCE):
+            offset = state.next_offset()
+            taken = sum(each.last - each.first + 1 for each in acquired)
+            size = sum(map(len, parts))
+            if offset >= bound or taken >= max_records or size >= max_bytes or not state.can_acquire(limits):
+                break
+            try:
+                read = partition.log.read(
+                    offset, min(max_bytes - size, READ_AT_ONCE_BYTES), bound, at_least_one_batch=not parts
+                )
+                if isinstance(read, Error):
+                    return read
+                if not read.size_bytes:
+                    break
+                data = b"".join([piece.read_bytes() for piece in read.slices])
+            except (StorageError, CorruptLogError) as failure:
+                return partition.unreadable(failure)
+            aborted = (
+                partition.log.aborted_transactions(offset, read.upper_bound_offset)
+                if isolation is IsolationLevel.READ_COMMITTED
+                else []
+            )
+            batches = _log_batches(data, aborted)
+            got = state.acquire(
+                member_id,
+                [batch for _, batch in batches],
+                max_records - taken,
+                limits,
+                now_ms,
+                is_strict=is_strict,
+            )
+            acquired += got
+            if got:
+                parts.append(_cut(data, batches, got))
+                if any(each.deliveries > 1 for each in got) or got[-1].last < batches[-1][1].last:
+                    break
+            elif state.next_offset() <= offset:
+                break
+        if acquired:
+            self._watch_locks(held)
+            partition.bytes_out += sum(map(len, parts))
+        return ShareDelivery(b"".join(parts), acquired)
+
+    # --- acknowledging
+
+    def acknowledge(
+        self, held: Held, member_id: str, batches: Sequence[AckBatch], now_ms: int
+    ) -> Deferred[AckRefusal | None]:
+        """All batches or none; None once what they change is written."""
+        changes = held.state.acknowledge(member_id, batches, self.limits(held.key.group_id), now_ms)
+        if isinstance(changes, AckRefusal):
+            return Deferred.of(changes)
+        for batch in batches:
+            if len(batch.types) == 1:
+                self.counts.acknowledgements[batch.types[0]] += batch.last - batch.first + 1
+            else:
+                self.counts.acknowledgements.update(batch.types)
+        self._watch_locks(held)
+        return self._write(held, changes, now_ms).map(_refusal)
+
+    def release(self, held: Held, member_id: str, now_ms: int) -> Deferred[Error]:
+        """What the member has acquired becomes available."""
+        return self._write(held, held.state.release(member_id, self.limits(held.key.group_id)), now_ms)
+
+    def _write(self, held: Held, changes: list[StateBatch], now_ms: int) -> Deferred[Error]:
+        """WriteState changes that the state waits for, and then apply them."""
+        if not changes:
+            return Deferred.of(NONE)
+        state = held.state
+        final = sum(each.last - each.first + 1 for each in changes if each.state in FINAL)
+
+        def written(error: Error) -> Error:
+            state.settle(changes, written=error is NONE)
+            if error in GONE:
+                self._drop(held)
+            elif any(each.state is RecordState.AVAILABLE for each in changes) or error is NONE:
+                self._ports.fetches.wake(held.partition.topic_partition)
+            return ANSWERS.get(error, error)
+
+        return self._store(held, changes, state.final_count + final, now_ms).map(written)
+
+    def _store(self, held: Held, changes: list[StateBatch], final_count: int, now_ms: int) -> Deferred[Error]:
+        event = WriteState(held.state_epoch, held.leader_epoch, held.state.start_offset, final_count, changes)
+        return self._ports.share_states.write(held.key, event, now_ms)
+
+    # --- locks
+
+    def _watch_locks(self, held: Held) -> None:
+        """Have a timer for the lock that ends first."""
+        at_ms = held.state.next_lock_ms()
+        if at_ms is None or (held.timer is not None and held.timer.pending and held.timer.at_ms <= at_ms):
+            return
+        if held.timer is not None:
+            held.timer.cancel()
+        held.timer = self._ports.timers.schedule(at_ms, lambda now_ms: self._lock_ended(held, now_ms))
+
+    def _lock_ended(self, held: Held, now_ms: int) -> None:
+        if self._held.get(held.key) is not held or not self._is_current(held):
+            return
+        changes = held.state.expire(self.limits(held.key.group_id), now_ms)
+        if changes:
+            stored = self._store(held, changes, held.state.final_count, now_ms)
+            stored.then(lambda error: self._drop(held) if error in GONE else None)
+            self._ports.fetches.wake(held.partition.topic_partition)
+        self._watch_locks(held)
+        self.counts.expired_locks += sum(each.last - each.first + 1 for each in changes)
+
+    # --- members that are gone
+
+    def close_session(self, member: Member, now_ms: int) -> list[tuple[Held, Deferred[Error]]]:
+        """End a member's session, and release what it has acquired."""
+        self.sessions.close(member)
+        group_id, member_id = member
+        mine = [held for key, held in self._held.items() if key.group_id == group_id]
+        return [(held, self.release(held, member_id, now_ms)) for held in mine if self._is_current(held)]
+
+    def member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
+        self.close_session((group_id, member_id), now_ms)
+
+    def disconnected(self, channel: Channel, now_ms: int) -> None:
+        for member in self.sessions.of_connection(channel.connection_id):
+            self.close_session(member, now_ms)
+
+    def stop(self) -> None:
+        for held in self._held.values():
+            if held.timer is not None:
+                held.timer.cancel()
+
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "share.auto.offset.reset": "latest",
+    "share.isolation.level": "read_uncommitted",
+    "share.renew.acknowledge.enable": "true",
+}
+"""Settings of groups that brokers have no setting for."""
+
+
+_DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+
+
+def _duration_ms(text: str) -> int:
+    """An ISO 8601 duration, such as ``P1DT2H3M4.5S``; one that is not begins nowhere but at the end of the log."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return 0
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
+
+
+def _refusal(error: Error) -> AckRefusal | None:
+    return None if error is NONE else AckRefusal(error, "")
+
+
+Placed = tuple[int, LogBatch]
+"""Where a batch begins in the bytes read, and the batch."""
+
+
+def _log_batches(data: bytes, aborted: Sequence[tuple[int, int]]) -> list[Placed]:
+    """The batches of a read; markers, and records of aborted transactions, are skipped.
+
+    :param aborted: producer id and first offset of the aborted transactions that touch them.
+    """
+    begins = sorted(aborted, key=lambda entry: entry[1])
+    open_now: set[int] = set()
+    found: list[Placed] = []
+    for position, header in iter_headers(data):
+        last = header.base_offset + header.last_offset_delta
+        while begins and begins[0][1] <= last:
+            open_now.add(begins.pop(0)[0])
+        skipped = header.is_control or not header.records_count
+        if header.is_control:
+            marker = parse_control(data[position : position + header.size_bytes]) if open_now else None
+            if marker is not None and not marker.commit:
+                open_now.discard(header.producer_id)
+        elif header.is_transactional and header.producer_id in open_now:
+            skipped = True
+        found.append((position, LogBatch(header.base_offset, last, skipped)))
+    return found
+
+
+def _cut(data: bytes, batches: Sequence[Placed], acquired: Sequence[Acquired]) -> bytes:
+    """The batches from the first acquired record to the last."""
+    first, last = acquired[0].first, acquired[-1].last
+    begin = next(position for position, batch in batches if batch.last >= first)
+    end = next((position for position, batch in batches if batch.base > last), len(data))
+    return data if not begin and end == len(data) else data[begin:end]

@@ -1,0 +1,94 @@
+"""Share sessions (KIP-932): the partitions that a member reads, and which request of its comes next.
+
+Used by the APIs ShareFetch and ShareAcknowledge. A session belongs to a connection and ends with it: what the member
+had acquired becomes available then. Source: Kafka's ``ShareSession`` and ``ShareSessionCache`` (4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from oncelog.errors import Error
+
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+MAX_EPOCH: Final = 2**31 - 1
+MAX_PARTITIONS: Final = 250_000
+"""Limit over all sessions, as for those of Fetch."""
+
+Place = tuple[bytes, int]
+"""Topic id and partition."""
+Member = tuple[str, str]
+"""Group id and member id."""
+
+
+@dataclass(slots=True)
+class ShareSession:
+    """One member's session; its next request must carry ``epoch``. The partition that is served next comes first."""
+
+    member: Member
+    connection_id: int
+    epoch: int = INITIAL_EPOCH + 1
+    partitions: dict[Place, bool] = field(default_factory=dict)
+    """Whether each has been answered once."""
+
+    def rotated(self) -> list[Place]:
+        """The partitions in the order in which this request serves them: another one is first each time."""
+        places = list(self.partitions)
+        start = self.epoch % len(places) if places else 0
+        return places[start:] + places[:start]
+
+
+class ShareSessions:
+    """The sessions of this broker's members."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[Member, ShareSession] = {}
+        self._by_connection: dict[int, set[Member]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[ShareSession]:
+        return iter(self._sessions.values())
+
+    def of(self, member: Member) -> ShareSession | None:
+        return self._sessions.get(member)
+
+    def open(self, member: Member, connection_id: int, places: Iterable[Place], most: int) -> ShareSession | Error:
+        """A new session, instead of the member's last one; ``most`` sessions are allowed."""
+        self.close(member)
+        partitions = dict.fromkeys(places, False)
+        used = sum(len(session.partitions) for session in self._sessions.values())
+        if len(self._sessions) >= most or used + len(partitions) > MAX_PARTITIONS:
+            return Error.SHARE_SESSION_LIMIT_REACHED
+        session = ShareSession(member, connection_id, partitions=partitions)
+        self._sessions[member] = session
+        self._by_connection.setdefault(connection_id, set()).add(member)
+        return session
+
+    def resume(self, member: Member, epoch: int) -> ShareSession | Error:
+        """The session that a request continues; its last request carries ``FINAL_EPOCH``."""
+        session = self._sessions.get(member)
+        if session is None:
+            return Error.SHARE_SESSION_NOT_FOUND
+        if epoch == FINAL_EPOCH:
+            return session
+        if session.epoch != epoch:
+            return Error.INVALID_SHARE_SESSION_EPOCH
+        session.epoch = 1 if session.epoch == MAX_EPOCH else session.epoch + 1
+        return session
+
+    def close(self, member: Member) -> ShareSession | None:
+        session = self._sessions.pop(member, None)
+        if session is not None:
+            members = self._by_connection[session.connection_id]
+            members.discard(member)
+            if not members:
+                del self._by_connection[session.connection_id]
+        return session
+
+    def of_connection(self, connection_id: int) -> list[Member]:
+        return sorted(self._by_connection.get(connection_id, ()))

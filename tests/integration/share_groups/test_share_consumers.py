@@ -1,0 +1,228 @@
+"""confluent-kafka's ShareConsumer on our broker: redelivery, transactions, kill -9, and groups of another kind."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import AcknowledgeType, Consumer, KafkaError, Message, Producer, ShareConsumer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+
+from tests.support.children import ends_with_us
+
+TIMEOUT_S = 120
+RECORDS = 300
+_numbers = itertools.count()
+
+
+class Server:
+    """``oncelog serve`` as a process that is killed and started again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        listen = f"127.0.0.1:{self._port}"
+        command = [sys.executable, "-m", "oncelog", "serve", "--listen", listen, "--data", str(self._folder)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        ends_with_us(self._process.pid)
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        self.servers = said.split("listens on ")[1].split(",")[0].strip()
+        self._port = int(self.servers.rpartition(":")[2])
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("data"))
+    yield running
+    running.kill()
+
+
+class Group:
+    """A new topic and a new share group that reads it from its beginning."""
+
+    def __init__(self, server: Server, partitions: int = 1, **settings: str) -> None:
+        number = next(_numbers)
+        self.topic, self.name = f"t{number}", f"g{number}"
+        self._server = server
+        admin = AdminClient({"bootstrap.servers": server.servers})
+        admin.create_topics([NewTopic(self.topic, partitions)])[self.topic].result(TIMEOUT_S)
+        entries = {"share.auto.offset.reset": "earliest"}
+        entries |= {f"share.{name.replace('_', '.')}": value for name, value in settings.items()}
+        changes = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in entries.items()
+        ]
+        resource = ConfigResource(ConfigResource.Type.GROUP, self.name, incremental_configs=changes)
+        for changed in admin.incremental_alter_configs([resource]).values():
+            changed.result(TIMEOUT_S)
+
+    @contextmanager
+    def consumer(self) -> Iterator[ShareConsumer]:
+        made = ShareConsumer(
+            {
+                "bootstrap.servers": self._server.servers,
+                "group.id": self.name,
+                "share.acknowledgement.mode": "explicit",
+            }
+        )
+        made.subscribe([self.topic])
+        yield made
+        made.close()
+
+    def producer(self, **settings: str) -> Producer:
+        return Producer(
+            {"bootstrap.servers": self._server.servers, **{k.replace("_", "."): v for k, v in settings.items()}}
+        )
+
+    def produce(self, count: int = RECORDS) -> list[bytes]:
+        producer, values = self.producer(), [b"%d" % number for number in range(count)]
+        for value in values:
+            producer.produce(self.topic, value)
+        assert producer.flush(TIMEOUT_S) == 0
+        return values
+
+
+def polled(
+    consumer: ShareConsumer, enough: Callable[[list[Message]], bool], kind: Callable[[Message], AcknowledgeType]
+) -> list[Message]:
+    """Acknowledge records, each as ``kind`` says, until there are enough."""
+    found: list[Message] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    while not enough(found):
+        assert time.monotonic() < deadline, f"{len(found)} records"
+        for message in consumer.poll(1.0):
+            assert message.error() is None
+            found.append(message)
+            consumer.acknowledge(message, kind(message))
+        for failed in consumer.commit_sync(TIMEOUT_S).values():
+            assert failed is None
+    return found
+
+
+def accept(message: Message) -> AcknowledgeType:
+    return AcknowledgeType.ACCEPT
+
+
+def test_each_record_is_delivered_once_to_one_of_several_consumers(server: Server) -> None:
+    group = Group(server, partitions=2)
+    values = group.produce()
+    found: list[bytes | None] = []
+    with group.consumer() as first, group.consumer() as second:
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(found) < len(values):
+            assert time.monotonic() < deadline, f"{len(found)} records"
+            for consumer in (first, second):
+                for message in consumer.poll(0.2):
+                    found.append(message.value())
+                    consumer.acknowledge(message)
+                consumer.commit_sync(TIMEOUT_S)
+    assert Counter(found) == Counter(values)
+
+
+def test_a_released_record_comes_again_and_a_poison_record_is_given_up(server: Server) -> None:
+    """The delivery limit is 5; the records beside the bad one are accepted once it is delivered without them."""
+    group = Group(server)
+    group.produce(3)
+
+    def kind(message: Message) -> AcknowledgeType:
+        return AcknowledgeType.RELEASE if message.value() == b"1" else AcknowledgeType.ACCEPT
+
+    with group.consumer() as consumer:
+        found = polled(consumer, lambda messages: sum(each.value() == b"1" for each in messages) == 5, kind)
+        assert [each.delivery_count() for each in found if each.value() == b"1"] == [1, 2, 3, 4, 5]
+        assert [each.value() for each in found if each.value() != b"1"] == [b"0", b"2"]
+        producer = group.producer()
+        producer.produce(group.topic, b"next")
+        producer.flush(TIMEOUT_S)
+        assert [each.value() for each in polled(consumer, bool, accept)] == [b"next"]
+
+
+def test_a_read_committed_group_waits_for_open_transactions_and_skips_aborted_ones(server: Server) -> None:
+    group = Group(server, isolation_level="read_committed")
+    producer = group.producer(transactional_id=f"tx-{group.name}")
+    producer.init_transactions(TIMEOUT_S)
+    for outcome in ("commit", "abort"):
+        producer.begin_transaction()
+        producer.produce(group.topic, outcome.encode())
+        producer.flush(TIMEOUT_S)
+        (producer.commit_transaction if outcome == "commit" else producer.abort_transaction)(TIMEOUT_S)
+    producer.begin_transaction()
+    producer.produce(group.topic, b"open")
+    producer.flush(TIMEOUT_S)
+    outside = group.producer()
+    outside.produce(group.topic, b"behind")
+    outside.flush(TIMEOUT_S)
+    with group.consumer() as consumer:
+        assert [each.value() for each in polled(consumer, bool, accept)] == [b"commit"]
+        assert list(consumer.poll(1.0)) == []
+        producer.abort_transaction(TIMEOUT_S)
+        assert [each.value() for each in polled(consumer, bool, accept)] == [b"behind"]
+
+
+def test_a_read_uncommitted_group_sees_records_of_every_outcome(server: Server) -> None:
+    group = Group(server)
+    producer = group.producer(transactional_id=f"tx-{group.name}")
+    producer.init_transactions(TIMEOUT_S)
+    producer.begin_transaction()
+    producer.produce(group.topic, b"abort")
+    producer.flush(TIMEOUT_S)
+    producer.abort_transaction(TIMEOUT_S)
+    outside = group.producer()
+    outside.produce(group.topic, b"behind")
+    outside.flush(TIMEOUT_S)
+    with group.consumer() as consumer:
+        found = polled(consumer, lambda messages: len(messages) == 2, accept)
+    assert [each.value() for each in found] == [b"abort", b"behind"]
+
+
+def test_what_was_acknowledged_before_a_kill_never_comes_back_and_nothing_is_lost(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    group = Group(server)
+    values = group.produce()
+    accepted: list[bytes | None] = []
+    for _ in range(3):
+        with group.consumer() as consumer:
+            found = polled(
+                consumer,
+                bool,
+                lambda message: AcknowledgeType.ACCEPT if (message.offset() or 0) % 2 else AcknowledgeType.RELEASE,
+            )
+            accepted += [each.value() for each in found if (each.offset() or 0) % 2]
+            server.kill()
+            server.start()
+    with group.consumer() as consumer:
+        left = len(values) - len(accepted)
+        accepted += [each.value() for each in polled(consumer, lambda messages: len(messages) >= left, accept)]
+    assert Counter(accepted) == Counter(values)
+    server.kill()
+
+
+def test_a_group_is_of_one_kind(server: Server) -> None:
+    group = Group(server)
+    group.produce(1)
+    with group.consumer() as consumer:
+        polled(consumer, bool, accept)
+        other = Consumer({"bootstrap.servers": server.servers, "group.id": group.name})
+        other.subscribe([group.topic])
+        message = other.poll(TIMEOUT_S)
+        assert message is not None
+        error = message.error()
+        assert error is not None
+        assert error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL
+        other.close()

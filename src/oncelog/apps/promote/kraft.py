@@ -21,7 +21,7 @@ from struct import Struct
 from typing import Final
 
 from oncelog.broker.log.checkpoints import decode_uuid
-from oncelog.broker.metadata.features import SUPPORTED
+from oncelog.broker.metadata.features import SHARE_VERSION, SUPPORTED
 from oncelog.broker.metadata.metadata_errors import MetadataError
 from oncelog.broker.metadata.store import MetadataStore, ResourceType
 from oncelog.protocol.acls import Acl
@@ -47,7 +47,7 @@ EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500
 METADATA_VERSION: Final = 25
 """4.0-IV3, which every 4.x can start; ``kafka-features upgrade`` raises it. With eligible leader replicas (4.1 and
-later) a partition without a leader would never get one."""
+later) a partition without a leader would never get one. That upgrade also turns on share groups, which need 4.2."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""
@@ -116,7 +116,7 @@ def snapshot_of(
 def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable[[str], object]) -> Iterator[Message]:
     """The metadata records, features first: later ones are read by the rules of the metadata version."""
     yield FeatureLevelRecord("metadata.version", METADATA_VERSION)
-    for feature in sorted(SUPPORTED):
+    for feature in sorted(SUPPORTED.keys() - {SHARE_VERSION}):
         level = store.finalized_features.level(feature)
         if level:
             yield FeatureLevelRecord(feature, level)

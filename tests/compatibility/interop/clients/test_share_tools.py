@@ -1,0 +1,48 @@
+"""Java's console share consumer and ``kafka-share-groups`` (KIP-932), on both brokers."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+
+from tests.conftest import RunningBroker
+from tests.support.apache_kafka import run_tool
+
+pytestmark = pytest.mark.kafka
+
+GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+
+
+def test_javas_share_consumer_reads_and_kafkas_tool_shows_resets_and_deletes_its_group(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    name, servers = unique_name, ("--bootstrap-server", broker.bootstrap_servers)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_topics([NewTopic(name, 2)])[name].result(60)
+    earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
+    group = ConfigResource(ConfigResource.Type.GROUP, name, incremental_configs=[earliest])
+    admin.incremental_alter_configs([group])[group].result(60)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number in range(500):
+        producer.produce(name, b"job %d" % number)
+    assert producer.flush(60) == 0
+    read = run_tool(
+        "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
+        *servers,
+        *("--topic", name, "--group", name, "--max-messages", "500", "--timeout-ms", "60000"),
+    )
+    lines = [line for line in read.splitlines() if line.startswith("job ")]
+    assert sorted(lines) == sorted(f"job {number}" for number in range(500))
+    assert name in run_tool(GROUPS, *servers, "--list").split()
+    assert lags(servers, name) == [0, 0]
+    to_earliest = ("--reset-offsets", "--to-earliest", "--topic", name, "--group", name, "--execute")
+    run_tool(GROUPS, *servers, *to_earliest)
+    assert sum(lags(servers, name)) == 500
+    run_tool(GROUPS, *servers, "--delete", "--group", name)
+    assert name not in run_tool(GROUPS, *servers, "--list").split()
+
+
+def lags(servers: tuple[str, ...], group: str) -> list[int]:
+    shown = run_tool(GROUPS, *servers, "--describe", "--group", group)
+    return [int(line.split()[4]) for line in shown.splitlines() if line.startswith(f"{group} ")]

@@ -223,7 +223,7 @@ class Most(NamedTuple):
 
 FIRST_STEPS = {
     CLASSES: Most(530, 40, 138),
-    START: Most(2440, 114, 232),
+    START: Most(2560, 114, 228),
     PLUGIN: Most(10, 1, 1),
 }
 

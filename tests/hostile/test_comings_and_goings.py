@@ -30,7 +30,10 @@ def test_no_descriptor_is_left_of_deleted_files(tmp_path: Path) -> None:
 
 def test_20000_deleted_topics_of_a_broker_in_memory_would_leave_less_than_5_mb() -> None:
     """A test session may have a single broker. Of 2,000 topics a tenth of that may be left."""
-    with Broker() as broker, Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+    with (
+        Broker(settings={"log.segment.delete.delay.ms": 0}) as broker,
+        Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+    ):
 
         def make_and_delete(first: int, count: int) -> int:
             for number in range(first, first + count, 50):

@@ -71,6 +71,9 @@ class TopicConfig(Settings):
     delete_retention_ms: int = setting(
         "delete.retention.ms", 86_400_000, "How long tombstones and markers outlive compaction.", low=0, high=MAX_LONG
     )
+    errors_deadletterqueue_group_enable: bool = setting(
+        "errors.deadletterqueue.group.enable", False, "A dead-letter topic of share groups.", effect=False
+    )
     file_delete_delay_ms: int = setting(
         "file.delete.delay.ms", 60_000, "Delay before a deleted file is removed from the disk.", low=0, high=MAX_LONG
     )
@@ -113,6 +116,14 @@ class TopicConfig(Settings):
     max_compaction_lag_ms: int = setting(
         "max.compaction.lag.ms", MAX_LONG, "A record is compacted at the latest after this.", low=1, high=MAX_LONG
     )
+    max_decompressed_message_bytes: int = setting(
+        "max.decompressed.message.bytes",
+        2_147_483_639,
+        "Largest record, decompressed.",
+        low=1,
+        high=MAX_INT,
+        effect=False,
+    )
     max_message_bytes: int = setting(
         "max.message.bytes", 1_048_588, "Largest record batch, after compression.", low=0, high=MAX_INT
     )
@@ -143,6 +154,17 @@ class TopicConfig(Settings):
         "min.insync.replicas", 1, "Replicas in sync that acks=all needs.", low=1, high=MAX_INT
     )
     preallocate: bool = setting("preallocate", False, "Reserve a segment's bytes when it is created.", effect=False)
+    remote_copy_lag_bytes: int = setting(
+        "remote.copy.lag.bytes",
+        -1,
+        "Size of a segment's lag before tiered storage takes it.",
+        low=-1,
+        high=MAX_LONG,
+        effect=False,
+    )
+    remote_copy_lag_ms: int = setting(
+        "remote.copy.lag.ms", 0, "Age of a segment before tiered storage takes it.", low=-1, high=MAX_LONG, effect=False
+    )
     remote_log_copy_disable: bool = setting(
         "remote.log.copy.disable", False, "No new segments to tiered storage.", effect=False
     )
@@ -463,6 +485,7 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "local.retention.ms": (("log.local.retention.ms", 1),),
     "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
     "max.message.bytes": (("message.max.bytes", 1),),
+    "max.decompressed.message.bytes": (("max.decompressed.message.bytes", 1),),
     "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
     "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
     "message.timestamp.type": (("log.message.timestamp.type", 1),),
@@ -470,6 +493,8 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
     "min.insync.replicas": (("min.insync.replicas", 1),),
     "preallocate": (("log.preallocate", 1),),
+    "remote.copy.lag.bytes": (("log.remote.copy.lag.bytes", 1),),
+    "remote.copy.lag.ms": (("log.remote.copy.lag.ms", 1),),
     "retention.bytes": (("log.retention.bytes", 1),),
     "retention.ms": (("log.retention.ms", 1), ("log.retention.minutes", _MINUTE_MS), ("log.retention.hours", _HOUR_MS)),
     "segment.bytes": (("log.segment.bytes", 1),),

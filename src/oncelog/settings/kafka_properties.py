@@ -297,6 +297,8 @@ delegation.token.secret.key password null -
 delete.records.purgatory.purge.interval.requests int 1 -
 delete.topic.enable boolean true -
 early.start.listeners list null -
+errors.deadletterqueue.auto.create.topics.enable boolean false - cluster-wide
+errors.deadletterqueue.topic.name.prefix string dlq. - cluster-wide
 fetch.max.bytes int 57671680 1024..
 fetch.purgatory.purge.interval.requests int 1000 -
 follower.fetch.last.tiered.offset.enable boolean false - cluster-wide
@@ -347,6 +349,7 @@ group.share.persister.class.name string org.apache.kafka.server.share.persister.
 group.share.record.lock.duration.ms int 30000 1000..3600000
 group.share.session.timeout.ms int 45000 1..
 group.streams.assignment.interval.ms int 1000 0.. cluster-wide
+group.streams.assignors list sticky -
 group.streams.heartbeat.interval.ms int 5000 1..
 group.streams.initial.rebalance.delay.ms int 3000 0..
 group.streams.max.assignment.interval.ms int 15000 0..
@@ -358,7 +361,9 @@ group.streams.min.assignment.interval.ms int 0 0..
 group.streams.min.heartbeat.interval.ms int 5000 1..
 group.streams.min.session.timeout.ms int 45000 1..
 group.streams.num.standby.replicas int 0 0..
+group.streams.rack.aware.assignment.tags list "" -
 group.streams.session.timeout.ms int 45000 1..
+group.streams.topology.description.plugin.class class null -
 initial.broker.registration.timeout.ms int 60000 -
 inter.broker.listener.name string null -
 internal.metadata.delete.delay.millis long 60000 - internal
@@ -400,6 +405,8 @@ log.message.timestamp.after.max.ms long 3600000 0.. cluster-wide
 log.message.timestamp.before.max.ms long 9223372036854775807 0.. cluster-wide
 log.message.timestamp.type string CreateTime CreateTime,LogAppendTime cluster-wide
 log.preallocate boolean false - cluster-wide
+log.remote.copy.lag.bytes long -1 -1.. cluster-wide
+log.remote.copy.lag.ms long 0 -1.. cluster-wide
 log.retention.bytes long -1 - cluster-wide
 log.retention.check.interval.ms long 300000 1..
 log.retention.hours int 168 -
@@ -415,6 +422,7 @@ max.connection.creation.rate int 2147483647 0.. cluster-wide
 max.connections int 2147483647 0.. cluster-wide
 max.connections.per.ip int 2147483647 0.. cluster-wide
 max.connections.per.ip.overrides string "" - cluster-wide
+max.decompressed.message.bytes int 2147483639 1.. cluster-wide
 max.incremental.fetch.session.cache.slots int 1000 0..
 max.request.partition.size.limit int 2000 1..
 message.max.bytes int 1048588 0.. cluster-wide
@@ -521,6 +529,8 @@ sasl.login.retry.backoff.max.ms long 10000 -
 sasl.login.retry.backoff.ms long 100 -
 sasl.mechanism.controller.protocol string GSSAPI -
 sasl.mechanism.inter.broker.protocol string GSSAPI - per-broker
+sasl.oauthbearer.allow.unverified.audience boolean false -
+sasl.oauthbearer.allow.unverified.issuer boolean false -
 sasl.oauthbearer.assertion.algorithm string RS256 ~ES256,RS256
 sasl.oauthbearer.assertion.claim.aud string null -
 sasl.oauthbearer.assertion.claim.exp.seconds int 300 0..86400
@@ -620,6 +630,7 @@ compression.lz4.level int 9 1..17
 compression.type string producer uncompressed,zstd,lz4,snappy,gzip,producer
 compression.zstd.level int 3 -131072..22
 delete.retention.ms long 86400000 0..
+errors.deadletterqueue.group.enable boolean false -
 file.delete.delay.ms long 60000 0..
 flush.messages long 9223372036854775807 1..
 flush.ms long 9223372036854775807 0..
@@ -630,6 +641,7 @@ leader.replication.throttled.replicas list "" replicas
 local.retention.bytes long -2 -2..
 local.retention.ms long -2 -2..
 max.compaction.lag.ms long 9223372036854775807 1..
+max.decompressed.message.bytes int 2147483639 1..
 max.message.bytes int 1048588 0..
 message.timestamp.after.max.ms long 3600000 0..
 message.timestamp.before.max.ms long 9223372036854775807 0..
@@ -638,6 +650,8 @@ min.cleanable.dirty.ratio double 0.5 0..1
 min.compaction.lag.ms long 0 0..
 min.insync.replicas int 1 1..
 preallocate boolean false -
+remote.copy.lag.bytes long -1 -1..
+remote.copy.lag.ms long 0 -1..
 remote.log.copy.disable boolean false -
 remote.log.delete.on.disable boolean false -
 remote.storage.enable boolean false -
@@ -650,10 +664,15 @@ segment.ms long 604800000 1..
 unclean.leader.election.enable boolean false -
 """
 
+DEFAULTS_OF_GROUPS: Mapping[str, str] = {"streams.assignor.name": "group.streams.assignors"}
+"""Settings of groups whose default is a property of brokers of another name than theirs with the prefix ``group``."""
+
 _GROUP = """\
 consumer.assignment.interval.ms int 1000 0..
 consumer.heartbeat.interval.ms int 5000 1..
 consumer.session.timeout.ms int 45000 1..
+errors.deadletterqueue.copy.record.enable boolean false -
+errors.deadletterqueue.topic.name string "" -
 share.assignment.interval.ms int 1000 0..
 share.auto.offset.reset string latest latest,earliest,by_duration:
 share.delivery.count.limit int 5 2..
@@ -664,9 +683,11 @@ share.record.lock.duration.ms int 30000 1000..
 share.renew.acknowledge.enable boolean true -
 share.session.timeout.ms int 45000 1..
 streams.assignment.interval.ms int 1000 0..
+streams.assignor.name string sticky sticky
 streams.heartbeat.interval.ms int 5000 1..
 streams.initial.rebalance.delay.ms int 3000 0..
 streams.num.standby.replicas int 0 0..
+streams.rack.aware.assignment.tags list "" -
 streams.session.timeout.ms int 45000 1..
 """
 

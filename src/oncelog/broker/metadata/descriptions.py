@@ -13,6 +13,7 @@ from oncelog.broker.metadata.property_effects import effect_of
 from oncelog.settings.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, TopicConfig, is_broker_setting, parse
 from oncelog.settings.fields import default_of, properties
 from oncelog.settings.kafka_properties import (
+    DEFAULTS_OF_GROUPS,
     KafkaProperty,
     UpdateMode,
     broker_properties,
@@ -223,7 +224,7 @@ def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Sy
 def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
     """Every setting of a group, sorted by name; its defaults are the broker's ``group.*``."""
     for name, known in group_properties().items():
-        broker_name = f"group.{name}"
+        broker_name = DEFAULTS_OF_GROUPS.get(name, f"group.{name}")
         if broker_name in broker_properties():
             default = layers.config.text(broker_name)
             synonyms = layers.synonyms(broker_name, (broker_name,))

@@ -45,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 REPLICATION, DEFAULT_REPLICAS = "default.replication.factor", 3
 """Topics of a broker with several nodes are on up to three of them, unless the setting is given."""
-DELETE_DELAY = "log.segment.delete.delay.ms"
 TOKEN_SECRET = "delegation.token.secret.key"
 METADATA_WORKER = "oncelog-metadata"
 """Name of the thread that syncs the metadata."""
@@ -197,8 +196,6 @@ async def open_server(
     disk = machine.disk(shares)
     if not machine.keeps:
         config = replace(config, oncelog_flush_policy="none")
-        if DELETE_DELAY not in settings:  # what was deleted stays readable for whoever is reading it
-            config = replace(config, topic_defaults=replace(config.topic_defaults, file_delete_delay_ms=0))
     sockets: list[socket.socket] = []
     observed: _Observed | None = None
     try:

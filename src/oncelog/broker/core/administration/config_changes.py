@@ -435,11 +435,13 @@ def _out_of_bounds(ports: ConfigChangePorts, setting: str, value: int) -> str | 
     """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*``, if they exist."""
     protocol, _, rest = setting.partition(".")
     rest = rest.removeprefix("num.")
-    for bound, beyond, words in (("min", int.__lt__, "greater"), ("max", int.__gt__, "less")):
-        limit_name = f"group.{protocol}.{bound}.{rest}"
-        if limit_name in broker_properties() and beyond(value, int(ports.config.text(limit_name) or 0)):
-            return f"{setting} must be {words} than or equal to {limit_name}"
-    return None
+    limits = [f"group.{protocol}.{bound}.{rest}" for bound in ("min", "max")]
+    low, high = (int(ports.config.text(name) or 0) if name in broker_properties() else None for name in limits)
+    if high is None or (low or 0) <= value <= high:
+        return None
+    if low is None:
+        return f"{setting} must be less than or equal to {high}"
+    return f"{setting} must be in the range {low} to {high} inclusive."
 
 
 def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | None:

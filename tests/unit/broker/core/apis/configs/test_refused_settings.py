@@ -70,7 +70,7 @@ CHANGES = (
         "g",
         ((SESSION, SET, "1"),),
         Error.INVALID_CONFIG,
-        f"{SESSION} must be greater than or equal to group.consumer.min.session.timeout.ms",
+        f"{SESSION} must be in the range 45000 to 60000 inclusive.",
     ),
     Refused(METRICS, "", (("interval.ms", SET, "1000"),), Error.INVALID_REQUEST, "Subscription name can't be empty"),
     Refused(METRICS, "m", (("nope", SET, "1"),), Error.INVALID_REQUEST, "Unknown client metrics configuration: nope"),

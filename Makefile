@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks lock check lint units coverage test test-all demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions fuzz simulate mutants docs site release-dry-run clean
+.PHONY: help setup hooks lock check lint units coverage test test-all demo bench interop aiokafka confluent-registry soak spark-versions kafka-versions kafka-new fuzz simulate mutants docs site release-dry-run clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-24s %s\n", $$1, $$2 }'
@@ -98,6 +98,9 @@ spark-versions: setup ## run the tests of each PySpark from 3.5 on, in cached en
 kafka-versions: setup ## run the tests of each Apache Kafka from 2.8 on, 100 to 150 MB of jars each, and write the page of what holds
 	ONCELOG_KAFKA_VERSIONS_RESULTS=tests/compatibility/kafka_versions/results.json $(PYTHON) -m pytest tests/compatibility/kafka_versions -q -m "soak or not soak" --timeout 3000; \
 		status=$$?; $(PYTHON) -m tools.document_kafka_versions --print; exit $$status
+
+kafka-new: setup ## compare a release of Apache Kafka with ours: messages, error codes, APIs, features, settings, conformance; VERSION=4.5.0
+	$(PYTHON) -m tools.kafka_new $(VERSION)
 
 fuzz: setup ## test hostile inputs, guided by coverage; SECONDS=600 for each target, ONLY=requests for one target
 	$(PYTHON) -m tests.hostile.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)

@@ -82,7 +82,7 @@ def test_a_mutant_whose_code_has_changed_is_named() -> None:
         "stale", "broker.log.producers.producer_rules:_out_of_sequence", "what was there once", "", scenes=(), one_in=0
     )
     with (
-        pytest.raises(MutantDoesNotApply, match=r"stale: log\.producers\.producer_rules:_out.* 0 times"),
+        pytest.raises(MutantDoesNotApply, match=r"stale: broker\.log\.producers\.producer_rules:_out.* 0 times"),
         planted(stale),
     ):
         pass

@@ -41,7 +41,9 @@ class Answer(NamedTuple):
 def java_class(definition: MessageDef) -> str:
     match definition.kind:
         case "coordinator-key" | "coordinator-value":
-            coordinator = "transaction" if definition.name.startswith("TransactionLog") else "group"
+            starts = {"TransactionLog": "transaction", "ShareSnapshot": "share", "ShareUpdate": "share"}
+            found = (coordinator for start, coordinator in starts.items() if definition.name.startswith(start))
+            coordinator = next(found, "group")
             return f"org.apache.kafka.coordinator.{coordinator}.generated.{definition.name}"
         case "metadata":
             return f"org.apache.kafka.common.metadata.{definition.name}"

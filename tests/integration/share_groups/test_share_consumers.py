@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import AcknowledgeType, Consumer, KafkaError, Message, Producer, ShareConsumer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from tests.support.children import ends_with_us
+from tests.support.share_groups import TIMEOUT_S, make_topic_and_group
 
-TIMEOUT_S = 120
 RECORDS = 300
 _numbers = itertools.count()
 
@@ -61,16 +60,7 @@ class Group:
         number = next(_numbers)
         self.topic, self.name = f"t{number}", f"g{number}"
         self._server = server
-        admin = AdminClient({"bootstrap.servers": server.servers})
-        admin.create_topics([NewTopic(self.topic, partitions)])[self.topic].result(TIMEOUT_S)
-        entries = {"share.auto.offset.reset": "earliest"}
-        entries |= {f"share.{name.replace('_', '.')}": value for name, value in settings.items()}
-        changes = [
-            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in entries.items()
-        ]
-        resource = ConfigResource(ConfigResource.Type.GROUP, self.name, incremental_configs=changes)
-        for changed in admin.incremental_alter_configs([resource]).values():
-            changed.result(TIMEOUT_S)
+        make_topic_and_group(server.servers, self.topic, self.name, partitions, **settings)
 
     @contextmanager
     def consumer(self) -> Iterator[ShareConsumer]:

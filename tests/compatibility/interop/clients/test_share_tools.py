@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from tests.conftest import RunningBroker
 from tests.support.apache_kafka import run_tool
+from tests.support.share_groups import make_topic_and_group
 
 pytestmark = pytest.mark.kafka
 
@@ -18,11 +18,7 @@ def test_javas_share_consumer_reads_and_kafkas_tool_shows_resets_and_deletes_its
     broker: RunningBroker, unique_name: str
 ) -> None:
     name, servers = unique_name, ("--bootstrap-server", broker.bootstrap_servers)
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(name, 2)])[name].result(60)
-    earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    group = ConfigResource(ConfigResource.Type.GROUP, name, incremental_configs=[earliest])
-    admin.incremental_alter_configs([group])[group].result(60)
+    make_topic_and_group(broker.bootstrap_servers, name, name, partitions=2)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(500):
         producer.produce(name, b"job %d" % number)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import AcknowledgeType, Message, Producer, ShareConsumer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.wire import RawConnection
 from tests.compatibility.interop.promote.test_promote import promote, wait_for_leader
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
+from tests.support.share_groups import make_topic_and_group
 
 pytestmark = pytest.mark.kafka
 
@@ -47,11 +47,7 @@ def test_records_that_were_acknowledged_here_are_not_delivered_there(tmp_path: P
     try:
         node.start()
         servers = node.bootstrap_servers
-        admin = AdminClient({"bootstrap.servers": servers})
-        admin.create_topics([NewTopic("jobs", 1)])["jobs"].result(60)
-        earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-        group = ConfigResource(ConfigResource.Type.GROUP, "g", incremental_configs=[earliest])
-        admin.incremental_alter_configs([group])[group].result(60)
+        make_topic_and_group(servers, "jobs", "g")
         producer = Producer({"bootstrap.servers": servers})
         for value in sorted(VALUES, key=int):
             producer.produce("jobs", value)

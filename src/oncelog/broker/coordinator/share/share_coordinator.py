@@ -104,7 +104,7 @@ class StateShard:
             self._pruning = None
 
     def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
-        """WriteState what the event changes; NONE once that is committed, else why it was refused."""
+        """Write what the event changes; NONE once that is committed, else why it was refused."""
         most_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
         decision = state_rules.decide(self.states.get(key), event, now_ms, most_updates)
         if decision is None:
@@ -117,7 +117,7 @@ class StateShard:
         return self._end_offset - self._pruned_to <= len(self.states)
 
     def prune(self, now_ms: int) -> None:
-        """WriteState the oldest states again if many records have followed them, and remove what is before the oldest
+        """Write the oldest states again if many records have followed them, and remove what is before the oldest
         snapshot."""
         if self._is_pruned(now_ms):
             return

@@ -89,7 +89,7 @@ class ShareProtocol:
     def _missing(self, group: ShareGroup, joining: ShareMember) -> dict[TopicId, InitializedTopic]:
         """Partitions of the group's topics that have no stored state yet."""
         missing: dict[TopicId, InitializedTopic] = {}
-        for name, (topic_id, count) in self._existing(group.topics() | joining.topics).items():
+        for name, (topic_id, count) in existing_topics(self._env, group.topics() | joining.topics).items():
             known = group.initialized.get(topic_id)
             new = frozenset(range(count)) - (known.partitions if known is not None else frozenset())
             if new:
@@ -137,9 +137,6 @@ class ShareProtocol:
             group.metadata_stale = False
         self.start_session(request.group_id, after.member_id, now_ms)
         return _answered(written, self._answer(request, member, after))
-
-    def _existing(self, names: Collection[str]) -> dict[str, tuple[TopicId, int]]:
-        return existing_topics(self._env, names)
 
     def _answer(
         self, request: ShareGroupHeartbeatRequest, before: ShareMember, after: ShareMember

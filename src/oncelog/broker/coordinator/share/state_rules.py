@@ -88,7 +88,7 @@ class Load(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """WriteState the state as a whole, so that older records are not needed any more."""
+    """Write the state as a whole, so that older records are not needed any more."""
 
 
 class Delete(NamedTuple):
@@ -99,13 +99,13 @@ Event = Initialize | WriteState | Load | Compact | Delete
 
 
 class StateSnapshot(NamedTuple):
-    """WriteState the whole state."""
+    """Write the whole state."""
 
     state: ShareState
 
 
 class Update(NamedTuple):
-    """WriteState what has changed."""
+    """Write what has changed."""
 
     snapshot_epoch: int
     leader_epoch: int
@@ -199,7 +199,7 @@ FENCED_STATE: Final = StateRefusal(
     "The share coordinator rejected the request because the share-group state epoch did not match.",
 )
 UNKNOWN_STATE: Final = StateRefusal(
-    Error.INVALID_REQUEST, "WriteState operation on uninitialized share partition not allowed."
+    Error.INVALID_REQUEST, "Write operation on uninitialized share partition not allowed."
 )
 
 Rule = Callable[[Any, Any, int, int], Decision]

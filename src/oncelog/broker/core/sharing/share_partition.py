@@ -293,7 +293,7 @@ class SharePartition:
                         changes.append(_change(part, STATE_AFTER[AcknowledgeType(kind)], limits))
         for part in renewed:
             self._put(part)
-        self._begin(changes)
+        self._mark(changes, changing=True)
         return changes
 
     def _find(self, member_id: str, batch: AckBatch) -> AckRefusal | None:
@@ -326,7 +326,7 @@ class SharePartition:
             for each in self._ranges
             if each.state is RecordState.ACQUIRED and each.member_id == member_id and not each.changing
         ]
-        self._begin(changes)
+        self._mark(changes, changing=True)
         return changes
 
     def expire(self, limits: ShareLimits, now_ms: int) -> list[StateBatch]:
@@ -339,21 +339,19 @@ class SharePartition:
         self._apply(changes)
         return changes
 
-    def _begin(self, changes: Iterable[StateBatch]) -> None:
+    def _mark(self, changes: Iterable[StateBatch], *, changing: bool) -> None:
+        """Whether the records of these changes wait for them to be written."""
         for change in changes:
             for each in list(self._between(change.first, change.last)):
                 first, last = max(change.first, each.first), min(change.last, each.last)
-                self._put(replace(each, first=first, last=last, changing=True))
+                self._put(replace(each, first=first, last=last, changing=changing))
 
     def settle(self, changes: Iterable[StateBatch], *, written: bool) -> None:
         """The changes were written and apply, or they could not be: the records are still acquired."""
         if written:
             self._apply(changes)
-            return
-        for change in changes:
-            for each in list(self._between(change.first, change.last)):
-                first, last = max(change.first, each.first), min(change.last, each.last)
-                self._put(replace(each, first=first, last=last, changing=False))
+        else:
+            self._mark(changes, changing=False)
 
     def _apply(self, changes: Iterable[StateBatch]) -> None:
         for change in changes:

@@ -36,6 +36,7 @@ from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
 from oncelog.runtime.deferred import Deferred
+from oncelog.settings.kafka_properties import broker_properties, group_properties
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ class SharePartitions:
         own = self._ports.metadata.dynamic_config(ResourceType.GROUP, group_id).get(name)
         if own is not None:
             return own
-        return DEFAULTS[name] if name in DEFAULTS else self._ports.config.text(f"group.{name}") or ""
+        of_brokers = f"group.{name}"
+        known = of_brokers in broker_properties()
+        return (self._ports.config.text(of_brokers) if known else group_properties()[name].default) or ""
 
     def limits(self, group_id: str) -> ShareLimits:
         return ShareLimits(
@@ -291,7 +294,7 @@ class SharePartitions:
         return self._write(held, held.state.release(member_id, self.limits(held.key.group_id)), now_ms)
 
     def _write(self, held: Held, changes: list[StateBatch], now_ms: int) -> Deferred[Error]:
-        """WriteState changes that the state waits for, and then apply them."""
+        """Write changes that the state waits for, and then apply them."""
         if not changes:
             return Deferred.of(NONE)
         state = held.state
@@ -353,14 +356,6 @@ class SharePartitions:
         for held in self._held.values():
             if held.timer is not None:
                 held.timer.cancel()
-
-
-DEFAULTS: Final[Mapping[str, str]] = {
-    "share.auto.offset.reset": "latest",
-    "share.isolation.level": "read_uncommitted",
-    "share.renew.acknowledge.enable": "true",
-}
-"""Settings of groups that brokers have no setting for."""
 
 
 _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")

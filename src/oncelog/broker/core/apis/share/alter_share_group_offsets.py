@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
+from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.security.refusals import MESSAGES
-from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated import alter_share_group_offsets_response as answers
 from oncelog.protocol.generated.alter_share_group_offsets_request import AlterShareGroupOffsetsRequest
 from oncelog.protocol.generated.alter_share_group_offsets_response import AlterShareGroupOffsetsResponse
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ def handle(
     ports: SharePorts, context: RequestContext, request: AlterShareGroupOffsetsRequest
 ) -> Deferred[AlterShareGroupOffsetsResponse]:
     node_id = context.session.node_id
-    if not ports.metadata.finalized_features.level(SHARE_VERSION):
-        return Deferred.of(AlterShareGroupOffsetsResponse(error_code=Error.UNSUPPORTED_VERSION))
-    refusal = ports.groups.share.may_change(request.group_id, node_id)
+    refusal = share_requests.change_refused(ports, context, request.group_id)
     if refusal is not None:
         return Deferred.of(AlterShareGroupOffsetsResponse(error_code=refusal.error, error_message=refusal.message))
     offsets: dict[tuple[bytes, str, int], int] = {}
@@ -34,7 +33,7 @@ def handle(
     for topic in request.topics:
         info = ports.metadata.topic(topic.topic_name)
         shown = answers.AlterShareGroupOffsetsResponseTopic(
-            topic.topic_name, info.topic_id if info is not None else b"\0" * 16, []
+            topic.topic_name, info.topic_id if info is not None else ZERO_UUID, []
         )
         for partition in topic.partitions:
             error = NONE

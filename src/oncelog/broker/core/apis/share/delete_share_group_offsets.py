@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
+from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.security.refusals import MESSAGES
-from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated import delete_share_group_offsets_response as answers
 from oncelog.protocol.generated.delete_share_group_offsets_request import DeleteShareGroupOffsetsRequest
 from oncelog.protocol.generated.delete_share_group_offsets_response import DeleteShareGroupOffsetsResponse
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ def handle(
     ports: SharePorts, context: RequestContext, request: DeleteShareGroupOffsetsRequest
 ) -> Deferred[DeleteShareGroupOffsetsResponse]:
     node_id = context.session.node_id
-    if not ports.metadata.finalized_features.level(SHARE_VERSION):
-        return Deferred.of(DeleteShareGroupOffsetsResponse(error_code=Error.UNSUPPORTED_VERSION))
-    refusal = ports.groups.share.may_change(request.group_id, node_id)
+    refusal = share_requests.change_refused(ports, context, request.group_id)
     if refusal is not None:
         return Deferred.of(DeleteShareGroupOffsetsResponse(error_code=refusal.error, error_message=refusal.message))
     topic_ids: list[bytes] = []
@@ -43,7 +42,7 @@ def handle(
         topics.append(
             answers.DeleteShareGroupOffsetsResponseTopic(
                 topic.topic_name,
-                info.topic_id if info is not None else b"\0" * 16,
+                info.topic_id if info is not None else ZERO_UUID,
                 error,
                 MESSAGES.get(error) if error is not NONE else None,
             )

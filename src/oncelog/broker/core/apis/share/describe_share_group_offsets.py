@@ -22,6 +22,7 @@ from oncelog.protocol.generated.describe_share_group_offsets_request import (
     DescribeShareGroupOffsetsRequestGroup,
 )
 from oncelog.protocol.generated.describe_share_group_offsets_response import DescribeShareGroupOffsetsResponse
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
 
@@ -76,7 +77,7 @@ def _group(
         if asked.topics is None and not allows(ports, context, Operation.DESCRIBE, TOPIC, offset.name, log=False):
             continue
         shown = topics.setdefault(
-            offset.name, answers.DescribeShareGroupOffsetsResponseTopic(offset.name, offset.topic_id or b"\0" * 16, [])
+            offset.name, answers.DescribeShareGroupOffsetsResponseTopic(offset.name, offset.topic_id or ZERO_UUID, [])
         )
         shown.partitions.append(_partition(ports, offset))
     return answers.DescribeShareGroupOffsetsResponseGroup(
@@ -88,7 +89,7 @@ def _hidden(name: str, indexes: list[int]) -> answers.DescribeShareGroupOffsetsR
     error = Error.TOPIC_AUTHORIZATION_FAILED
     return answers.DescribeShareGroupOffsetsResponseTopic(
         name,
-        b"\0" * 16,
+        ZERO_UUID,
         [
             answers.DescribeShareGroupOffsetsResponsePartition(
                 partition_index=index, start_offset=UNINITIALIZED, error_code=error, error_message=MESSAGES[error]

@@ -11,8 +11,7 @@ from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.apis.share.share_requests import AckResult
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.refusals import MESSAGES
-from oncelog.broker.core.sharing.share_partition import AckBatch
-from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place
+from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated import share_acknowledge_response as answers
 from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
@@ -35,18 +34,9 @@ def handle(
         error = session if isinstance(session, Error) else NONE
     if error is not NONE:
         return Deferred.of(ShareAcknowledgeResponse(error_code=error, error_message=MESSAGES.get(error)))
-    acks: dict[Place, list[AckBatch]] = {}
-    wrong: dict[Place, str] = {}
-    may_renew = context.api_version >= share_requests.RENEWALS_FROM and request.is_renew_ack
-    for topic in request.topics:
-        for partition in topic.partitions:
-            place = (topic.topic_id, partition.partition_index)
-            acks[place] = share_requests.as_batches(partition.acknowledgement_batches)
-            reason = share_requests.invalid(partition.acknowledgement_batches, may_renew=may_renew)
-            if reason is not None:
-                wrong[place] = reason
+    named, wrong = share_requests.acknowledgements(context, request)
     lock_ms = ports.sharing.limits(group_id).lock_ms
-    acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, acks, wrong)
+    acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, dict(named), wrong)
     if request.share_session_epoch == FINAL_EPOCH:
         acknowledged = acknowledged.flat_map(
             lambda results: share_requests.close(ports, context, group_id, member_id).map(lambda _: results)

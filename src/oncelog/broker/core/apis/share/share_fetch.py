@@ -17,7 +17,6 @@ from oncelog.broker.core.apis.share.share_requests import AckResult
 from oncelog.broker.core.fetching.purgatory import ParkedFetch
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.refusals import MESSAGES
-from oncelog.broker.core.sharing.share_partition import AckBatch
 from oncelog.broker.core.sharing.share_partitions import Held, ShareDelivery
 from oncelog.broker.core.sharing.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from oncelog.errors import NONE, Error
@@ -39,23 +38,14 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     error = share_requests.refused(ports, group_id, member_id)
     if error is not NONE:
         return _refused(error)
-    acks: dict[Place, list[AckBatch]] = {}
-    wrong: dict[Place, str] = {}
-    places: list[Place] = []
-    may_renew = context.api_version >= share_requests.RENEWALS_FROM and request.is_renew_ack
-    for topic in request.topics:
-        for partition in topic.partitions:
-            place = (topic.topic_id, partition.partition_index)
-            places.append(place)
-            if partition.acknowledgement_batches:
-                acks[place] = share_requests.as_batches(partition.acknowledgement_batches)
-                reason = share_requests.invalid(partition.acknowledgement_batches, may_renew=may_renew)
-                if reason is not None:
-                    wrong[place] = reason
+    named, wrong = share_requests.acknowledgements(context, request)
+    acks = {place: batches for place, batches in named if batches}
     fetches = request.max_records > 0 and request.max_bytes > 0
-    if may_renew and (fetches or request.max_wait_ms or request.min_bytes):
+    if share_requests.renews(context, request) and (fetches or request.max_wait_ms or request.min_bytes):
         return _refused(Error.INVALID_REQUEST)
-    session = _session(ports, context, request, (group_id, member_id), places, has_acks=bool(acks))
+    session = _session(
+        ports, context, request, (group_id, member_id), [place for place, _ in named], has_acks=bool(acks)
+    )
     if isinstance(session, Error):
         return _refused(session)
     acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, acks, wrong)

@@ -1,4 +1,4 @@
-"""What ShareFetch and ShareAcknowledge have in common: who asks, for which partitions, and their acknowledgements.
+"""What APIs of share groups have in common: who asks, for which partitions, acknowledgements, who may change offsets.
 
 Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowledgeRequest`` (4.4).
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from oncelog.broker.coordinator.share.share_requests import ShareRefused
 from oncelog.broker.coordinator.share.state_rules import ShareKey
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows
@@ -22,6 +23,8 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SharePorts
     from oncelog.broker.core.storage.partition import Partition
+    from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
+    from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
 
 RENEWALS_FROM = 2
 Acks = Mapping[Place, Sequence[AckBatch]]
@@ -70,8 +73,33 @@ def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
     return None
 
 
-def as_batches(batches: Iterable[AckedBatch]) -> list[AckBatch]:
-    return [AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+def acknowledgements(
+    context: RequestContext, request: ShareFetchRequest | ShareAcknowledgeRequest
+) -> tuple[list[tuple[Place, list[AckBatch]]], dict[Place, str]]:
+    """The acknowledgements of each partition in either request, and what is wrong with those that are invalid."""
+    found: list[tuple[Place, list[AckBatch]]] = []
+    wrong: dict[Place, str] = {}
+    for topic in request.topics:
+        for partition in topic.partitions:
+            place, batches = (topic.topic_id, partition.partition_index), partition.acknowledgement_batches
+            taken = [AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+            found.append((place, taken))
+            reason = invalid(batches, may_renew=renews(context, request))
+            if reason is not None:
+                wrong[place] = reason
+    return found, wrong
+
+
+def renews(context: RequestContext, request: ShareFetchRequest | ShareAcknowledgeRequest) -> bool:
+    """Whether the request may renew locks (KIP-1222)."""
+    return context.api_version >= RENEWALS_FROM and request.is_renew_ack
+
+
+def change_refused(ports: SharePorts, context: RequestContext, group_id: str) -> ShareRefused | None:
+    """Why the offsets of a group may not be changed."""
+    if not ports.metadata.finalized_features.level(SHARE_VERSION):
+        return ShareRefused(Error.UNSUPPORTED_VERSION)
+    return ports.groups.share.may_change(group_id, context.session.node_id)
 
 
 def partition_at(ports: SharePorts, context: RequestContext, place: Place) -> Partition | Error:

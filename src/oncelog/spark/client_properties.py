@@ -59,6 +59,8 @@ _BOTH: dict[str, SparkProperty] = {
         "socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms",
         "kafka.request.timeout.ms bounds connecting too",
     ),
+    **_refused("bootstrap.resolve.timeout.ms", "a name is resolved again for each new connection"),
+    **_refused("metadata.cluster.check.enable", "which cluster and node answers is not checked"),
     **_refused("metadata.recovery.rebootstrap.trigger.ms", "unreachable brokers are looked up again at once"),
     **_refused(
         "security.providers ssl.engine.factory.class ssl.provider ssl.keymanager.algorithm ssl.trustmanager.algorithm "
@@ -77,6 +79,7 @@ _BOTH: dict[str, SparkProperty] = {
         "only kafka.sasl.login.refresh.window.factor decides when a token is replaced",
     ),
     **_refused(
+        "sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer "
         "sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer "
         "sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms "
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url "
@@ -141,6 +144,7 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
         "transaction stays open until `oncelog transactions fence --force` (`false`)."
     ),
     **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),
+    **_refused("buffer.memory.allocation.strategy", "Java's way to allocate buffer.memory, which is not used"),
     **_refused("linger.ms", "a task's rows are all there: nothing is gained by waiting for more"),
     **_refused("max.in.flight.requests.per.connection", "the commit sends one batch of each partition at a time"),
     **_refused("metadata.max.idle.ms", "only the metadata of the destinations is kept"),
@@ -150,7 +154,7 @@ PRODUCER_PROPERTIES: Mapping[str, SparkProperty] = _BOTH | {
     **_refused("interceptor.classes", "an interceptor could drop or change records"),
     **_refused(
         "partitioner.class partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms "
-        "partitioner.ignore.keys",
+        "partitioner.ignore.keys partitioner.rack.aware client.rack",
         "use the column partition, or a key",
     ),
 }

@@ -34,9 +34,10 @@ from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from oncelog.types import INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC, java_hash_partition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, java_hash_partition
 from tests.integration.metrics.pages import scrape
 
+TOPICS = (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
 PARTITIONS = 4
 SETTINGS = {
     "offsets.topic.num.partitions": PARTITIONS,
@@ -99,7 +100,7 @@ def segment(data: Path, topic: str, index: int) -> Path:
 
 def damage(data: Path) -> None:
     """The second batch of each partition that is in ``DAMAGES``."""
-    for topic in INTERNAL_TOPICS:
+    for topic in TOPICS:
         for index, spoil in DAMAGES.items():
             content = segment(data, topic, index).read_bytes()
             first, second = islice(parse_batches(content), 2)
@@ -121,7 +122,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
             assert [commit(client, name, offset) for offset in range(3)] == [Error.NONE] * 3
             assert [init(client, name)[0] for _ in range(2)] == [Error.NONE] * 2
     damage(tmp_path)
-    paths = [segment(tmp_path, topic, index) for topic in INTERNAL_TOPICS for index in DAMAGES]
+    paths = [segment(tmp_path, topic, index) for topic in TOPICS for index in DAMAGES]
     left = [path.read_bytes() for path in paths]
     with (
         oncelog.Broker(tmp_path, settings=SETTINGS, metrics="127.0.0.1:0") as broker,
@@ -139,7 +140,7 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
         for coordinator in ("group", "transaction"):
             unreadable = page.value("oncelog_coordinator_partitions_unreadable", coordinator=coordinator)
             assert unreadable == len(DAMAGES)
-    for topic in INTERNAL_TOPICS:
+    for topic in TOPICS:
         told = [f"{topic}-{index} cannot be read at or after offset" in caplog.text for index in range(PARTITIONS)]
         assert told == [index in DAMAGES for index in range(PARTITIONS)]
     assert [path.read_bytes() for path in paths] == left, "what is left is there for whoever mends it"

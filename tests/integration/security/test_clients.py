@@ -341,7 +341,7 @@ def test_users_by_kafka_configs(secured: Secured, unique_name: str, tool: Tool) 
     user = ("--entity-type", "users", "--entity-name", unique_name)
 
     def configs(*words: str) -> str:
-        return tool("kafka.admin.ConfigCommand", "--command-config", secured.admin_file, *words)
+        return tool("ConfigCommand", "--command-config", secured.admin_file, *words)
 
     for setting in (f"SCRAM-SHA-256=[iterations=8192,password={password}]", f"{MECHANISM}=[password={password}]"):
         # One at a time: Apache Kafka 4.3.1 refuses both at once, too

@@ -56,7 +56,7 @@ def test_for_each_batch_raises_errors_of_the_jvm_shortened(
     def fail(*_: object) -> None:
         jvm.java.util.ArrayDeque().pop()
 
-    monkeypatch.setattr(session, "_write", fail)
+    monkeypatch.setattr(session, "_plan_and_write", fail)
     monkeypatch.setattr(session, "running_query", lambda *_: RunningQuery("run", "checkpoint"))
     write_batch = for_each_batch({"kafka.bootstrap.servers": "127.0.0.1:1", "topic": "t"})
     rows: DataFrame = spark.range(1)

@@ -3,7 +3,7 @@
 Called by :mod:`oncelog.client.core.config`: a setting of Java's clients that none of ours has is left out with a
 warning, as Java does for one that the client in question does not have; an unknown name is refused as a typo.
 ``tests/compatibility/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
-``AdminClientConfig`` of Apache Kafka 4.3.
+``AdminClientConfig`` of Apache Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ auto.commit.interval.ms 5000
 auto.offset.reset latest
 batch.size 16384
 bootstrap.controllers
+bootstrap.resolve.timeout.ms 0
 bootstrap.servers
 buffer.memory 33554432
+buffer.memory.allocation.strategy full
 check.crcs true
 client.dns.lookup use_all_dns_ips
 client.id
@@ -55,6 +57,7 @@ max.partition.fetch.bytes 1048576
 max.poll.interval.ms 300000
 max.poll.records 500
 max.request.size 1048576
+metadata.cluster.check.enable true
 metadata.max.age.ms 300000
 metadata.max.idle.ms 300000
 metadata.recovery.rebootstrap.trigger.ms 300000
@@ -68,6 +71,7 @@ partitioner.adaptive.partitioning.enable true
 partitioner.availability.timeout.ms 0
 partitioner.class
 partitioner.ignore.keys false
+partitioner.rack.aware false
 receive.buffer.bytes 32768 | 65536
 reconnect.backoff.max.ms 1000
 reconnect.backoff.ms 50
@@ -93,6 +97,8 @@ sasl.login.refresh.window.jitter 0.05
 sasl.login.retry.backoff.max.ms 10000
 sasl.login.retry.backoff.ms 100
 sasl.mechanism GSSAPI
+sasl.oauthbearer.allow.unverified.audience false
+sasl.oauthbearer.allow.unverified.issuer false
 sasl.oauthbearer.assertion.algorithm RS256
 sasl.oauthbearer.assertion.claim.aud
 sasl.oauthbearer.assertion.claim.exp.seconds 300

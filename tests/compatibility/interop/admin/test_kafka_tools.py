@@ -23,7 +23,7 @@ def servers() -> Iterator[str]:
 
 
 def tool(servers: str, name: str, *arguments: str) -> str:
-    class_name = "kafka.admin.ConfigCommand" if name == "ConfigCommand" else f"{TOOLS}.{name}"
+    class_name = f"{TOOLS}.{name}"
     return run_tool(class_name, "--bootstrap-server", servers, *arguments)
 
 

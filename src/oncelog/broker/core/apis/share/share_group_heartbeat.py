@@ -35,7 +35,7 @@ def handle(
     caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
     if ports.metadata.topic(SHARE_GROUP_STATE_TOPIC) is not None:
         return ports.groups.share.heartbeat(request, caller, context.now_ms)
-    creating = ports.tasks.begin(_create_topic(ports, context), context.channel, owner=context)
+    creating = ports.tasks.begin(_create_topic(ports, context), owner=context)
     return creating.flat_map(lambda _: ports.groups.share.heartbeat(request, caller, ports.now_ms))
 
 

@@ -65,6 +65,7 @@ class ProducerCore:
             manager = TwoPhaseTransactions if self.config.two_phase_commit else TransactionManager
             self.transactions = manager(
                 self.wire,
+                self.metadata,
                 self.accumulator,
                 transactional_id=self.config.transactional_id,
                 transaction_timeout_ms=self.config.transaction_timeout_ms,

@@ -37,6 +37,8 @@ class FakeWire:
         self.not_ready: set[int] = set()
         self.nodes: dict[int, tuple[str, int]] = {}
         self.level = transaction_version
+        self.newest: dict[int, int] = {}
+        """Highest version by API, where the broker is older than the client."""
 
     def now_ms(self) -> int:
         return self.clock_ms
@@ -51,7 +53,7 @@ class FakeWire:
         self.nodes[node] = (host, port)
 
     def version(self, node: int, api: Api, highest: int = NO_LIMIT) -> int | None:
-        return min(api.highest, highest)
+        return min(api.highest, highest, self.newest.get(api.key, highest))
 
     def transaction_version(self) -> int:
         return self.level
@@ -68,7 +70,7 @@ class FakeWire:
         expect_answer: bool = True,
         channel: int = 0,
     ) -> None:
-        version = min(api.highest, highest)
+        version = min(api.highest, highest, self.newest.get(api.key, highest))
         built = message if isinstance(message, Message) else message(version)
         built.encode(version)  # what is sent can be sent
         self.sent.append(Sent(node, api, built, version, on_answer, self))

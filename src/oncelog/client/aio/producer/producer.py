@@ -153,6 +153,7 @@ class Producer(Generic[SentK, SentV]):
             manager = TwoPhaseTransactions if config.two_phase_commit else TransactionManager
             self._transactions = manager(
                 self._network,
+                self._metadata,
                 self._accumulator,
                 transactional_id=config.transactional_id,
                 transaction_timeout_ms=config.transaction_timeout_ms,

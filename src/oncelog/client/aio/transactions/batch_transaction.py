@@ -14,21 +14,24 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess
+from oncelog.client.aio.connection.cluster_access import GIVE_UP_ON_UNKNOWN_SECONDS, ClusterAccess, settled
 from oncelog.client.core.client_errors import error_for, error_of
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import NO_LIMIT, PRODUCE
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from oncelog.client.core.transactions.offset_topics import OffsetTopics
 from oncelog.client.core.transactions.transaction_requests import (
     TV1_HIGHEST_PRODUCE,
     Request,
     RequestOutcome,
     TxnRequests,
+    replaced,
 )
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Buffer, increment_sequence, set_producer
+from oncelog.runtime.deferred import Deferred
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 _PRODUCE_TIMEOUT_MS = 30_000
@@ -180,8 +183,9 @@ class BatchTransactions:
         if not self._v2 and group not in self._groups:
             await self._coordinated(Step.ADD_OFFSETS, self._requests.add_offsets(self.producer, group))
         self._groups.add(group)
-        request = self._requests.offsets(self.producer, offsets, ConsumerGroupMetadata(group))
-        await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group)
+        topics = OffsetTopics(self._cluster.metadata, (partition.topic for partition in offsets))
+        request = self._requests.offsets(self.producer, offsets, ConsumerGroupMetadata(group), topics)
+        await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group, topics if self._v2 else None)
 
     async def end(self, *, commit: bool) -> None:
         """End the transaction, repeated until the outcome is known.
@@ -212,15 +216,26 @@ class BatchTransactions:
             if error.error not in _FENCED:
                 raise
 
-    async def _coordinated(self, step: Step, request: Request, group: str | None = None) -> RequestOutcome:
+    async def _coordinated(
+        self, step: Step, request: Request, group: str | None = None, topics: OffsetTopics | None = None
+    ) -> RequestOutcome:
         """Send a request to the step's coordinator, and retry while the error table says so."""
         api, build, read = request
         finder = self._coordinator if group is None else self._cluster.finder(CoordinatorType.GROUP, group)
-        highest = self._requests.highest(step, self._v2)
+
+        async def attempt(node: int) -> RequestOutcome:
+            if topics is not None:
+                known: Deferred[None] = Deferred()
+                if not topics.look_up(lambda: known.resolve(None)):
+                    await settled(known)
+                if topics.replaced is not None:
+                    return replaced(topics, group or "")
+            highest = self._requests.highest(step, self._v2, topics)
+            answer, version = await self._cluster.network.call(node, api, build, highest=highest, channel=1)
+            return read(answer, version)
 
         async def ask(node: int) -> RequestOutcome:
-            answer, version = await self._cluster.network.call(node, api, build, highest=highest, channel=1)
-            outcome = read(answer, version)
+            outcome = await attempt(node)
             if action_for(step, outcome.error) is not ErrorAction.DONE:
                 raise error_for(outcome.error, f"{api.name} of {self._id!r} was refused{outcome.where}")
             return outcome

@@ -103,6 +103,7 @@ _BY_STEP: Mapping[Step, Mapping[Error, ErrorAction]] = {
         Error.ILLEGAL_GENERATION: ErrorAction.ABORTABLE,
         Error.UNKNOWN_MEMBER_ID: ErrorAction.ABORTABLE,
         Error.STALE_MEMBER_EPOCH: ErrorAction.ABORTABLE,
+        Error.GROUP_ID_NOT_FOUND: ErrorAction.ABORTABLE,
     },
     Step.END_TXN: {},
 }

@@ -15,6 +15,7 @@ from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
 from oncelog.client.core.connection.wire import Answer, Api, Build, RequestFailure, Wire
+from oncelog.client.core.transactions.offset_topics import OffsetTopics
 from oncelog.client.core.transactions.transaction_requests import Request, RequestOutcome
 from oncelog.client.core.waiting import retried
 from oncelog.errors import Error, KafkaError
@@ -48,6 +49,7 @@ class CoordinatorRequest:
     done: Callable[[RequestOutcome, int], None] = field(compare=False)
     result: Result = field(compare=False)
     group: str | None = field(compare=False, default=None)
+    topics: OffsetTopics | None = field(compare=False, default=None)
     attempts: int = field(compare=False, default=0)
 
     def fail(self, error: KafkaError) -> None:
@@ -98,12 +100,13 @@ class CoordinatorRequests:
         result: Result,
         *,
         group: str | None = None,
+        topics: OffsetTopics | None = None,
         priority: int | None = None,
     ) -> CoordinatorRequest:
         """Queue a request. ``done`` is called if it succeeds, ``result`` is resolved if it fails."""
         self._numbers += 1
         rank = PRIORITY[step] if priority is None else priority
-        queued = CoordinatorRequest(rank, self._numbers, step, *request, done, result, group)
+        queued = CoordinatorRequest(rank, self._numbers, step, *request, done, result, group, topics)
         heapq.heappush(self._queue, queued)
         return queued
 

@@ -21,7 +21,8 @@ from oncelog.client.core.client_errors import (
     error_for,
 )
 from oncelog.client.core.connection.coordinator_lookup import CoordinatorType
-from oncelog.client.core.connection.error_rules import ErrorAction, Step
+from oncelog.client.core.connection.error_rules import ErrorAction, Step, action_for
+from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import Wire
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transactions.coordinator_requests import (
@@ -31,9 +32,10 @@ from oncelog.client.core.transactions.coordinator_requests import (
     CoordinatorRequests,
     Result,
 )
+from oncelog.client.core.transactions.offset_topics import OffsetTopics
 from oncelog.client.core.transactions.transaction_contents import TransactionContents
 from oncelog.client.core.transactions.transaction_errors import fatal_error, repeats_itself, text_of
-from oncelog.client.core.transactions.transaction_requests import RequestOutcome, TxnRequests
+from oncelog.client.core.transactions.transaction_requests import RequestOutcome, TxnRequests, replaced
 from oncelog.client.core.transactions.transaction_states import (
     HINTS,
     MAY_FOLLOW,
@@ -58,6 +60,7 @@ class TransactionManager:
     def __init__(
         self,
         wire: Wire,
+        metadata: ClusterMetadata,
         accumulator: Accumulator,
         *,
         transactional_id: str | None,
@@ -67,6 +70,7 @@ class TransactionManager:
         on_change: Callable[[], None],
     ) -> None:
         self._wire = wire
+        self._metadata = metadata
         self._accumulator = accumulator
         self.transactional_id = transactional_id
         self._on_change = on_change
@@ -145,13 +149,15 @@ class TransactionManager:
 
         def commit() -> None:
             self._contents.started = True
-            request = self._requests.offsets(self.producer, dict(offsets), group)
+            topics = OffsetTopics(self._metadata, (partition.topic for partition in offsets))
+            request = self._requests.offsets(self.producer, dict(offsets), group, topics)
             self._queue.add(
                 Step.TXN_OFFSET_COMMIT,
                 request,
                 lambda outcome, now_ms: result.resolve(None),
                 result,
                 group=group.group_id,
+                topics=topics if self._transaction_v2 else None,
             )
 
         if self._transaction_v2:
@@ -328,7 +334,19 @@ class TransactionManager:
             if not self._contents.started:
                 self._queue.take().done(RequestOutcome(Error.NONE, "", None), now_ms)
                 return
-        self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
+        if request.topics is not None and not self._has_topics(request, request.topics, now_ms):
+            return
+        self._queue.send(request, self._requests.highest(request.step, self._transaction_v2, request.topics))
+
+    def _has_topics(self, request: CoordinatorRequest, topics: OffsetTopics, now_ms: int) -> bool:
+        """Whether the topics are known and are those of the first attempt; if not, the offsets wait, or are refused."""
+        if not topics.look_up(lambda: self.poll(self._wire.now_ms())):
+            return False
+        if topics.replaced is None:
+            return True
+        outcome = replaced(topics, request.group or "")
+        self._answered(self._queue.take(), action_for(request.step, outcome.error), outcome, now_ms)
+        return False
 
     def _all_sent(self) -> None:
         """No request that could be sent now is waiting."""

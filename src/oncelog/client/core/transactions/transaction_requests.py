@@ -25,6 +25,7 @@ from oncelog.client.core.connection.wire import (
     Build,
 )
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.transactions.offset_topics import OffsetTopics
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
@@ -43,6 +44,8 @@ from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, by_topic
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
 """Up to these versions, partitions must be added to the transaction before records or offsets are written (KIP-890)."""
 TV1_HIGHEST_PRODUCE = 11
+FIRST_WITH_TOPIC_IDS = 6
+"""Version of TxnOffsetCommit (KIP-1319)."""
 
 
 class RequestOutcome(NamedTuple):
@@ -70,9 +73,11 @@ class TxnRequests:
         self._two_phase_commit = two_phase_commit
         self._keeps = keeps
 
-    def highest(self, step: Step, transaction_v2: bool) -> int:
-        """The highest version allowed for a step."""
-        return NO_LIMIT if transaction_v2 else TV1_HIGHEST.get(step, NO_LIMIT)
+    def highest(self, step: Step, transaction_v2: bool, topics: OffsetTopics | None = None) -> int:
+        """The highest version allowed for a step, which commits offsets of ``topics``."""
+        if not transaction_v2:
+            return TV1_HIGHEST.get(step, NO_LIMIT)
+        return NO_LIMIT if topics is None or topics.by_id else FIRST_WITH_TOPIC_IDS - 1
 
     def init(self, current: ProducerIdAndEpoch) -> Request:
         """InitProducerId; ``current`` asks for the next epoch of an identity (version 3 on)."""
@@ -145,14 +150,17 @@ class TxnRequests:
         producer: ProducerIdAndEpoch,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         group: ConsumerGroupMetadata,
+        topics: OffsetTopics,
     ) -> Request:
+        """TxnOffsetCommit; from version 6 on, ``topics`` has an id for each topic."""
+
         def build(version: int) -> TxnOffsetCommitRequest:
             request = TxnOffsetCommitRequest(
                 transactional_id=self._id or "",
                 group_id=group.group_id,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch,
-                topics=_offset_topics(offsets),
+                topics=_offset_topics(offsets, topics if version >= FIRST_WITH_TOPIC_IDS else None),
             )
             if version >= 3:
                 request.generation_id_or_member_epoch = group.generation_id
@@ -161,12 +169,18 @@ class TxnRequests:
             return request
 
         def read(answer: Answer, version: int) -> RequestOutcome:
-            found = [
-                (error_of(item.error_code), TopicPartition(topic.name, item.partition_index))
+            found = {
+                TopicPartition(
+                    topics.name(topic.topic_id) if version >= FIRST_WITH_TOPIC_IDS else topic.name, item.partition_index
+                ): error_of(item.error_code)
                 for topic in answer.topics
                 for item in topic.partitions
-            ]
-            outcome = _gravest(Step.TXN_OFFSET_COMMIT, found)
+            }
+            outcome = _gravest(
+                Step.TXN_OFFSET_COMMIT, [(found.get(key, Error.UNKNOWN_SERVER_ERROR), key) for key in offsets]
+            )
+            if outcome.error is Error.UNKNOWN_TOPIC_ID:
+                topics.doubt()
             return outcome._replace(where=f"{outcome.where} of group {group.group_id!r}")
 
         return TXN_OFFSET_COMMIT, build, read
@@ -185,7 +199,19 @@ class TxnRequests:
         return END_TXN, build, read
 
 
-def _offset_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> list[TxnOffsetCommitRequestTopic]:
+def replaced(topics: OffsetTopics, group_id: str) -> RequestOutcome:
+    """Why the offsets are not committed: one of their topics was deleted and made again."""
+    return RequestOutcome(
+        Error.TRANSACTION_ABORTABLE,
+        f": topic {topics.replaced!r} was deleted and made again, and the offsets of group {group_id!r} may be of the "
+        "earlier one; abort the transaction, and read the topic again from the group's committed offset or its start",
+    )
+
+
+def _offset_topics(
+    offsets: Mapping[TopicPartition, OffsetAndMetadata], ids: OffsetTopics | None
+) -> list[TxnOffsetCommitRequestTopic]:
+    """The topics by id, or without ``ids`` by name."""
     topics: dict[str, list[TxnOffsetCommitRequestPartition]] = defaultdict(list)
     for (topic, partition), position in offsets.items():
         topics[topic].append(
@@ -196,7 +222,9 @@ def _offset_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> list[
                 committed_metadata=position.metadata,
             )
         )
-    return [TxnOffsetCommitRequestTopic(name=name, partitions=items) for name, items in topics.items()]
+    if ids is None:
+        return [TxnOffsetCommitRequestTopic(name=name, partitions=items) for name, items in topics.items()]
+    return [TxnOffsetCommitRequestTopic(topic_id=ids.id(name), partitions=items) for name, items in topics.items()]
 
 
 _GRAVITY = {

@@ -19,7 +19,11 @@ from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, pro
 from oncelog.errors import ConfigError, Error
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
-from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
+from oncelog.protocol.generated.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch
 from tests.unit.client.core.producers import P0, ProducerCore, coordinator, refuse, stored
 from tests.unit.client.core.wires import FakeWire
@@ -115,7 +119,8 @@ def test_prepare_waits_for_offsets() -> None:
     core.wire.take(FIND_COORDINATOR).answer(coordinator("g"))
     result = txn.prepare()
     assert not result.done
-    core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse())
+    done = TxnOffsetCommitResponseTopic(P0.topic, partitions=[TxnOffsetCommitResponsePartition(P0.partition)])
+    core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse(topics=[done]))
     assert result.value is None
     assert token_of(txn.prepared) == "7:0"
 

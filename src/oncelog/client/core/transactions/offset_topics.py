@@ -1,0 +1,70 @@
+"""The ids of the topics whose offsets a transaction commits (KIP-1319).
+
+Called by the transaction manager and by ``BatchTransactions``, one object for each TxnOffsetCommit. The request
+identifies all of its topics by id, or, if one of them has none, all by name. The ids are those of the first attempt:
+offsets of a topic that was deleted must not become those of a topic made again under its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from oncelog.client.core.connection.metadata import ClusterMetadata
+from oncelog.client.core.connection.wire import RequestFailure
+from oncelog.protocol.wire import ZERO_UUID
+
+
+class OffsetTopics:
+    """The ids of one request's topics, from the client's metadata."""
+
+    def __init__(self, metadata: ClusterMetadata, names: Iterable[str]) -> None:
+        self._metadata = metadata
+        self._names = list(dict.fromkeys(names))
+        self._ids: dict[str, bytes] | None = None
+        self._current = False
+        self._asked = False
+        self.replaced: str | None = None
+        """A topic that has another id than at the first attempt."""
+
+    def look_up(self, known: Callable[[], None]) -> bool:
+        """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when it has come."""
+        if not self._current and self._ids is None and not self._metadata.want(self._names):
+            self._learn()
+        if self._current:
+            return True
+        if not self._asked:
+            self._asked = True
+
+            def answered(failure: RequestFailure | None) -> None:
+                self._learn()
+                known()
+
+            self._metadata.refresh().then(answered)
+        return False
+
+    def doubt(self) -> None:
+        """The broker does not know one of the ids: before the next attempt, they are compared with new metadata."""
+        self._current = False
+
+    @property
+    def by_id(self) -> bool:
+        """Whether all topics have ids."""
+        return self._ids is not None and ZERO_UUID not in self._ids.values()
+
+    def id(self, name: str) -> bytes:
+        return ZERO_UUID if self._ids is None else self._ids[name]
+
+    def name(self, topic_id: bytes) -> str:
+        """The name of a topic in an answer; empty if it was not in the request."""
+        return next((name for name, known in (self._ids or {}).items() if known == topic_id), "")
+
+    def _learn(self) -> None:
+        self._current, self._asked = True, False
+        found = {name: self._metadata.topic_id(name) for name in self._names}
+        if self._ids is None:
+            self._ids = found
+        changed = (name for name, known in self._ids.items() if found[name] not in (known, ZERO_UUID))
+        self.replaced = next(changed, None) if self.by_id else None
+
+
+__all__ = ["OffsetTopics"]

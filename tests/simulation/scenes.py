@@ -22,6 +22,7 @@ from tests.simulation.outboxes import ORDERS, RECEIPTS, OrderWriter, OutboxSende
 from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, TransactionalProducer, some
 from tests.simulation.raw import RawProducer, RawTransactions
 from tests.simulation.registries import Auditor, Net, Registrar, RegistryProgram
+from tests.simulation.remakers import OffsetsAuditor, OffsetWriter, Remaker
 from tests.simulation.spark_sink import SparkQuery
 
 People = Callable[["Scene", Simulation, History, random.Random], list[Program]]
@@ -700,6 +701,23 @@ def moving_members(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def remade_topics(rng: random.Random) -> Scene:
+    """Transactions commit offsets of a topic that is deleted and made again meanwhile."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        remaker, auditor = Remaker(world, history, "remaker", {}), OffsetsAuditor(world, history, "offsets", {})
+        writers = [OffsetWriter(world, history, f"offsets{number}", {}) for number in range(2)]
+        for writer in writers:
+            writer.remaker = remaker
+        auditor.others = [remaker, *writers]
+        return [remaker, *writers, auditor, PlainProducer(world, history, "plain", "plain", 1, 20)]
+
+    return Scene(
+        people, 1, 1, ["plain"], {"kill_program", "cut_connection", rng.choice(DEATHS), rng.choice(LOSSES)},
+        end=_end(rng), most=6, calm_s=30.0,
+    )  # fmt: skip
+
+
 def _transactional(scene: Scene, world: Simulation, history: History, programs: int, count: int) -> list[Program]:
     return [
         TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, count)
@@ -712,7 +730,7 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
         unclean, sink, outbox, registries, compaction, elections, power_losses, stalled_copiers, aborted_copies,
-        doubles, takeovers, crowded_disks, compacted_producers, intruded, moving_members,
+        doubles, takeovers, crowded_disks, compacted_producers, intruded, moving_members, remade_topics,
     )
 }  # fmt: skip
 COMPACTIONS, NARROW, OUTBOXES, REGISTRIES = 8, 12, 44, 28

@@ -1,7 +1,7 @@
 """The ids of the topics whose offsets a transaction commits (KIP-1319).
 
 Called by the transaction manager and by ``BatchTransactions``, one object for each TxnOffsetCommit. The request
-identifies all of its topics by id, or, if one of them has none, all by name. The ids are those of the first attempt:
+identifies all of its topics by id, or, if one of them has none, all by name. The ids stay those that were known first:
 offsets of a topic that was deleted must not become those of a topic made again under its name.
 """
 
@@ -24,12 +24,12 @@ class OffsetTopics:
         self._current = False
         self._asked = False
         self.replaced: str | None = None
-        """A topic that has another id than at the first attempt."""
+        """A topic that has another id than at first."""
+        if not metadata.want(self._names):
+            self._learn()
 
     def look_up(self, known: Callable[[], None]) -> bool:
         """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when it has come."""
-        if not self._current and self._ids is None and not self._metadata.want(self._names):
-            self._learn()
         if self._current:
             return True
         if not self._asked:

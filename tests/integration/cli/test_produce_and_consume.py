@@ -187,20 +187,53 @@ def test_a_group_goes_on_where_it_was(served: Served, topic: str) -> None:
     assert served.run(*arguments, "--max-messages", 1).done().out == "c=3\n"
 
 
-def test_ctrl_c_ends_a_consumer_quietly_and_commits_what_was_shown(served: Served, topic: str) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_consumer_quietly_and_commits_what_was_shown(
+    served: Served, topic: str, number: signal.Signals
+) -> None:
     served.run("produce", "--topic", topic, stdin="a\nb\n").done()
     process = subprocess.Popen(
         [ONCELOG, "consume", "--topic", topic, "--group", topic, "--from-beginning", "--bootstrap-server",
          served.bootstrap_servers],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_as_in_a_terminal,
     )  # fmt: skip
     assert process.stdout is not None
     assert [process.stdout.readline(), process.stdout.readline()] == ["a\n", "b\n"]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "2 records\n")
     (described,) = served.run("groups", "describe", topic, "--json").done().json
     assert [row["committed"] for row in described["offsets"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)]
+)
+def test_a_signal_aborts_what_a_producer_has_open_and_says_so(
+    served: Served, topic: str, number: signal.Signals, status: int
+) -> None:
+    process = subprocess.Popen(
+        [ONCELOG, "produce", "--topic", topic, "--transactional-id", topic, "--bootstrap-server",
+         served.bootstrap_servers],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_as_in_a_terminal,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write("a\n" * 100)
+    process.stdin.flush()
+    while served.run("get-offsets", "--topic", topic, "--json").done().json[0]["offset"] < 100:
+        pass  # all are in the log, and the input goes on
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=120)
+    told = f"0 records acknowledged in {topic}, 0 transactions committed, 100 records aborted with the last one\n"
+    assert (process.returncode, out) == (status, told)
+    (listed,) = served.run("transactions", "describe", topic, "--json").done().json
+    assert listed["state"] == "CompleteAbort"
+
+
+def _as_in_a_terminal() -> None:  # the tests may run under nohup, and children inherit that
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def test_a_reader_that_has_seen_enough_ends_consume_quietly(served: Served, topic: str) -> None:

@@ -15,7 +15,7 @@ import click
 
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
-from oncelog.cli.shared.output import Advance, counted, progress, show_json
+from oncelog.cli.shared.output import Advance, cleaning_up, counted, progress, show_json
 from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
@@ -159,13 +159,17 @@ def command(
     items = _json_items(source, encoders) if json_lines else _line_items(source, key_separator, null_marker, encoders)
     counts = SendCounts()
     try:
-        with Producer(config=config) as producer, progress(f"to {topic}", _size(source)) as advance:
+        with (
+            cleaning_up(),
+            Producer(config=config) as producer,
+            progress(f"to {topic}", _size(source)) as advance,
+        ):
             run = _Run(producer, topic, partition, common, counts, advance)
             if config.transactional_id is None:
                 run.send(items)
             else:
                 run.send_in_transactions(items, transaction_size)
-    except (OncelogError, KeyboardInterrupt):
+    except (OncelogError, KeyboardInterrupt, SystemExit):
         _report(cluster, topic, counts, config.transactional_id is not None, failed=True)
         raise
     _report(cluster, topic, counts, config.transactional_id is not None, failed=False)

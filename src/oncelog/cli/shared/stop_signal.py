@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM of a command that runs until one of them comes."""
+"""Ctrl-C, SIGTERM and SIGHUP of a command that runs until one of them comes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 class Stop:
-    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once,
-    also in the middle of writing into a pipe that nobody reads.
+    """Asked by Ctrl-C, SIGTERM or SIGHUP, the end of a consumer that ran until then; a second signal interrupts at
+    once, also in the middle of writing into a pipe that nobody reads. One that is ignored (``nohup``) stays so.
 
     :param on_signal: called from the handler of the first signal, on the main thread.
     """
@@ -17,15 +17,18 @@ class Stop:
     def __init__(self, on_signal: Callable[[], object] | None = None) -> None:
         self.asked = False
         self._on_signal = on_signal
-        for number in _AT_ONCE:
+        self._numbers = [number for number in _AT_ONCE if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in self._numbers:
             signal.signal(number, self._ask)
 
     def _ask(self, number: int, frame: Any) -> None:
         self.asked = True
-        for known, handler in _AT_ONCE.items():
-            signal.signal(known, handler)
+        for known in self._numbers:
+            signal.signal(known, _AT_ONCE[known])
         if self._on_signal is not None:
             self._on_signal()
 
 
 _AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+if hasattr(signal, "SIGHUP"):  # Windows has none
+    _AT_ONCE = {**_AT_ONCE, signal.SIGHUP: signal.SIG_DFL}

@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ParamSpec, TypeVar
 
+from oncelog.client.core.client_errors import IllegalStateError
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -56,6 +58,20 @@ class Polling:
             self._poll()
 
 
+def running_loop() -> asyncio.AbstractEventLoop:
+    """The event loop that a client starts on.
+
+    :raises IllegalStateError: something else than asyncio runs the coroutine.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise IllegalStateError(
+            "an asyncio client needs asyncio, which does not run here: under trio, call a blocking client "
+            "(oncelog.Producer, Consumer, Admin) in a thread, as with trio.to_thread.run_sync"
+        ) from None
+
+
 def weakly(method: Callable[P, T]) -> Callable[P, T | None]:
     """The bound method as a function that does not keep its object alive; returns None once the object is gone."""
     reference = weakref.WeakMethod(method)
@@ -89,4 +105,4 @@ def unclosed(
         loop.call_soon_threadsafe(lambda: loop.create_task(close_all()))
 
 
-__all__ = ["Polling", "unclosed", "weakly"]
+__all__ = ["Polling", "running_loop", "unclosed", "weakly"]

@@ -28,6 +28,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
+from oncelog.client.stopping import limit_ms
 
 if TYPE_CHECKING:
     import ssl
@@ -119,12 +120,15 @@ class Consumer(Generic[K, V]):
     def _forked(self) -> None:
         self._chunk, self._found = deque(), {}
 
-    def stop(self) -> None:
-        """Commit if that is automatic, leave the group, close the connections. May be called twice."""
+    def stop(self, *, timeout_ms: int | None = None) -> None:
+        """Commit if that is automatic, leave the group, close the connections. May be called twice.
+
+        :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
+        """
         if not self._closed:
             self._closed = True
             if self._background is not None and self._background.usable:  # else it is the parent's
-                self._background.run(self._consumer.stop())
+                self._background.run(self._consumer.stop(timeout_ms=timeout_ms))
 
     close = stop
 
@@ -134,7 +138,7 @@ class Consumer(Generic[K, V]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(timeout_ms=limit_ms(error))
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the loop and return its result."""

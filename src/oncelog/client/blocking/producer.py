@@ -37,6 +37,7 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.delivery import Delivery
+from oncelog.client.stopping import limit_ms, within
 from oncelog.runtime import real_time
 from oncelog.settings.kafka_properties import MAX_INT
 
@@ -153,14 +154,18 @@ class Producer(Generic[SentK, SentV]):
         self._idle.set()
         await self._producer.start()
 
-    def stop(self) -> None:
-        """Send what is queued, abort an open transaction, close the connections. May be called twice."""
+    def stop(self, *, timeout_ms: int | None = None) -> None:
+        """Send what is queued, abort an open transaction, close the connections. May be called twice.
+
+        :param timeout_ms: give up after this time, and fail what is not acknowledged; None: wait for
+            ``delivery.timeout.ms``, and with transactions for ``max.block.ms``.
+        """
         if self._closed:
             return
         self._closed = True
         unclosed.closed(self)
         if self._background is not None:
-            self._background.run(self._stop())
+            self._background.run(self._stop(timeout_ms))
 
     close = stop
 
@@ -193,12 +198,12 @@ class Producer(Generic[SentK, SentV]):
         await self._handed_over()
         await self._producer.flush()
 
-    async def _stop(self) -> None:
+    async def _stop(self, timeout_ms: int | None = None) -> None:
         try:
-            await self._handed_over()
+            await within(timeout_ms, self._handed_over())
         finally:
             try:
-                await self._producer.stop()
+                await self._producer.stop(timeout_ms=timeout_ms)
             finally:
                 unclosed.kept.discard(self._producer)
 
@@ -208,7 +213,7 @@ class Producer(Generic[SentK, SentV]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(timeout_ms=limit_ms(error))
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._closed:
@@ -448,10 +453,17 @@ class Producer(Generic[SentK, SentV]):
         """``with producer.transaction():`` commits at the end, and on an exception aborts unless prepared."""
         return Transaction(self)
 
-    def abort_if_open(self) -> None:
-        """Abort the transaction if one is open; does nothing after a fatal error."""
+    def abort_if_open(self, *, timeout_ms: int | None = None) -> None:
+        """Abort the transaction if one is open; does nothing after a fatal error.
+
+        :param timeout_ms: return after this time while the abort continues; None: wait for ``max.block.ms``.
+        """
+
+        async def abort() -> None:
+            await within(timeout_ms, self._producer.abort_transaction())
+
         if self._producer.transaction_open:
-            self.abort_transaction()
+            self._run(abort)
 
 
 class Transaction(Generic[SentK, SentV]):
@@ -476,7 +488,7 @@ class Transaction(Generic[SentK, SentV]):
                 self._producer.abort_if_open()
                 raise
         elif not isinstance(error, FatalProducerError):
-            self._producer.abort_if_open()
+            self._producer.abort_if_open(timeout_ms=limit_ms(error))
 
 
 __all__ = ["Producer", "Transaction"]

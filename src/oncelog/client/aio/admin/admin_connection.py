@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Never, Self
 from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
 from oncelog.client.aio.offset_lookups import OffsetLookups
+from oncelog.client.aio.polling import running_loop
 from oncelog.client.core import arguments
 from oncelog.client.core.client_errors import IllegalStateError
 from oncelog.client.core.config import AdminConfig
@@ -45,6 +46,7 @@ class AdminConnection:
         """
         if self._started:
             raise IllegalStateError("the admin client was started already")
+        running_loop()
         self._started = True
         try:
             await self._asked.start()

@@ -9,6 +9,7 @@ is being revoked are no longer handed out.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from math import inf
@@ -23,7 +24,7 @@ from oncelog.client.aio.consumer.record_reader import RecordReader
 from oncelog.client.aio.consumer.record_waiters import RecordWaiters
 from oncelog.client.aio.consumer.start_positions import Positions
 from oncelog.client.aio.offset_lookups import EARLIEST, LATEST
-from oncelog.client.aio.polling import Polling, unclosed, weakly
+from oncelog.client.aio.polling import Polling, running_loop, unclosed, weakly
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.client_errors import ConfigError, ConsumerStoppedError, IllegalStateError
@@ -43,6 +44,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
+from oncelog.client.stopping import limit_ms, within
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from oncelog.client.core.keywords import ConsumerKeywords
+
+log = logging.getLogger(__name__)
 
 _RESETS = {"earliest": Reset.EARLIEST, "latest": Reset.LATEST, "none": Reset.NONE}
 
@@ -137,7 +141,7 @@ class Consumer(Generic[K, V]):
             raise ConsumerStoppedError("the consumer was stopped; create a new one")
         if self._loop is not None:
             raise IllegalStateError("the consumer was started already")
-        self._loop = asyncio.get_running_loop()
+        self._loop = running_loop()
         self._polling.start()
         try:
             await self._cluster.connect()
@@ -153,16 +157,19 @@ class Consumer(Generic[K, V]):
             raise
         self._polling.soon()
 
-    async def stop(self) -> None:
-        """Commit if that is automatic, leave the group, close the connections. May be called twice."""
+    async def stop(self, *, timeout_ms: int | None = None) -> None:
+        """Commit if that is automatic, leave the group, close the connections. May be called twice.
+
+        :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
+        """
         if self._closed:
             return
         if self._loop is None:
             self._closed = True
             return
         try:
-            if self._group is not None:
-                await self._group.leave()
+            if self._group is not None and not await within(timeout_ms, self._group.leave()):
+                log.info("the coordinator did not confirm within %s ms that the consumer left its group", timeout_ms)
         finally:
             await self._close()
 
@@ -180,7 +187,7 @@ class Consumer(Generic[K, V]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.stop()
+        await self.stop(timeout_ms=limit_ms(error))
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:

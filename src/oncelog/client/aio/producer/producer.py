@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
 from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess, settled
 from oncelog.client.aio.connection.wait_reports import waiting
-from oncelog.client.aio.polling import Polling, unclosed
+from oncelog.client.aio.polling import Polling, running_loop, unclosed
 from oncelog.client.aio.producer.deliveries import Deliveries
 from oncelog.client.aio.producer.hand_batch import Batch, HandBatchOutcome, RecordHeaders
 from oncelog.client.aio.producer.intake import Intake, Partitioner
@@ -53,6 +53,7 @@ from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
+from oncelog.client.stopping import limit_ms, within
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class Producer(Generic[SentK, SentV]):
             raise ProducerClosed("the producer was stopped; create a new one")
         if self._loop is not None:
             raise IllegalStateError("the producer was started already")
-        self._loop = asyncio.get_running_loop()
+        self._loop = running_loop()
         self._intake.start()
         self._polling.start()
         try:
@@ -203,10 +204,13 @@ class Producer(Generic[SentK, SentV]):
             await self._close()
             raise
 
-    async def stop(self) -> None:
+    async def stop(self, *, timeout_ms: int | None = None) -> None:
         """Send what is queued, abort an open transaction unless it is prepared, close the connections.
 
         A commit or abort under way (because its caller was cancelled, say) is finished first. May be called twice.
+
+        :param timeout_ms: give up after this time, and fail what is not acknowledged; None: wait for
+            ``delivery.timeout.ms``, and with transactions for ``max.block.ms``.
         """
         if self._closed:
             return
@@ -215,20 +219,40 @@ class Producer(Generic[SentK, SentV]):
             return
         self._intake.running()
         try:
-            if self._transactions is not None:
-                await end_before_stop(self._transactions, self.config)
-            if self.transaction_open:
-                await self._abort_on_stop()
-            else:
-                await self.flush()
+            if not await within(timeout_ms, self._finish()):
+                self._report_given_up(timeout_ms)
         finally:
             await self._close()
+
+    async def _finish(self) -> None:
+        if self._transactions is not None:
+            await end_before_stop(self._transactions, self.config)
+        if self.transaction_open:
+            await self._abort_on_stop()
+        else:
+            await self.flush()
+
+    def _report_given_up(self, timeout_ms: int | None) -> None:
+        waiting = self._records_waiting()
+        if self.config.transactional_id is not None:
+            log.warning(
+                "the producer of transactional.id %r was stopped, and the cluster did not end its transaction within "
+                "%s ms: what was not committed is aborted when transaction.timeout.ms=%d is over",
+                *(self.config.transactional_id, timeout_ms, self.config.transaction_timeout_ms),
+            )
+        elif waiting:
+            log.warning(
+                "the producer was stopped, and %d records were not acknowledged within %s ms: they may be lost",
+                *(waiting, timeout_ms),
+            )
 
     async def _abort_on_stop(self) -> None:
         try:
             await self.abort_transaction()
         except FatalProducerError as error:
             log.info("the open transaction was ended by another producer or its timeout: %s", error)
+        except KafkaTimeoutError:
+            self._report_given_up(self.config.max_block_ms)
         else:
             log.warning(
                 "the producer of transactional.id %r was stopped with a transaction open, which is aborted: "
@@ -254,7 +278,7 @@ class Producer(Generic[SentK, SentV]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.stop()
+        await self.stop(timeout_ms=limit_ms(error))
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:

@@ -10,6 +10,7 @@ from oncelog.client.aio.connection.cluster_access import settled
 from oncelog.client.core.client_errors import FatalProducerError, KafkaError, KafkaTimeoutError
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
+from oncelog.client.stopping import limit_ms, within
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class Transaction(Generic[ProducerT]):
                 await self._producer.abort_transaction()
                 raise
         elif not isinstance(error, FatalProducerError):
-            await self._abort()
+            await within(limit_ms(error), self._abort())
 
     async def _abort(self) -> None:
         """Abort; the block's own exception propagates, and one raised by the abort would hide it."""

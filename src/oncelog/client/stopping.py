@@ -1,0 +1,35 @@
+"""How long a client that stops waits for the cluster. Called by the asyncio clients, and by the blocking ones for their
+blocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+INTERRUPTED_MS = 5_000
+"""Time to send, commit and leave after an interrupt: whoever interrupts a program, or a test, wants it to end, whether
+or not the cluster answers."""
+
+
+def limit_ms(error: BaseException | None) -> int | None:
+    """How long the end of a block may wait, which this error has ended; None: as long as the settings say.
+
+    An interrupt is what is no ``Exception``: Ctrl-C, an exit, a cancelled task, a test that took too long.
+    """
+    return None if error is None or isinstance(error, Exception) else INTERRUPTED_MS
+
+
+async def within(timeout_ms: int | None, work: Coroutine[Any, Any, None]) -> bool:
+    """Whether ``work`` was done in this time; if not, it is cancelled."""
+    try:
+        async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000) as scope:
+            await work
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        return False
+    return True
+
+
+__all__ = ["INTERRUPTED_MS", "limit_ms", "within"]

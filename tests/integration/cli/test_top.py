@@ -21,22 +21,23 @@ A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 
 
 def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> None:
-    before = TopScreen(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}})
-    after = TopScreen(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}})
+    before = TopScreen(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}, "s": {A: 100}}, {"s": 4})
+    after = TopScreen(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}, "s": {A: 106}}, {"s": 2})
     found = picture(before, after, 10)
     assert [(row["topic"], row["records_per_s"], row["held_back"]) for row in found["topics"]] == [
         ("b", 50.0, 0),
         ("a", 5.0, 6),
     ]
-    (group,) = found["groups"]
+    group, share = found["groups"]
     assert (group["records_per_s"], group["lag"], group["stable_lag"]) == (15.0, 130, 124)
+    assert (share["records_per_s"], share["lag"], share["stable_lag"]) == (3.0, 2, None)
     assert found["records_per_s"] == 55.0
 
 
 def test_what_is_new_or_gone_or_began_again_has_no_rate_below_zero() -> None:
     gone = TopicPartition("gone", 0)
     found = picture(
-        TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}), 10
+        TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}, {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}, {}), 10
     )
     assert [row["records_per_s"] for row in found["topics"]] == [0.0, 0.0]
     assert found["groups"][0]["partitions"] == 0

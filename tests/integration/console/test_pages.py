@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from urllib.parse import urlencode
 
 import pytest
+from confluent_kafka import AcknowledgeType
 from playwright.sync_api import Locator, Page, expect
 
 from oncelog.apps.conformance.expect import eventually
@@ -17,6 +18,7 @@ from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResource
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.support.running_console import RunningConsole
+from tests.support.share_groups import make_topic_and_group, polled, share_consumer
 
 Open = Callable[..., Page]
 
@@ -337,6 +339,39 @@ def test_a_group_has_both_lags_and_its_members(
             return page.locator("#readers").inner_text()
 
         eventually(lambda: f"g-{topic}" in readers())  # positions are remembered for some seconds
+
+
+def test_a_share_group_has_starts_and_what_is_not_delivered_for_good(
+    show: Open, topic: str, broker: RunningBroker
+) -> None:
+    """Records behind the start that are accepted do not lag; a reset delivers all of them again."""
+    group = f"g-{topic}"
+    make_topic_and_group(broker.bootstrap_servers, f"{topic}-shared", group)
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        for number in range(4):
+            producer.send_and_wait(f"{topic}-shared", b"%d" % number)
+    with share_consumer(broker.bootstrap_servers, f"{topic}-shared", group) as consumer:
+        kinds = {0: AcknowledgeType.RELEASE}
+        polled(consumer, bool, lambda message: kinds.get(message.offset() or 0, AcknowledgeType.ACCEPT))
+    expect(show("/groups", q=group).locator("#live tbody tr")).to_contain_text("share")
+    page = show("/group", name=group)
+    expect(page.locator("#live dl")).to_contain_text("1 records that are not delivered for good")
+    row = page.locator("tbody tr", has_text=f"{topic}-shared-0").first
+    expect(row.locator("td")).to_have_text(["0", "4", "1"])
+
+    def here() -> str:
+        return show("/partition", topic=f"{topic}-shared", partition=0).locator("#live").inner_text()
+
+    eventually(lambda: "Share groups here" in here())  # positions are remembered for some seconds
+    page = show("/group/reset", name=group, to="latest")
+    page.get_by_role("button", name="Set positions").click()
+    expect(page.get_by_role("status").first).to_contain_text("1 positions")
+    row = show("/group", name=group).locator("tbody tr", has_text=f"{topic}-shared-0").first
+    expect(row.locator("td")).to_have_text(["4", "4", "0"])
+    page = show("/group/delete", name=group)
+    expect(page.locator("main")).to_contain_text("share.auto.offset.reset")
+    page.get_by_role("button", name="Delete group").click()
+    expect(page.get_by_role("status").first).to_have_text(f"Group {group} was deleted.")
 
 
 def test_positions_are_reset_as_the_preview_says(show: Open, producer: Producer, topic: str, admin: Admin) -> None:

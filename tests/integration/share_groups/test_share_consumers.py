@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import AcknowledgeType, Consumer, KafkaError, Message, Producer, ShareConsumer
 
 from tests.support.children import ends_with_us
-from tests.support.share_groups import TIMEOUT_S, make_topic_and_group
+from tests.support.share_groups import TIMEOUT_S, accept, make_topic_and_group, polled, share_consumer
 
 RECORDS = 300
 _numbers = itertools.count()
@@ -64,16 +64,8 @@ class Group:
 
     @contextmanager
     def consumer(self) -> Iterator[ShareConsumer]:
-        made = ShareConsumer(
-            {
-                "bootstrap.servers": self._server.servers,
-                "group.id": self.name,
-                "share.acknowledgement.mode": "explicit",
-            }
-        )
-        made.subscribe([self.topic])
-        yield made
-        made.close()
+        with share_consumer(self._server.servers, self.topic, self.name) as made:
+            yield made
 
     def producer(self, **settings: str) -> Producer:
         return Producer(
@@ -86,27 +78,6 @@ class Group:
             producer.produce(self.topic, value)
         assert producer.flush(TIMEOUT_S) == 0
         return values
-
-
-def polled(
-    consumer: ShareConsumer, enough: Callable[[list[Message]], bool], kind: Callable[[Message], AcknowledgeType]
-) -> list[Message]:
-    """Acknowledge records, each as ``kind`` says, until there are enough."""
-    found: list[Message] = []
-    deadline = time.monotonic() + TIMEOUT_S
-    while not enough(found):
-        assert time.monotonic() < deadline, f"{len(found)} records"
-        for message in consumer.poll(1.0):
-            assert message.error() is None
-            found.append(message)
-            consumer.acknowledge(message, kind(message))
-        for failed in consumer.commit_sync(TIMEOUT_S).values():
-            assert failed is None
-    return found
-
-
-def accept(message: Message) -> AcknowledgeType:
-    return AcknowledgeType.ACCEPT
 
 
 def test_each_record_is_delivered_once_to_one_of_several_consumers(server: Server) -> None:

@@ -14,9 +14,8 @@ from oncelog.records.record import Record
 from oncelog.runtime.shown import show_bytes
 from oncelog.schemas.framing import header_of, names_a_schema
 from oncelog.schemas.schema_errors import SchemaError
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from oncelog.types import INTERNAL_TOPICS
 
-INTERNAL_TOPICS = (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
 PREVIEW_CHARACTERS = 240
 FULL_BYTES = 64 * 1024
 """How much of a key or value one page shows; the rest can be downloaded."""

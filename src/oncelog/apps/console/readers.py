@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.group_positions import group_offsets
+from oncelog.client.aio.admin.group_positions import SHARE, GroupCommits, group_offsets
 from oncelog.client.aio.admin.sink_markers import SinkMarker
+from oncelog.client.core.admin.admin_types import GroupListing, ShareGroupOffset
 from oncelog.errors import KafkaError
 from oncelog.runtime import real_time
 from oncelog.types import TopicPartition
@@ -20,9 +21,11 @@ REMEMBERED_SECONDS = 4.0
 
 
 class GroupPositions(NamedTuple):
-    """Committed offsets by group, sinks' markers, and how many groups were left out or may not be read."""
+    """Committed offsets by group, those of share groups, sinks' markers, and how many groups were left out or may not
+    be read."""
 
     by_group: dict[str, dict[TopicPartition, int]]
+    shared: dict[str, dict[TopicPartition, ShareGroupOffset]]
     markers: list[SinkMarker]
     left_out: int
     refused: int
@@ -30,6 +33,13 @@ class GroupPositions(NamedTuple):
     def markers_in(self, topic: str, partition: int | None = None) -> list[SinkMarker]:
         """The markers that are kept under a topic, or under one partition of it."""
         return [one for one in self.markers if one.where.topic == topic and partition in (None, one.where.partition)]
+
+    def readers_of(self, topic: str) -> dict[str, int]:
+        """The groups that have positions in a topic, and share groups that read it: in how many partitions."""
+        names = {group: [*positions] for group, positions in self.by_group.items()}
+        names |= {group: [*offsets] for group, offsets in self.shared.items()}
+        counts = {group: sum(name.topic == topic for name in names[group]) for group in sorted(names)}
+        return {group: count for group, count in counts.items() if count}
 
     def within(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, dict[str, int]]:
         """The positions in these partitions, by partition and group."""
@@ -60,25 +70,29 @@ class GroupReaders:
 
 async def _ask(admin: Admin) -> GroupPositions:
     listed = await admin.list_consumer_groups()
-    groups = [group.group_id for group in sorted(listed, key=lambda group: group.state in ("Empty", "Dead"))]
+    groups = sorted(listed, key=lambda group: group.state in ("Empty", "Dead"))
     limit = asyncio.Semaphore(AT_ONCE)
     refused = 0
 
-    markers: set[SinkMarker] = set()
-
-    async def one(group: str) -> dict[TopicPartition, int]:
+    async def one(group: GroupListing) -> GroupCommits:
         nonlocal refused
         async with limit:
             try:
-                found = await group_offsets(admin, group)
+                if group.type == SHARE:
+                    return GroupCommits({}, {}, await admin.list_share_group_offsets(group.group_id))
+                return await group_offsets(admin, group.group_id)
             except KafkaError as error:
                 if error.retriable:
                     raise
                 refused += 1
-                return {}
-        markers.update(found.markers.values())
-        return found.positions
+                return GroupCommits({}, {})
 
     asked = groups[:MAX_GROUPS]
-    answers = await asyncio.gather(*(one(group) for group in asked))
-    return GroupPositions(dict(zip(asked, answers, strict=True)), sorted(markers), len(groups) - len(asked), refused)
+    answers = dict(zip(asked, await asyncio.gather(*map(one, asked)), strict=True))
+    return GroupPositions(
+        {group.group_id: found.positions for group, found in answers.items() if group.type != SHARE},
+        {group.group_id: dict(found.shared) for group, found in answers.items() if group.type == SHARE},
+        sorted({marker for found in answers.values() for marker in found.markers.values()}),
+        len(groups) - len(asked),
+        refused,
+    )

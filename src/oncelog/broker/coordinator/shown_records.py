@@ -1,4 +1,4 @@
-"""Decodes the records of ``__transaction_state`` and ``__consumer_offsets`` into names and JSON values.
+"""Decodes the records of internal topics into names and JSON values.
 
 Called by the command line (``consume``, ``dump-log``, ``transactions history``) and the console. Pure.
 """
@@ -12,24 +12,28 @@ from oncelog.broker.coordinator.transaction.states import TransactionState, Txn
 from oncelog.errors import OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.internal_records import (
+    InternalRecord,
     Unknown,
     decode_group_record,
+    decode_share_state_record,
     decode_transaction_key,
     decode_transaction_value,
 )
 from oncelog.protocol.wire import Struct
 from oncelog.records.record import Record
 from oncelog.runtime.shown import json_bytes
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC, encode_uuid
 
 
 def decode_internal_record(topic: str, record: Record) -> tuple[Any, Any] | None:
-    """Key and value of a record of one of the two topics; None for other topics and unreadable records."""
+    """Key and value of a record of an internal topic; None for other topics and unreadable records."""
     try:
         if topic == TRANSACTION_STATE_TOPIC:
             return decode_transaction_record(record)
         if topic == CONSUMER_OFFSETS_TOPIC:
             return decode_offsets_record(record)
+        if topic == SHARE_GROUP_STATE_TOPIC:
+            return decode_share_state(record)
     except (ProtocolError, OncelogError):
         pass  # shown as it is
     return None
@@ -61,7 +65,15 @@ def decode_transaction_record(record: Record) -> tuple[Any, Any]:
 
 def decode_offsets_record(record: Record) -> tuple[Any, Any]:
     """Key and value of ``__consumer_offsets``, with the kind of record; None as value of a tombstone."""
-    found = decode_group_record(record.key or b"", record.value)
+    return _of_kind(decode_group_record(record.key or b"", record.value), record)
+
+
+def decode_share_state(record: Record) -> tuple[Any, Any]:
+    """Key and value of ``__share_group_state``, with the kind of record; None as value of a tombstone."""
+    return _of_kind(decode_share_state_record(record.key or b"", record.value), record)
+
+
+def _of_kind(found: InternalRecord | Unknown, record: Record) -> tuple[Any, Any]:
     if isinstance(found, Unknown):
         return {"unknownType": found.record_type}, json_bytes(record.value)
     kind = type(found.key).__name__.removesuffix("Key")
@@ -69,9 +81,12 @@ def decode_offsets_record(record: Record) -> tuple[Any, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A message as names and JSON values."""
+    """A message as names and JSON values; a topic's id as Kafka writes it."""
     if isinstance(value, Struct):
-        return {name: _plain(getattr(value, name)) for name in value.__slots__}
+        return {
+            name: encode_uuid(getattr(value, name)) if name == "topic_id" else _plain(getattr(value, name))
+            for name in value.__slots__
+        }
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return json_bytes(bytes(value)) if isinstance(value, bytes | bytearray | memoryview) else value

@@ -1,4 +1,4 @@
-"""``oncelog groups``: consumer groups, their members, offsets and lag."""
+"""``oncelog groups``: consumer groups and share groups, their members, offsets and lag."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from oncelog.runtime.shown import show_text
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
+    from oncelog.cli.administration.share_deliveries import DeliveredRange
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import GroupWithPositions, PositionChange
     from oncelog.client.aio.admin.sink_markers import SinkMarker
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from oncelog.client.core.config import AdminConfig
 
 Row = dict[str, object]
+DELIVERED = ("topic", "partition", "first", "last", "state", "deliveries")
+TYPES = ("classic", "consumer", "share", "streams")
 
 
 @click.group("groups")
 def command() -> None:
-    """Consumer groups: list, describe with lag, move and forget offsets, delete.
+    """Consumer groups and share groups: list, describe with lag, move and forget offsets, delete.
 
     \b
     Example:
@@ -38,15 +41,19 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--state", "states", multiple=True, metavar="NAME", help="Only groups in this state; may be repeated.")
+@click.option(
+    "--type", "types", multiple=True, type=click.Choice(TYPES), help="Only groups of this type; may be repeated."
+)
 @cluster_options
-def list_groups(cluster: ConnectionOptions, states: tuple[str, ...]) -> None:
+def list_groups(cluster: ConnectionOptions, states: tuple[str, ...], types: tuple[str, ...]) -> None:
     """All groups.
 
     \b
-    Example:
+    Examples:
       oncelog groups list --state Stable
+      oncelog groups list --type share
     """
-    found, markers = asyncio.run(_listed(cluster.admin_settings(), states))
+    found, markers = asyncio.run(_listed(cluster.admin_settings(), states, types))
     rows: list[Row] = [
         {
             "group": item.group_id,
@@ -60,29 +67,41 @@ def list_groups(cluster: ConnectionOptions, states: tuple[str, ...]) -> None:
     show_rows(cluster.as_json, rows, ["group", "type", "protocol", "state", "holds"], "no groups")
 
 
-async def _listed(config: AdminConfig, states: Sequence[str]) -> tuple[Sequence[GroupListing], dict[str, SinkMarker]]:
+async def _listed(
+    config: AdminConfig, states: Sequence[str], types: Sequence[str]
+) -> tuple[Sequence[GroupListing], dict[str, SinkMarker]]:
     from oncelog.client.aio.admin.admin import Admin
     from oncelog.client.aio.admin.group_positions import sink_markers
 
     async with Admin(config=config) as admin:
-        found = await admin.list_consumer_groups(states=states)
+        found = await admin.list_consumer_groups(states=states, types=types)
         return found, await sink_markers(admin, found)
 
 
 @command.command("describe")
 @click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
+@click.option(
+    "--deliveries", is_flag=True, help="Of share groups also which offsets are not delivered for good, and why."
+)
 @cluster_options
-def describe(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
+def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bool) -> None:
     """State, members and, for each partition, committed offset, end and lag.
 
     The end is the last stable offset, which is as far as a read_committed reader can be. The marker of a Spark sink is
     shown as what it is: no position, and no lag.
 
+    A share group has a start instead of a committed offset: everything before it is delivered for good. Its end is the
+    high watermark, and its lag counts the records between them that are not delivered for good. With --deliveries,
+    what is stored of the offsets from its start on: which are acknowledged, which will be delivered again, and how
+    often they were delivered. This reads __share_group_state.
+
     \b
-    Example:
+    Examples:
       oncelog groups describe billing
+      oncelog groups describe workers --deliveries
     """
-    described = [_described(picture) for picture in asyncio.run(_pictures(cluster.admin_settings(), groups))]
+    pictures = asyncio.run(_pictures(cluster.admin_settings(), groups, deliveries))
+    described = [_described(picture, ranges) for picture, ranges in pictures]
     if cluster.as_json:
         show_json(described)
         return
@@ -92,17 +111,38 @@ def describe(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
         _show_group(group)
 
 
-async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupWithPositions]:
+async def _pictures(
+    config: AdminConfig, groups: Iterable[str], deliveries: bool
+) -> list[tuple[GroupWithPositions, list[DeliveredRange] | None]]:
+    """Each group, and with ``deliveries`` those of a share group."""
+    from oncelog.cli.administration.share_deliveries import stored_deliveries
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.client.aio.admin.group_positions import group_picture
+    from oncelog.client.aio.admin.group_positions import SHARE, group_picture
 
     async with Admin(config=config) as admin:
-        return [await group_picture(admin, group) for group in groups]
+        found: list[tuple[GroupWithPositions, list[DeliveredRange] | None]] = []
+        for group in groups:
+            picture = await group_picture(admin, group)
+            if deliveries and picture.group.type != SHARE:
+                raise ConfigError(f"group {group!r} is no share group: leave --deliveries out")
+            names = [one.name for one in picture.shared]
+            found.append((picture, await stored_deliveries(admin, group, names) if deliveries else None))
+        return found
 
 
-def _described(picture: GroupWithPositions) -> Row:
+def _described(picture: GroupWithPositions, deliveries: Iterable[DeliveredRange] | None) -> Row:
     found = picture.group
     rows: list[Row] = [
+        {
+            "topic": shared.name.topic,
+            "partition": shared.name.partition,
+            "start": shared.start,
+            "end": shared.end,
+            "lag": shared.lag,
+        }
+        for shared in picture.shared
+    ]
+    rows += [
         {
             "topic": position.name.topic,
             "partition": position.name.partition,
@@ -132,7 +172,13 @@ def _described(picture: GroupWithPositions) -> Row:
             for member in found.members
         ],
         "offsets": rows,
+        **({} if deliveries is None else {"deliveries": [_range_row(found) for found in deliveries]}),
     }
+
+
+def _range_row(found: DeliveredRange) -> Row:
+    (topic, partition), *rest = found
+    return dict(zip(DELIVERED, (topic, partition, *rest), strict=True))
 
 
 def _show_group(group: Row) -> None:
@@ -150,9 +196,12 @@ def _show_group(group: Row) -> None:
         ]
         show_table(["MEMBER", "INSTANCE", "CLIENT", "HOST", "PARTITIONS"], rows)
     if offsets:
-        headings = ["topic", "partition", "committed", "end", "lag", "member"]
-        headings += ["marker"] if any(row["marker"] for row in offsets) else []
+        headings = [name for name in offsets[0] if name not in ("host", "marker")]
+        headings += ["marker"] if any(row.get("marker") for row in offsets) else []
         show_table([heading.upper() for heading in headings], [[row[name] for name in headings] for row in offsets])
+    deliveries = group.get("deliveries")
+    if isinstance(deliveries, list):
+        show_rows(False, deliveries, DELIVERED, "nothing is stored of offsets from the starts on")
 
 
 @command.command("reset-offsets")
@@ -183,7 +232,9 @@ def reset_offsets(
     to_datetime: str | None,
     dry_run: bool,
 ) -> None:
-    """Move the committed offsets of a group without members.
+    """Move the committed offsets of a group without members, or the starts of a share group without members.
+
+    A share group delivers everything from its new start on again, whatever was acknowledged before.
 
     \b
     Examples:
@@ -204,8 +255,8 @@ def reset_offsets(
         to = shift_by
     moves = asyncio.run(_reset(cluster.admin_settings(), group, None if all_topics else topics, to, dry_run))
     rows: list[Row] = [
-        {"topic": name.topic, "partition": name.partition, "before": move.before, "after": move.after}
-        for name, move in moves.items()
+        {"topic": name.topic, "partition": name.partition, "before": change.before, "after": change.after}
+        for name, change in moves.items()
     ]
     show_rows(cluster.as_json, rows, ["topic", "partition", "before", "after"], "the group has no positions")
 
@@ -214,12 +265,12 @@ async def _reset(
     config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: LogPlace | int, dry_run: bool
 ) -> dict[TopicPartition, PositionChange]:
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.client.aio.admin.group_positions import planned_moves
+    from oncelog.client.aio.admin.group_positions import move, planned_moves
 
     async with Admin(config=config) as admin:
         moves = await planned_moves(admin, group, None if topics is None else await _named(admin, topics), to)
         if not dry_run and moves:
-            await admin.alter_consumer_group_offsets(group, {name: move.after for name, move in moves.items()})
+            await move(admin, group, {name: change.after for name, change in moves.items()})
     return moves
 
 
@@ -263,7 +314,7 @@ def delete(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
 )
 @cluster_options
 def delete_offsets(cluster: ConnectionOptions, group: str, topics: tuple[str, ...]) -> None:
-    """Forget a group's offsets in topics that no member reads.
+    """Forget a group's offsets in topics that no member reads, or what a share group was delivered of whole topics.
 
     \b
     Example:
@@ -288,13 +339,30 @@ async def _delete(config: AdminConfig, groups: tuple[str, ...]) -> None:
 
 async def _delete_offsets(config: AdminConfig, group: str, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.client.aio.admin.group_positions import existing_group
+    from oncelog.client.aio.admin.group_positions import SHARE, existing_group
 
     async with Admin(config=config) as admin:
-        _, (positions, markers) = await existing_group(admin, group)
+        found, (positions, markers, shared) = await existing_group(admin, group)
+        if found.type == SHARE:
+            return await _forget_topics(admin, group, wanted, sorted(shared))
         names = sorted(
             n for n in {*positions, *markers} if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition])
         )
         if names:
             await admin.delete_consumer_group_offsets(group, names)
+    return names
+
+
+async def _forget_topics(
+    admin: Admin, group: str, wanted: dict[str, list[int] | None], there: list[TopicPartition]
+) -> list[TopicPartition]:
+    for topic, numbers in wanted.items():
+        if numbers is not None:
+            raise ConfigError(
+                f"share group {group!r} forgets whole topics, not single partitions: give --topic {topic}; "
+                "to deliver one partition again, use reset-offsets"
+            )
+    names = [name for name in there if name.topic in wanted]
+    if names:
+        await admin.delete_share_group_offsets(group, sorted({name.topic for name in names}))
     return names

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -33,6 +33,9 @@ ATTEMPTS = 3
 """How often to repeat requests about things that disappear meanwhile."""
 TRYING = "no answer, trying again: "
 Row = dict[str, Any]
+T = TypeVar("T")
+SHARE = "share"
+"""The type of share groups, as brokers name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class TopScreen:
     stable: Mapping[TopicPartition, int]
     transactions: tuple[Row, ...] | None
     groups: Mapping[str, Mapping[TopicPartition, int]]
+    share_lags: Mapping[str, int]
+    """Of the share groups among them, whose position is a start: records behind it may be delivered for good."""
 
 
 @click.command("top")
@@ -153,8 +158,19 @@ def _look(admin: Admin, internal: bool) -> TopScreen:
     stable = (
         {name: found.offset for name, found in admin.list_offsets(asked, read_committed=True).items()} if asked else {}
     )
-    groups = {listing.group_id: _positions(admin, listing.group_id) for listing in admin.list_consumer_groups()}
-    return TopScreen(at_s, ends, stable, _unfinished(admin), groups)
+    groups: dict[str, Mapping[TopicPartition, int]] = {}
+    share_lags: dict[str, int] = {}
+    for listing in admin.list_consumer_groups():
+        if listing.type == SHARE:
+            shared = _visible(admin.list_share_group_offsets, listing.group_id)
+            groups[listing.group_id] = {
+                name: found.start_offset for name, found in shared.items() if found.start_offset is not None
+            }
+            share_lags[listing.group_id] = sum(found.lag or 0 for found in shared.values())
+        else:
+            committed = _visible(admin.list_consumer_group_offsets, listing.group_id)
+            groups[listing.group_id] = {name: found.offset for name, found in committed.items()}
+    return TopScreen(at_s, ends, stable, _unfinished(admin), groups, share_lags)
 
 
 def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
@@ -178,10 +194,10 @@ def _unfinished(admin: Admin) -> tuple[Row, ...] | None:
     )
 
 
-def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
-    """The committed offsets of a group; empty if the caller may not see them."""
+def _visible(offsets_of: Callable[[str], dict[TopicPartition, T]], group_id: str) -> dict[TopicPartition, T]:
+    """The offsets of a group; empty if the caller may not see them."""
     try:
-        return {name: found.offset for name, found in admin.list_consumer_group_offsets(group_id).items()}
+        return offsets_of(group_id)
     except KafkaError as error:
         if error.error not in HIDDEN:
             raise
@@ -211,8 +227,12 @@ def picture(before: TopScreen, after: TopScreen, lines: int) -> Row:
                 "records_per_s": round(
                     sum(max(offset - earlier.get(name, offset), 0) for name, offset in known.items()) / passed_s, 1
                 ),
-                "lag": sum(max(after.ends[name] - offset, 0) for name, offset in known.items()),
-                "stable_lag": sum(max(after.stable.get(name, offset) - offset, 0) for name, offset in known.items()),
+                "lag": after.share_lags.get(
+                    group_id, sum(max(after.ends[name] - offset, 0) for name, offset in known.items())
+                ),
+                "stable_lag": None
+                if group_id in after.share_lags
+                else sum(max(after.stable.get(name, offset) - offset, 0) for name, offset in known.items()),
             }
         )
     for row in topics.values():

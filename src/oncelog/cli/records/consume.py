@@ -114,7 +114,7 @@ def command(
 
     With --show-transactions: every stored record with its outcome (committed, aborted, open, not transactional), the
     producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
-    transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
+    transactions. Records of internal topics are shown decoded.
 
     Null is shown as null, and text that reads null in double quotes: "null".
 

@@ -9,7 +9,11 @@ from typing import Any
 
 import click
 
-from oncelog.broker.coordinator.shown_records import decode_offsets_record, decode_transaction_record
+from oncelog.broker.coordinator.shown_records import (
+    decode_offsets_record,
+    decode_share_state,
+    decode_transaction_record,
+)
 from oncelog.broker.log.dump import (
     BatchEntry,
     CheckpointEntry,
@@ -26,11 +30,11 @@ from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
 from oncelog.broker.log.segments.transaction_index import AbortedTxn
 from oncelog.broker.server.disk.os_disk import OsDisk
 from oncelog.cli.shared.output import show_json
-from oncelog.errors import CorruptLogError, OncelogError
+from oncelog.errors import ConfigError, CorruptLogError, OncelogError
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.records.batch import BatchHeader, Record, TimestampType
 from oncelog.runtime.shown import json_bytes, show_bytes
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 Fields = dict[str, Any]
 Decoder = Callable[[Record], tuple[Any, Any]]
@@ -41,6 +45,7 @@ Decoder = Callable[[Record], tuple[Any, Any]]
 @click.option("--print-data", is_flag=True, help="The records of .log files too, with keys, values and headers.")
 @click.option("--transaction-log-decoder", is_flag=True, help="Read values as records of __transaction_state.")
 @click.option("--offsets-decoder", is_flag=True, help="Read values as records of __consumer_offsets.")
+@click.option("--share-group-state-decoder", is_flag=True, help="Read values as records of __share_group_state.")
 @click.option("--max-batches", type=click.IntRange(min=1), metavar="N", help="At most N batches of each .log file.")
 @click.option("--json", "-J", "as_json", is_flag=True, help="Write one JSON object for each entry.")
 def command(
@@ -48,13 +53,15 @@ def command(
     print_data: bool,
     transaction_log_decoder: bool,
     offsets_decoder: bool,
+    share_group_state_decoder: bool,
     max_batches: int | None,
     as_json: bool,
 ) -> None:
     """Show the contents of FILES: .log, .index, .timeindex, .txnindex, .snapshot, checkpoints, meta.properties.
 
-    For a folder, its files are shown. Files of __transaction_state and __consumer_offsets are decoded by the name of
-    their folder. A damaged file is shown up to the damage, and the exit status is 1. Nothing is changed.
+    For a folder, its files are shown. Files of __transaction_state, __consumer_offsets and __share_group_state are
+    decoded by the name of their folder. A damaged file is shown up to the damage, and the exit status is 1. Nothing is
+    changed.
 
     \b
     Examples:
@@ -62,9 +69,17 @@ def command(
       oncelog dump-log data/orders-0 --json
       oncelog dump-log data/__transaction_state-36/00000000000000000000.log --print-data
     """
+    chosen = {
+        decode_transaction_record: transaction_log_decoder,
+        decode_offsets_record: offsets_decoder,
+        decode_share_state: share_group_state_decoder,
+    }
+    decoders = [decoder for decoder, wanted in chosen.items() if wanted]
+    if len(decoders) > 1:
+        raise ConfigError("give one decoder: a file holds the records of one topic")
     damaged: list[str] = []
     for path in _expanded(files):
-        decoder = _decoder(path, transaction_log_decoder, offsets_decoder)
+        decoder = decoders[0] if decoders else _decoder(path)
         if not as_json:
             click.echo(f"Dumping {path}")
         for entry in _entries(path, print_data, max_batches):
@@ -273,12 +288,14 @@ _KINDS: dict[type, str] = {
 # --- internal topics
 
 
-def _decoder(path: Path, transaction_log: bool, offsets: bool) -> Decoder | None:
-    """The decoder given by the options, else by the partition in the folder's name."""
+def _decoder(path: Path) -> Decoder | None:
+    """The decoder for the partition in the folder's name."""
     partition = parse_partition_folder(path.absolute().parent.name)
-    topic = None if partition is None else partition.topic
-    if transaction_log or (topic == TRANSACTION_STATE_TOPIC and not offsets):
-        return decode_transaction_record
-    if offsets or topic == CONSUMER_OFFSETS_TOPIC:
-        return decode_offsets_record
-    return None
+    return None if partition is None else _DECODERS.get(partition.topic)
+
+
+_DECODERS: dict[str, Decoder] = {
+    TRANSACTION_STATE_TOPIC: decode_transaction_record,
+    CONSUMER_OFFSETS_TOPIC: decode_offsets_record,
+    SHARE_GROUP_STATE_TOPIC: decode_share_state,
+}

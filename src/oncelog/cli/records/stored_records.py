@@ -18,7 +18,7 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import json_bytes, show_text
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.cli.shared.schema_values import Decoding
@@ -45,7 +45,7 @@ async def show_outcomes(
             if null is not None:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
             async for name, stored in _outcomes(admin, what):
-                internal = name.topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
+                internal = name.topic in INTERNAL_TOPICS
                 transactional_id = await producers.name(stored.header)
                 line = partial(_line_of, name, stored, transactional_id, null)
                 output.write(await asyncio.to_thread(line, decoding) if decoding and not internal else line(None))

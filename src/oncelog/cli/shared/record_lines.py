@@ -12,7 +12,7 @@ from typing import Any
 
 from oncelog.errors import ConfigError
 from oncelog.runtime.shown import NULL, json_bytes, show_bytes, show_time
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from oncelog.types import INTERNAL_TOPICS
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
 Line = Callable[[Any], bytes]
@@ -118,7 +118,7 @@ def headers_text(headers: Iterable[tuple[str, bytes | None]], null: str = NULL) 
 
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
     """Key and value for JSON; those of internal topics as fields, if they can be decoded."""
-    if topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
+    if topic in INTERNAL_TOPICS:
         from oncelog.broker.coordinator.shown_records import decode_internal_record
 
         fields = decode_internal_record(topic, record)
@@ -129,7 +129,7 @@ def decoded(topic: str, record: Any) -> tuple[Any, Any]:
 
 def shown(topic: str, record: Any, null: str = NULL) -> tuple[str, str]:
     """Key and value as text."""
-    if topic not in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
+    if topic not in INTERNAL_TOPICS:
         return show_bytes(record.key, null), show_bytes(record.value, null)
     key, value = (json.dumps(part, ensure_ascii=False) for part in decoded(topic, record))
     return key, value

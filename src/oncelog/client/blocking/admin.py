@@ -21,6 +21,7 @@ from oncelog.client.core.admin.admin_types import (
     PartitionReassignment,
     ProducerState,
     RecordsToDelete,
+    ShareGroupOffset,
     TopicDescription,
     TransactionDescription,
     TransactionListing,
@@ -192,9 +193,9 @@ class Admin:
         transactions that are being ended, before open ones."""
         return self._run(lambda: self._admin.settled_ends(walked(partitions)))
 
-    def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
-        """All groups, by name."""
-        return self._run(lambda: self._admin.list_consumer_groups(states=states))
+    def list_consumer_groups(self, *, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[GroupListing]:
+        """All groups, share groups too, by name; with ``states`` or ``types`` only those of one of them."""
+        return self._run(lambda: self._admin.list_consumer_groups(states=states, types=types))
 
     def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
         """State, members and assigned partitions of groups."""
@@ -226,6 +227,20 @@ class Admin:
     def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Delete committed positions."""
         self._run(lambda: self._admin.delete_consumer_group_offsets(group_id, walked(partitions)))
+
+    def list_share_group_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, ShareGroupOffset]:
+        """Where a share group stands in these partitions, or in all that it reads or has read."""
+        return self._run(lambda: self._admin.list_share_group_offsets(group_id, walked(partitions)))
+
+    def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Deliver from these offsets on; the share group must have no members."""
+        self._run(lambda: self._admin.alter_share_group_offsets(group_id, offsets))
+
+    def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
+        """Forget what a share group was delivered of these topics; it must have no members."""
+        self._run(lambda: self._admin.delete_share_group_offsets(group_id, walked(topics)))
 
     def find_coordinator(self, group_id: str) -> int:
         """The node that coordinates the group."""

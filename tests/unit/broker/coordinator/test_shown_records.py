@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.coordinator.share import state_records
+from oncelog.broker.coordinator.share.state_rules import RecordState, ShareKey, StateBatch, Tombstone, Update
 from oncelog.broker.coordinator.shown_records import decode_internal_record, transition
 from oncelog.broker.coordinator.transaction.records import encode_key, encode_value
 from oncelog.broker.coordinator.transaction.states import TransactionState, Txn
@@ -13,7 +15,7 @@ from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import encode_record_key, encode_record_value
 from oncelog.records.record import Record
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 UNKNOWN_TYPE = b"\x03\xe7rest"
 """A record of kind 999, as a later version may write it."""
@@ -102,3 +104,20 @@ def test_a_transition_names_the_id_and_what_it_became() -> None:
     found = transition(record(encode_key("id"), encode_value(transaction(), 0)))
     assert found is not None and found[1] is not None
     assert (found[0], found[1].state, found[1].producer_epoch) == ("id", TransactionState.ONGOING, 3)
+
+
+def test_a_share_groups_state_is_shown_with_its_kind_and_the_topics_id_as_kafka_writes_it() -> None:
+    key = ShareKey("g", bytes(range(16)), 2)
+    written = state_records.encoded(key, Update(3, 0, 5, 2, (StateBatch(7, 9, RecordState.ACKNOWLEDGED, 1),)))
+    found = decode_internal_record(SHARE_GROUP_STATE_TOPIC, record(written.key, written.value))
+    assert found is not None
+    assert found[0] == {"kind": "ShareUpdate", "group_id": "g", "topic_id": "AAECAwQFBgcICQoLDA0ODw", "partition": 2}
+    assert found[1]["start_offset"] == 5
+    assert found[1]["state_batches"] == [
+        {"first_offset": 7, "last_offset": 9, "delivery_state": 2, "delivery_count": 1}
+    ]
+    removed = state_records.encoded(key, Tombstone())
+    assert decode_internal_record(SHARE_GROUP_STATE_TOPIC, record(removed.key, removed.value)) == (
+        {**found[0], "kind": "ShareSnapshot"},
+        None,
+    )

@@ -1,12 +1,19 @@
-"""Shows groups, and one group with its members and lags; resets or deletes its positions."""
+"""Shows groups of every type, and one group with its members and lags; resets or deletes its positions."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
 from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
-from oncelog.client.aio.admin.admin import Admin
-from oncelog.client.aio.admin.group_positions import IDLE, PositionChange, existing_group, group_picture, planned_moves
+from oncelog.client.aio.admin.group_positions import (
+    IDLE,
+    GroupRefused,
+    PositionChange,
+    existing_group,
+    group_picture,
+    move,
+    planned_moves,
+)
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.positions import BEGINNING, END, LogPlace, PositionKind, parse_time
 from oncelog.errors import ConfigError
@@ -47,7 +54,8 @@ async def one(visit: ConsoleRequest) -> Response:
         idle=picture.group.state in IDLE,
         positions=[one for one in picture.positions if one.marker is None],
         markers=[one.marker for one in picture.positions if one.marker is not None],
-        lag=sum(position.lag or 0 for position in picture.positions),
+        shared=picture.shared,
+        lag=sum(position.lag or 0 for position in picture.shared or picture.positions),
         lag_to_end=sum(position.lag_to_end or 0 for position in picture.positions),
     )
 
@@ -56,10 +64,9 @@ async def readers(visit: ConsoleRequest) -> Response:
     """The groups with a position in a topic."""
     admin, topic = await visit.admin(), visit.name("topic")
     found = await visit.group_positions(admin)
-    reading = {group: sum(n.topic == topic for n in positions) for group, positions in found.by_group.items()}
     return visit.page(
         "topic_readers.html",
-        reading={group: count for group, count in reading.items() if count},
+        reading=found.readers_of(topic),
         markers=found.markers_in(topic),
         left_out=found.left_out,
         refused=found.refused,
@@ -120,8 +127,10 @@ async def reset(visit: ConsoleRequest) -> Response:
     offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
     if not offsets:
         raise RefusedRequest("no position was chosen")
-    await _without_members(admin, group)
-    await admin.alter_consumer_group_offsets(group, offsets)
+    try:
+        await move(admin, group, offsets)
+    except GroupRefused as error:
+        raise RefusedRequest(str(error)) from None
     return visit.done(f"{len(offsets)} positions of {group} were moved.", "/group", name=group)
 
 
@@ -130,14 +139,6 @@ def _shown_move(text: str) -> tuple[TopicPartition, int]:
     if not (partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19):
         raise RefusedRequest(f"a move must be TOPIC:PARTITION:OFFSET, not {text!r}")
     return TopicPartition(topic, int(partition)), int(offset)
-
-
-async def _without_members(admin: Admin, group: str) -> None:
-    found = (await admin.describe_consumer_groups([group]))[0]
-    if found.state not in IDLE:
-        raise RefusedRequest(
-            f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
-        )
 
 
 async def confirm_delete(visit: ConsoleRequest) -> Response:

@@ -38,6 +38,10 @@ async def page(visit: ConsoleRequest) -> Response:
     found = segments(batches)
     groups = await visit.group_positions(admin)
     positions = groups.within([name])[name]
+    shares = {group: offsets[name] for group, offsets in groups.shared.items() if name in offsets}
+    pins = positions | {
+        f"{group} (share group)": one.start_offset for group, one in shares.items() if one.start_offset is not None
+    }
     producers = await visit.producers()
     names = await producers.names(batch.header for batch, _ in batches)
     return visit.page(
@@ -50,10 +54,11 @@ async def page(visit: ConsoleRequest) -> Response:
         window=window,
         windows=WINDOWS,
         read_to=read_to,
-        chart=draw(found, start, max(end, start + 1), positions),
+        chart=draw(found, start, max(end, start + 1), pins),
         listed=[one for one in found if one.start < end][-LISTED:][::-1],
         names=names,
         readers=_readers(positions, ends),
+        shares=shares,
         markers=groups.markers_in(topic, number),
         left_out=groups.left_out,
     )

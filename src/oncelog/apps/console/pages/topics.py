@@ -163,7 +163,7 @@ async def confirm_delete(visit: ConsoleRequest) -> Response:
     topic = (await admin.describe_topics([name]))[0]
     sums, _ = await _sums(admin, [topic])
     positions = await visit.group_positions(admin)
-    readers = sorted(group for group, read in positions.by_group.items() if any(n.topic == name for n in read))
+    readers = list(positions.readers_of(name))
     markers = positions.markers_in(name)
     return visit.page("delete_topic.html", topic=topic, sums=sums.get(name), readers=readers, markers=markers)
 

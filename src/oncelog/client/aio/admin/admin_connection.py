@@ -6,8 +6,9 @@ Called by the parts of the admin client.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self
+from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from oncelog.client.aio.aiokafka_keywords import config_of
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from oncelog.client.core.keywords import AdminKeywords
+
+
+T = TypeVar("T")
 
 
 class AdminConnection:
@@ -77,6 +81,10 @@ class AdminConnection:
 
     def _group(self, group_id: str) -> CoordinatorFinder:
         return self.cluster.finder(CoordinatorType.GROUP, arguments.text(group_id, "group_id"))
+
+    async def _at_group(self, group_id: str, ask: Callable[[int], Awaitable[T]]) -> T:
+        """Ask the group's coordinator."""
+        return await self.cluster.at_coordinator(f"the request about group {group_id!r}", self._group(group_id), ask)
 
     def _group_offsets(self, group_id: str) -> OffsetLookups:
         return OffsetLookups(self.cluster, self._group(group_id), group_id)

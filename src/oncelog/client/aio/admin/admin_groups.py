@@ -1,9 +1,9 @@
-"""Consumer groups and their offsets: one part of the admin client."""
+"""Groups of every type, and the offsets of consumer groups: one part of the admin client."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from oncelog.client.aio.admin.admin_connection import AdminConnection
 from oncelog.client.aio.connection.cluster_access import check
@@ -24,13 +24,14 @@ from oncelog.protocol.generated.offset_delete_request import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from oncelog.protocol.generated.share_group_describe_request import ShareGroupDescribeRequest
+from oncelog.protocol.wire import Message
 from oncelog.types import by_topic
-
-T = TypeVar("T")
 
 LIST_GROUPS = Api(ApiKey.LIST_GROUPS, 0, 5)
 DESCRIBE_GROUPS = Api(ApiKey.DESCRIBE_GROUPS, 0, 6)
 CONSUMER_GROUP_DESCRIBE = Api(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, 1)
+SHARE_GROUP_DESCRIBE = Api(ApiKey.SHARE_GROUP_DESCRIBE, 1, 1)
 DELETE_GROUPS = Api(ApiKey.DELETE_GROUPS, 0, 2)
 OFFSET_DELETE = Api(ApiKey.OFFSET_DELETE, 0, 0)
 
@@ -38,13 +39,18 @@ OFFSET_DELETE = Api(ApiKey.OFFSET_DELETE, 0, 0)
 class GroupsAdmin(AdminConnection):
     """Each call goes to the group's coordinator."""
 
-    async def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
-        """All groups, by name; with ``states`` only those in one of them."""
+    async def list_consumer_groups(
+        self, *, states: Sequence[str] = (), types: Sequence[str] = ()
+    ) -> list[GroupListing]:
+        """All groups, share groups too, by name; with ``states`` or ``types`` only those of one of them."""
 
         wanted = arguments.names(states, "states")
+        of_types = arguments.names(types, "types")
 
         def build(version: int) -> ListGroupsRequest:
-            return ListGroupsRequest(states_filter=wanted if version >= 4 else [])
+            return ListGroupsRequest(
+                states_filter=wanted if version >= 4 else [], types_filter=of_types if version >= 5 else []
+            )
 
         async def attempt() -> list[GroupListing]:
             found: dict[str, GroupListing] = {}
@@ -54,12 +60,9 @@ class GroupsAdmin(AdminConnection):
                     found[group.group_id] = GroupListing(
                         group.group_id, group.protocol_type, group.group_state, group.group_type
                     )
-            return [found[name] for name in sorted(found)]
+            return [found[name] for name in sorted(found) if not of_types or found[name].type in of_types]
 
         return await self.cluster.repeat("list_consumer_groups", attempt)
-
-    async def _at_group(self, group_id: str, ask: Callable[[int], Awaitable[T]]) -> T:
-        return await self.cluster.at_coordinator(f"the request about group {group_id!r}", self._group(group_id), ask)
 
     async def find_coordinator(self, group_id: str) -> int:
         """The node that coordinates the group."""
@@ -79,6 +82,10 @@ class GroupsAdmin(AdminConnection):
             group = answer.groups[0]
             if error_of(group.error_code) is not Error.GROUP_ID_NOT_FOUND:
                 check(group.error_code, f"group {group_id!r} was not described", group.error_message)
+            if not group.group_state or group.group_state == "Dead":
+                share = await self._describe_share(node, group_id)
+                if share is not None:
+                    return share
             members = tuple(
                 MemberDescription(
                     item.member_id, item.group_instance_id, item.client_id, item.client_host, _assigned(item)
@@ -93,26 +100,39 @@ class GroupsAdmin(AdminConnection):
     async def _describe_new(self, node: int, group_id: str) -> GroupDescription | None:
         """The group as the KIP-848 protocol describes it; None if it does not use that protocol."""
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
-        try:
-            answer = await self.cluster.ask(node, CONSUMER_GROUP_DESCRIBE, request)
-        except UnsupportedVersionError:
+        group = await self._describe_by_id(node, CONSUMER_GROUP_DESCRIBE, request)
+        if group is None:
             return None
-        group = answer.groups[0]
-        error = error_of(group.error_code)
-        if error in (Error.GROUP_ID_NOT_FOUND, Error.UNSUPPORTED_VERSION):
-            return None
-        check(group.error_code, f"group {group_id!r} was not described", group.error_message)
         members = tuple(
             MemberDescription(
-                item.member_id,
-                item.instance_id,
-                item.client_id,
-                item.client_host,
-                tuple(TopicPartition(t.topic_name, n) for t in item.assignment.topic_partitions for n in t.partitions),
+                item.member_id, item.instance_id, item.client_id, item.client_host, _assigned_topics(item.assignment)
             )
             for item in group.members
         )
         return GroupDescription(group_id, "consumer", group.group_state, "consumer", group.assignor_name, node, members)
+
+    async def _describe_share(self, node: int, group_id: str) -> GroupDescription | None:
+        """The share group (KIP-932); None if it is none."""
+        group = await self._describe_by_id(node, SHARE_GROUP_DESCRIBE, ShareGroupDescribeRequest(group_ids=[group_id]))
+        if group is None:
+            return None
+        members = tuple(
+            MemberDescription(item.member_id, None, item.client_id, item.client_host, _assigned_topics(item.assignment))
+            for item in group.members
+        )
+        return GroupDescription(group_id, "share", group.group_state, "share", group.assignor_name, node, members)
+
+    async def _describe_by_id(self, node: int, api: Api, request: Message) -> Any:
+        """The one group asked for; None if the node knows no group of this type and name."""
+        try:
+            answer = await self.cluster.ask(node, api, request)
+        except UnsupportedVersionError:
+            return None
+        group = answer.groups[0]
+        if error_of(group.error_code) in (Error.GROUP_ID_NOT_FOUND, Error.UNSUPPORTED_VERSION):
+            return None
+        check(group.error_code, f"group {group.group_id!r} was not described", group.error_message)
+        return group
 
     async def delete_consumer_groups(self, group_ids: Iterable[str]) -> None:
         """Delete groups that have no members, with their offsets."""
@@ -177,6 +197,10 @@ class GroupsAdmin(AdminConnection):
                     check(item.error_code, f"the offset of group {group_id!r} for {name} was not deleted")
 
         await self._at_group(group_id, ask)
+
+
+def _assigned_topics(assignment: Any) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(t.topic_name, n) for t in assignment.topic_partitions for n in t.partitions)
 
 
 def _assigned(member: Any) -> tuple[TopicPartition, ...]:

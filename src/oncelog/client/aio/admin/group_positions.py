@@ -7,17 +7,19 @@ stops, and to the end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.aio.admin.sink_markers import SinkMarker
-from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription
+from oncelog.client.core.admin.admin_types import GroupDescription, GroupListing, MemberDescription, ShareGroupOffset
 from oncelog.client.positions import EARLIEST, LATEST, LogPlace, offsets_of
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 IDLE = ("Empty", "Dead")
+SHARE = "share"
+"""The type of share groups, as brokers name it."""
 AT_ONCE = 16
 """How many groups are asked at a time."""
 
@@ -47,11 +49,25 @@ class PartitionPosition(NamedTuple):
         return _behind(self.committed, self.end)
 
 
+class SharePosition(NamedTuple):
+    """A partition that a share group reads or has read: everything before ``start`` is delivered for good.
+
+    ``start`` is None until a member has fetched from it; ``end``, the high watermark, if the topic is gone or the
+    partition has no leader. ``lag``: the records up to there that are not delivered for good, as the broker counts.
+    """
+
+    name: TopicPartition
+    start: int | None
+    end: int | None
+    lag: int | None
+
+
 class GroupWithPositions(NamedTuple):
-    """A group with all its positions, sorted."""
+    """A group with all its positions, sorted; a share group has ``shared`` in their place."""
 
     group: GroupDescription
     positions: list[PartitionPosition]
+    shared: Sequence[SharePosition] = ()
 
 
 class PositionChange(NamedTuple):
@@ -66,22 +82,32 @@ def _behind(committed: int | None, end: int | None) -> int | None:
 
 
 async def existing_group(admin: Admin, group: str) -> tuple[GroupDescription, GroupCommits]:
-    """The group and what it has committed.
+    """The group, and what it has committed or, if it is a share group, where it stands.
 
     :raises GroupRefused: the group does not exist.
     """
     found = (await admin.describe_consumer_groups([group]))[0]
-    offsets = await group_offsets(admin, group)
+    offsets = await _offsets_of(admin, found)
     if found.state == "Dead" and not offsets.positions and not offsets.markers:
         raise GroupRefused(f"group {group!r} does not exist; see oncelog groups list")
     return found, offsets
 
 
 class GroupCommits(NamedTuple):
-    """What a group has committed: positions, and markers of Spark sinks, by partition."""
+    """What a group has committed: positions, and markers of Spark sinks, by partition. A share group: where it starts
+    to deliver, and its ``shared``, also in partitions that no member has fetched from yet."""
 
     positions: dict[TopicPartition, int]
     markers: dict[TopicPartition, SinkMarker]
+    shared: Mapping[TopicPartition, ShareGroupOffset] = {}
+
+
+async def _offsets_of(admin: Admin, group: GroupDescription) -> GroupCommits:
+    if group.type != SHARE:
+        return await group_offsets(admin, group.group_id)
+    shared = await admin.list_share_group_offsets(group.group_id)
+    starts = {name: one.start_offset for name, one in shared.items() if one.start_offset is not None}
+    return GroupCommits(starts, {}, shared)
 
 
 async def group_offsets(admin: Admin, group: str) -> GroupCommits:
@@ -120,17 +146,12 @@ async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
 
     :raises GroupRefused: it does not exist.
     """
-    found, (committed, markers) = await existing_group(admin, group)
+    found, (committed, markers, shared) = await existing_group(admin, group)
+    if found.type == SHARE:
+        return GroupWithPositions(found, [], await _share_positions(admin, shared))
     owners = {name: member for member in found.members for name in member.assignment}
     names = sorted({*committed, *owners, *markers})
-    there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
-    led = {
-        TopicPartition(topic.name, item.partition)
-        for topic in (await admin.describe_topics(sorted(there)) if there else [])
-        for item in topic.partitions
-        if item.leader >= 0
-    }
-    known = dict.fromkeys((name for name in names if name in led), LATEST)
+    known = dict.fromkeys(await _led(admin, names), LATEST)
     stable, ends = await asyncio.gather(
         admin.list_offsets(known, read_committed=True), admin.list_offsets(known, read_committed=False)
     )
@@ -148,17 +169,39 @@ async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
     return GroupWithPositions(found, positions)
 
 
+async def _share_positions(admin: Admin, offsets: Mapping[TopicPartition, ShareGroupOffset]) -> list[SharePosition]:
+    ends = await admin.list_offsets(dict.fromkeys(await _led(admin, sorted(offsets)), LATEST))
+    return [
+        SharePosition(name, offsets[name].start_offset, ends[name].offset if name in ends else None, offsets[name].lag)
+        for name in sorted(offsets)
+    ]
+
+
+async def _led(admin: Admin, names: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """Those of the partitions that exist and have a leader."""
+    there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
+    led = {
+        TopicPartition(topic.name, item.partition)
+        for topic in (await admin.describe_topics(sorted(there)) if there else [])
+        for item in topic.partitions
+        if item.leader >= 0
+    }
+    return [name for name in names if name in led]
+
+
 async def planned_moves(
     admin: Admin, group: str, partitions: Iterable[TopicPartition] | None, to: LogPlace | int
 ) -> dict[TopicPartition, PositionChange]:
     """What a reset would do, by partition; no position ends up before the first record or past the end.
 
-    :param partitions: None for all partitions in which the group has a position.
+    :param partitions: None for all partitions in which the group has a position, or that a share group reads.
     :param to: a place, or how many records to move forward (back if negative).
     :raises GroupRefused: the group has members, or no position that could be shifted.
     """
-    before = await _idle_offsets(admin, group)
-    names = sorted(before if partitions is None else partitions)
+    commits = await _idle_offsets(admin, group)
+    before, shared = commits.positions, commits.shared
+    everywhere = shared if shared and not isinstance(to, int) else before
+    names = sorted(everywhere if partitions is None else partitions)
     if not names:
         return {}
     first, end = await asyncio.gather(
@@ -174,20 +217,25 @@ async def planned_moves(
     return {name: PositionChange(before.get(name), min(max(after[name], firsts[name]), ends[name])) for name in names}
 
 
-async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
-    """The committed offsets of a group without members; empty for a group that does not exist yet."""
+async def _idle_group(admin: Admin, group: str) -> GroupDescription:
     found = (await admin.describe_consumer_groups([group]))[0]
     if found.state not in IDLE:
         raise GroupRefused(
             f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
         )
-    positions, markers = await group_offsets(admin, group)
-    for marker in markers.values():
+    return found
+
+
+async def _idle_offsets(admin: Admin, group: str) -> GroupCommits:
+    """The committed offsets of a group without members; empty for a group that does not exist yet."""
+    found = await _idle_group(admin, group)
+    commits = await _offsets_of(admin, found)
+    for marker in commits.markers.values():
         raise GroupRefused(
             f"group {group!r} is no consumer's: it holds the {marker}, and with another offset in its place the sink "
             "would not know what it has written"
         )
-    return positions
+    return commits
 
 
 def _shifted(
@@ -197,3 +245,15 @@ def _shifted(
     if missing:
         raise GroupRefused(f"group {group!r} has no position in {', '.join(missing)} that could be shifted")
     return {name: before[name] + by for name in names}
+
+
+async def move(admin: Admin, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Carry out moves of a group without members, as :func:`planned_moves` plans them.
+
+    :raises GroupRefused: the group has members.
+    """
+    found = await _idle_group(admin, group)
+    if found.type == SHARE:
+        await admin.alter_share_group_offsets(group, offsets)
+    else:
+        await admin.alter_consumer_group_offsets(group, offsets)

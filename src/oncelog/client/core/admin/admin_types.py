@@ -148,7 +148,10 @@ class MemberDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """``type`` is ``classic`` or ``consumer`` (KIP-848); ``assignor`` the one in force."""
+    """``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` the one in force.
+
+    Several members of a share group may be assigned one partition.
+    """
 
     group_id: str
     type: str
@@ -157,6 +160,19 @@ class GroupDescription:
     assignor: str
     coordinator: int
     members: tuple[MemberDescription, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGroupOffset:
+    """Where a share group stands in a partition: everything before ``start_offset`` is delivered for good.
+
+    :ivar start_offset: None as long as no member has fetched from the partition.
+    :ivar lag: how many records up to the high watermark are not delivered for good; None without a start, and from
+        brokers before Apache Kafka 4.2.
+    """
+
+    start_offset: int | None
+    lag: int | None
 
 
 @dataclass(frozen=True, slots=True)

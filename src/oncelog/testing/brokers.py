@@ -6,16 +6,17 @@ methods of :class:`TestBroker` runs with both.
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from oncelog.client.blocking import Admin
-from oncelog.client.core.admin.admin_types import NewTopic
+from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.embedded import Broker
 from oncelog.errors import OncelogError
 from oncelog.types import INTERNAL_TOPICS
@@ -37,6 +38,8 @@ class TestBroker(ABC):
 
     _admin: Admin | None = None
     _admin_servers = ""
+    _share_groups: Mapping[str, list[str]] = MappingProxyType({})
+    """The share groups that the test has set up, and the settings that it gave them."""
 
     @property
     @abstractmethod
@@ -68,6 +71,25 @@ class TestBroker(ABC):
         given = {**(KEPT if keep else {}), **(configs or {})}
         self.admin.create_topics([NewTopic(name, partitions, replication_factor, topic_configs=given)])
         return name
+
+    def share_group(self, name: str, configs: Mapping[str, str] | None = None) -> str:
+        """Set up a share group and return its name, which on an existing cluster has a random suffix.
+
+        It reads its topics from their beginning, unless ``configs`` has another ``share.auto.offset.reset``: a new
+        group would start at their end. The settings are removed after the test.
+
+        :param configs: its properties, such as ``{"share.isolation.level": "read_committed"}``.
+        :raises KafkaError: the broker refuses one.
+        """
+        given = {"share.auto.offset.reset": "earliest", **(configs or {})}
+        self.admin.alter_configs({ConfigResource(ConfigResourceType.GROUP, name): given})
+        self._share_groups = {**self._share_groups, name: sorted(given)}
+        return name
+
+    def _remove_group_settings(self) -> None:
+        found, self._share_groups = self._share_groups, {}
+        for name, settings in found.items():
+            self.admin.alter_configs({ConfigResource(ConfigResourceType.GROUP, name): dict.fromkeys(settings)})
 
     @property
     def admin(self) -> Admin:
@@ -127,6 +149,7 @@ class Embedded(Broker, TestBroker):
             self.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)
+        self._remove_group_settings()
         topics = self.admin.list_topics()
         if topics:
             self.admin.delete_topics(topics)
@@ -186,13 +209,15 @@ class ExistingCluster(TestBroker):
         replication_factor: int = -1,
         keep: bool = False,
     ) -> str:
-        import uuid
-
         own = f"{name}-{uuid.uuid4().hex[:8]}"
         self._created.append(own)
         return super().create_topic(own, partitions, configs, replication_factor, keep)
 
+    def share_group(self, name: str, configs: Mapping[str, str] | None = None) -> str:
+        return super().share_group(f"{name}-{uuid.uuid4().hex[:8]}", configs)
+
     def clean(self) -> None:
+        self._remove_group_settings()
         created, self._created = self._created, []
         existing = set(self.admin.list_topics()) if created else set()
         left = [name for name in created if name in existing]

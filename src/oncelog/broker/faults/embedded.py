@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oncelog.broker.faults.disk import DiskWithFaults
-from oncelog.broker.faults.interceptor import PHASES, FaultInterceptor
+from oncelog.broker.faults.interceptor import COORDINATED, PHASES, FaultInterceptor
 from oncelog.broker.faults.rules import Action, Fault, FaultError, Faults, api_of, is_whole, milliseconds
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -22,14 +21,6 @@ if TYPE_CHECKING:
     from oncelog.runtime.ports import Disk
 
 T = TypeVar("T")
-
-_COORDINATED = (
-    ApiKey.INIT_PRODUCER_ID,
-    ApiKey.ADD_PARTITIONS_TO_TXN,
-    ApiKey.ADD_OFFSETS_TO_TXN,
-    ApiKey.END_TXN,
-)
-"""Requests to a transaction coordinator, after which it may crash."""
 
 
 class RunningBroker(Protocol):
@@ -116,24 +107,32 @@ class BrokerFaults(Faults):
         return self._add(Action.REPEAT_MARKER, None, times, _of_markers(match))
 
     def crash_coordinator(
-        self, after: str = "prepare", *, transactional_id: str | None = None, times: int | None = 1
+        self,
+        after: str = "prepare",
+        *,
+        transactional_id: str | None = None,
+        group: str | None = None,
+        times: int | None = 1,
     ) -> Fault:
-        """Crash a transaction's coordinator; its successor (with several nodes: on another node) knows what the log
-        holds.
+        """Crash the coordinator of a transaction or of a share group; its successor (with several nodes: on another
+        node) knows what the log holds.
 
-        :param after: when: while the transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
+        :param after: when: while a transaction ends, ``"prepare"`` (before any marker), ``"first-marker"``,
             ``"markers"`` (before the transaction is complete); or a request's name: it is carried out, and its answer
-            is lost.
+            is lost. ``"ShareGroupHeartbeat"``: the coordinator of the group's members; ``"ShareFetch"`` and
+            ``"ShareAcknowledge"``: that of its deliveries.
         """
-        match: dict[str, object] = {"transactional_id": transactional_id}
+        match: dict[str, object] = {"transactional_id": transactional_id, "group": group}
         if after in PHASES:
+            if group is not None:
+                raise FaultError(f"{after} is a moment of a transaction: name its transactional_id, not a group")
             return self._add(Action.CRASH_COORDINATOR, None, times, match, phase=after)
         try:
             api = api_of(after)
         except FaultError:
             api = None
-        if api not in _COORDINATED:
-            names = ", ".join(name.name.title().replace("_", "") for name in _COORDINATED)
+        if api not in COORDINATED:
+            names = ", ".join(name.name.title().replace("_", "") for name in COORDINATED)
             raise FaultError(f"a coordinator crashes after {', '.join(PHASES)}, or after {names}, not after {after!r}")
         return self._add(Action.CRASH_AFTER_ANSWER, after, times, match, phase=after)
 
@@ -155,6 +154,17 @@ class BrokerFaults(Faults):
             who = "no member" if member_id is None else f"no member {member_id!r}"
             raise FaultError(f"the group {group!r} has {who} whose session could end")
         return expired
+
+    def expire_lock(self, group: str) -> int:
+        """End the acquisition locks of a share group now: its records become available to the others, or are given up
+        at the delivery limit. Returns how many records were locked.
+
+        :raises FaultError: no record of the group is locked.
+        """
+        ended = self._broker.on_loop(lambda nodes: nodes.expire_locks(group))
+        if not ended:
+            raise FaultError(f"no member of a share group {group!r} has acquired a record that it has not acknowledged")
+        return ended
 
     def forget_producer(self, topic: str, partition: int = 0, *, producer_id: int | None = None) -> list[int]:
         """Make a partition forget one producer, or all, as ``producer.id.expiration.ms`` would; returns their ids.

@@ -39,6 +39,7 @@ INSIDE: Final[Mapping[str, Sequence[str]]] = {
 DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "expire_transaction": ("transactional_id",),
     "expire_member": ("group", "member_id"),
+    "expire_lock": ("group",),
     "forget_producer": ("topic", "partition"),
     "stop_node": ("node_id",),
     "kill_node": ("node_id",),

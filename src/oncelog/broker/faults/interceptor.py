@@ -6,12 +6,13 @@ Requests of a connection keep their order: one that waits delays those behind it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from oncelog.broker.coordinator.share.share_coordinator import coordinator_key
 from oncelog.broker.core.requests.session import Channel, Part, Session
 from oncelog.broker.faults.answers import refusal, refuse_metadata
-from oncelog.broker.faults.rules import MARKER_ACTIONS, Action, Fault, Faults
+from oncelog.broker.faults.rules import MARKER_ACTIONS, Action, Fault, Faults, Match
 from oncelog.broker.faults.targets import RequestTarget, decoded, target_of
 from oncelog.broker.log.results import FileSlice
 from oncelog.errors import Error
@@ -25,7 +26,7 @@ from oncelog.protocol.framing import (
 )
 from oncelog.protocol.messages import response_type
 from oncelog.runtime.deferred import Deferred
-from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
@@ -36,6 +37,16 @@ REORDER_TIMEOUT_MS = 500
 BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS = "prepare", "first-marker", "markers"
 PHASES = (BEFORE_MARKERS, AFTER_FIRST_MARKER, AFTER_MARKERS)
 """Moments in a transaction's end at which its coordinator may crash."""
+COORDINATED: Mapping[ApiKey, str] = {
+    ApiKey.INIT_PRODUCER_ID: TRANSACTION_STATE_TOPIC,
+    ApiKey.ADD_PARTITIONS_TO_TXN: TRANSACTION_STATE_TOPIC,
+    ApiKey.ADD_OFFSETS_TO_TXN: TRANSACTION_STATE_TOPIC,
+    ApiKey.END_TXN: TRANSACTION_STATE_TOPIC,
+    ApiKey.SHARE_GROUP_HEARTBEAT: CONSUMER_OFFSETS_TOPIC,
+    ApiKey.SHARE_FETCH: SHARE_GROUP_STATE_TOPIC,
+    ApiKey.SHARE_ACKNOWLEDGE: SHARE_GROUP_STATE_TOPIC,
+}
+"""Requests after which a coordinator may crash, and the topic that it keeps."""
 
 
 class _Edited:
@@ -164,7 +175,7 @@ class FaultInterceptor:
 
         def edit(slot: int, parts: Sequence[Part]) -> None:
             if crash is not None:
-                self._crash_all(crash)
+                self._crash_all(crash.match)
             if Action.LOSE_ANSWER in struck or crash is not None:
                 channel.close("a fault: the answer is lost")
                 return
@@ -233,14 +244,27 @@ class FaultInterceptor:
             partition = self._broker.nodes.coordinator_partition(TRANSACTION_STATE_TOPIC, transactional_id)
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
 
-    def _crash_all(self, fault: Fault) -> None:
-        """Crash the coordinator of the transactional id that the fault names, or of every one."""
-        if fault.match.transactional_id is not None:
-            self._crash([fault.match.transactional_id])
-            return
-        for index in range(self._broker.transactions.runtime.partitions):
-            partition = TopicPartition(TRANSACTION_STATE_TOPIC, index)
+    def _crash_all(self, match: Match) -> None:
+        """Crash the coordinator of the transactional id or group that a fault names, or of every one."""
+        topic = TRANSACTION_STATE_TOPIC if match.api is None else COORDINATED[match.api]
+        info = self._broker.metadata.topic(topic)
+        everything = range(info.partitions) if info is not None else ()
+        names = self._names(topic, match)
+        partitions = (
+            {TopicPartition(topic, index) for index in everything}
+            if names is None
+            else {self._broker.nodes.coordinator_partition(topic, name) for name in names}
+        )
+        for partition in sorted(partitions):
             self._broker.nodes.crash_coordinator(partition, self._now_ms())
+
+    def _names(self, topic: str, match: Match) -> Sequence[str] | None:
+        """The names whose coordinators are in a topic's partitions; None: all of them."""
+        if topic == SHARE_GROUP_STATE_TOPIC and match.group is not None:
+            held = self._broker.sharing_in_use or ()
+            return [coordinator_key(each.key) for each in held if each.key.group_id == match.group]
+        name = match.transactional_id if topic == TRANSACTION_STATE_TOPIC else match.group
+        return None if name is None else [name]
 
 
 def _is_time(phase: str, marker: TxnMarker, topic_partition: TopicPartition) -> bool:

@@ -332,6 +332,15 @@ class Faults:
         return fault
 
 
+NAMING_NO_PARTITION = (
+    ApiKey.METADATA,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+)
+"""Requests that name topics as a whole."""
+
+
 def _can_match(match: Match, action: Action) -> None:
     """Refuse a fault that could never match."""
     for field in ("version", "partition"):
@@ -358,7 +367,7 @@ def _can_match(match: Match, action: Action) -> None:
     for field, reads in readers.items():
         if getattr(match, field) is not None and reads is None:
             raise FaultError(f"a {name} request names no {field}, so this fault could never strike")
-    if match.partition is not None and match.api in (ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS):
+    if match.partition is not None and match.api in NAMING_NO_PARTITION:
         raise FaultError(f"a {name} request names no partition, so this fault could never strike")
     if match.api == ApiKey.FIND_COORDINATOR and match.group is not None and match.transactional_id is not None:
         raise FaultError("a FindCoordinator request asks for a group or for a transactional_id, never for both")

@@ -45,6 +45,24 @@ def _produce(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
             yield _named(topic.name, topic.topic_id, name_of), data.index
 
 
+def _shared(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics:
+        for partition in topic.partitions:
+            yield name_of(topic.topic_id), partition.partition_index
+
+
+def _of_share_groups(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for group in request.groups:
+        for topic in group.topics or ():
+            for index in topic.partitions:
+                yield topic.topic_name, index
+
+
+def _forgotten(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics:
+        yield topic.topic_name, None
+
+
 def _fetch(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
     for topic in request.topics:
         for data in topic.partitions:
@@ -141,6 +159,16 @@ READERS: Final[Mapping[int, TargetReader]] = {
     ApiKey.END_TXN: TargetReader(transactional_ids=_one_transactional_id),
     ApiKey.TXN_OFFSET_COMMIT: TargetReader(_offset_commit, _one_transactional_id, _one_group),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: TargetReader(groups=_one_group),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: TargetReader(groups=lambda request: request.group_ids),
+    ApiKey.SHARE_GROUP_HEARTBEAT: TargetReader(groups=_one_group),
+    ApiKey.SHARE_GROUP_DESCRIBE: TargetReader(groups=lambda request: request.group_ids),
+    ApiKey.SHARE_FETCH: TargetReader(_shared, groups=_one_group),
+    ApiKey.SHARE_ACKNOWLEDGE: TargetReader(_shared, groups=_one_group),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: TargetReader(
+        _of_share_groups, groups=lambda request: [group.group_id for group in request.groups]
+    ),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: TargetReader(_partitions("partition_index", "topic_name"), groups=_one_group),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: TargetReader(_forgotten, groups=_one_group),
     ApiKey.OFFSET_DELETE: TargetReader(_partitions("partition_index"), groups=_one_group),
 }
 """APIs whose requests name something; requests of all others concern only their client."""

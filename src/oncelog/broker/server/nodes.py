@@ -46,6 +46,12 @@ class Nodes:
     def expire_members(self, group: str, member_id: str | None) -> list[str]:
         return self.at_once(lambda: self._broker.groups.expire_members(group, member_id, self._server.now_ms()))
 
+    def expire_locks(self, group: str) -> int:
+        sharing = self._broker.sharing_in_use
+        if sharing is None:
+            return 0
+        return self.at_once(lambda: sharing.expire_locks(group, self._server.now_ms()))
+
     def forget_producers(self, topic_partition: TopicPartition, producer_id: int | None) -> list[int]:
         partition = self._broker.partition(topic_partition)
         if partition is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oncelog.broker.faults.targets import target_of
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated import describe_share_group_offsets_request, share_acknowledge_request
 from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -21,3 +22,20 @@ def test_offsets_of_a_transaction_concern_the_topic_whose_id_they_name() -> None
     for request in by_id, by_name:
         found = target_of(ApiKey.TXN_OFFSET_COMMIT, request, {ID: "t"}.__getitem__)
         assert list(found.topics) == [("t", 3)]
+
+
+def test_requests_of_share_groups_concern_their_group_and_partitions() -> None:
+    acknowledged = share_acknowledge_request.AcknowledgePartition(3, [])
+    request = share_acknowledge_request.ShareAcknowledgeRequest(
+        "g", "m", 1, False, [share_acknowledge_request.AcknowledgeTopic(ID, [acknowledged])]
+    )
+    found = target_of(ApiKey.SHARE_ACKNOWLEDGE, request, {ID: "t"}.__getitem__)
+    assert (list(found.topics), found.groups) == ([("t", 3)], ("g",))
+    topic = describe_share_group_offsets_request.DescribeShareGroupOffsetsRequestTopic("t", [0, 1])
+    asked = [
+        describe_share_group_offsets_request.DescribeShareGroupOffsetsRequestGroup(name, topics)
+        for name, topics in (("g", [topic]), ("h", None))
+    ]
+    described = describe_share_group_offsets_request.DescribeShareGroupOffsetsRequest(asked)
+    found = target_of(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, described, {ID: "t"}.__getitem__)
+    assert (list(found.topics), found.groups) == ([("t", 0), ("t", 1)], ("g", "h"))

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from oncelog.settings.config import BrokerConfig
 
 READ_AT_ONCE_BYTES: Final = 256 * 1024
+ALWAYS_MS: Final = 2**63 - 1
 SKIPPED_AT_ONCE: Final = 100
 """How many reads in a row may find nothing but markers and aborted records."""
 GONE: Final = (
@@ -326,15 +327,25 @@ class SharePartitions:
         held.timer = self._ports.timers.schedule(at_ms, lambda now_ms: self._lock_ended(held, now_ms))
 
     def _lock_ended(self, held: Held, now_ms: int) -> None:
-        if self._held.get(held.key) is not held or not self._is_current(held):
-            return
-        changes = held.state.expire(self.limits(held.key.group_id), now_ms)
+        if self._held.get(held.key) is held and self._is_current(held):
+            self._end_locks(held, now_ms, now_ms)
+
+    def expire_locks(self, group_id: str, now_ms: int) -> int:
+        """End all locks of a group at once, for tests; returns how many records were locked."""
+        mine = [held for held in self if held.key.group_id == group_id and self._is_current(held)]
+        return sum(self._end_locks(held, ALWAYS_MS, now_ms) for held in mine)
+
+    def _end_locks(self, held: Held, until_ms: int, now_ms: int) -> int:
+        """End the locks that last until ``until_ms`` or less; returns how many records were locked."""
+        changes = held.state.expire(self.limits(held.key.group_id), until_ms)
         if changes:
             stored = self._store(held, changes, held.state.final_count, now_ms)
             stored.then(lambda error: self._drop(held) if error in GONE else None)
             self._ports.fetches.wake(held.partition.topic_partition)
         self._watch_locks(held)
-        self.counts.expired_locks += sum(each.last - each.first + 1 for each in changes)
+        ended = sum(each.last - each.first + 1 for each in changes)
+        self.counts.expired_locks += ended
+        return ended
 
     # --- members that are gone
 

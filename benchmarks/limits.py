@@ -290,7 +290,7 @@ class _DiskWithHoles(OsDisk):
             return super().open(path, create=create)
         file = _FileWithHoles(self, path)
         if create:
-            self._open_descriptor(file, create=True)
+            self._opens(file, os.O_CREAT)
         return file
 
 
@@ -305,10 +305,6 @@ def fill_with_holes(data: Path, count: int) -> None:
             result = log.writer.append_client(zeros, leader_epoch=0, now_ms=now_ms)
             if result.error:
                 raise RuntimeError(f"a batch was refused: {result.error.name}")
-        ticket = log.begin_close()
-        if ticket is not None:
-            ticket.sync(disk)
-            log.files.flushed(ticket)
         log.close()
 
 

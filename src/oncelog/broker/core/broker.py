@@ -178,11 +178,17 @@ class Broker:
         self.recovery.partitions = sum(info.partitions for info in topics)
         for info in topics:
             self.topics.open(info, range(info.partitions), now_ms)
+        self._sync_what_waits(now_ms)
         self.metadata.producer_ids.reserve(self.logs.producer_ids_end(self.metadata.producer_ids.end))
         begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
         self._coordinators.recover()
         if self.request_metrics is not None:
             self.recovery.coordinators_ns = self.request_metrics.clock() - begun_ns
+
+    def _sync_what_waits(self, now_ms: int) -> None:
+        """At a start what a killed process left unsynced, before anybody reads it; at a stop what answers wait for."""
+        while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
+            self.flushing.done(job, job.sync_all_at_once(), now_ms)
 
     def import_all(self) -> None:
         """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
@@ -213,8 +219,7 @@ class Broker:
             self.answer_memory.stop()
             self.metadata_sync.end()
             self.tasks.finish()
-            while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
-                self.flushing.done(job, job.sync(), now_ms)
+            self._sync_what_waits(now_ms)
             self.fetches.expire_all()
             self.tasks.finish()
             if self.sharing_in_use is not None:

@@ -48,17 +48,19 @@ class LogFiles(LogPart):
         return segment
 
     def take_snapshot(self) -> None:
-        path = self._log.snapshots.take(self._log.producers)
-        if path is not None:
-            self.sync_later(path)
+        file = self._log.snapshots.take(self._log.producers)
+        if file is not None:
+            self._unsynced_files[file.path] = file
+            self._folder_unsynced = True
 
     def write_leader_epochs(self) -> None:
         log = self._log
         cache = log.leader_epoch_cache
-        if cache.dirty:
+        entries = cache.unsaved(log.log_end_offset)
+        if entries is not None:
             path = f"{log.folder}/{LEADER_EPOCH_CHECKPOINT}"
-            log.disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
-            cache.dirty = False
+            log.disk.write_atomic(path, encode_leader_epochs(entries), sync=False)
+            cache.saved(entries)
             self.sync_later(path)
 
     def begin_flush(self) -> FlushTicket | None:
@@ -107,6 +109,7 @@ class LogFiles(LogPart):
     def _write_indexes_of(self, segment: Segment, *, final: bool = False) -> None:
         for file in segment.write_indexes(final=final):
             self._unsynced_files[file.path] = file
+            self._folder_unsynced = True
 
     @property
     def has_unflushed_segments(self) -> bool:
@@ -159,7 +162,7 @@ class LogFiles(LogPart):
         self._removals.append((now_ms + log.config.file_delete_delay_ms, paths))
 
     def begin_close(self) -> FlushTicket | None:
-        """Write everything that a close has to sync, so that the syncs of many logs can be combined before it."""
+        """Write everything that a close has to sync."""
         for segment in self._log.segment_list:
             self._write_indexes_of(segment, final=True)
         self.take_snapshot()

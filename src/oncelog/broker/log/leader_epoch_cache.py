@@ -1,7 +1,8 @@
 """Which leader epoch began at which offset of a partition.
 
 Called by ``broker.log.partition_log``, the broker (``OffsetForLeaderEpoch``, fetches with a last epoch) and recovery.
-Epochs and start offsets both rise. Nothing here touches a file: the owner writes ``encode()`` when ``dirty`` is set.
+Epochs and start offsets both rise. Nothing here touches a file: the owner writes what :meth:`LeaderEpochCache.unsaved`
+returns.
 Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
 """
 
@@ -24,11 +25,14 @@ class EpochEntry(NamedTuple):
 class LeaderEpochCache:
     """Epochs of one partition, oldest first."""
 
-    __slots__ = ("_entries", "dirty", "latest_epoch")
+    __slots__ = ("_entries", "_saved", "dirty", "latest_epoch")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
+        """:param entries: what the file holds."""
         self._entries: list[EpochEntry] = list(entries)
+        self._saved = tuple(self._entries)
         self.dirty = False
+        """Whether there are entries that the file may lack."""
         self._set_latest()
 
     def _set_latest(self) -> None:
@@ -38,6 +42,21 @@ class LeaderEpochCache:
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
         return tuple(self._entries)
+
+    def unsaved(self, log_end_offset: int) -> tuple[EpochEntry, ...] | None:
+        """What to write to the file, None if it holds that already; then call :meth:`saved`.
+
+        An epoch without a batch below ``log_end_offset`` is not written: it is over when the process ends.
+        """
+        if not self.dirty:
+            return None
+        entries = tuple(entry for entry in self._entries if entry.start_offset < log_end_offset)
+        return entries if entries != self._saved else None
+
+    def saved(self, entries: tuple[EpochEntry, ...]) -> None:
+        """The file holds these entries now."""
+        self._saved = entries
+        self.dirty = len(entries) < len(self._entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Epoch ``epoch`` begins at ``start_offset``; entries that contradict it are dropped."""

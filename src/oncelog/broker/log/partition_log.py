@@ -14,7 +14,7 @@ from oncelog.broker.log.file_names import deleted_folder
 from oncelog.broker.log.files import LogFiles
 from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
-from oncelog.broker.log.results import FlushTicket, LogRead, SegmentInfo, TimestampOffset
+from oncelog.broker.log.results import LogRead, SegmentInfo, TimestampOffset
 from oncelog.broker.log.segments.segment import Segment
 from oncelog.broker.log.segments.transaction_index import AbortedTxn
 from oncelog.broker.log.state import LogState
@@ -199,23 +199,23 @@ class PartitionLog(LogState):
         """Whether :meth:`LogWriter.expire_producers` would forget any."""
         return self.producers.has_expired(now_ms)
 
-    def begin_close(self) -> FlushTicket | None:
-        """Write everything that :meth:`close` has to sync, so that the syncs of many logs can be combined before it."""
-        return self.files.begin_close()
+    def close(self, synced: set[str] | None = None, *, clean: bool = True) -> None:
+        """Close the files; may be called on any thread, if no other one uses this log.
 
-    def close(self, clean: bool = True) -> None:
-        """Close the files. ``clean``: write and sync everything first, so that the next opening reads little.
-
+        :param synced: folders that need no sync; logs that are closed together share it.
+        :param clean: write and sync everything first, so that the next opening reads little.
         :raises StorageError: the disk failed; the log must then be opened as after a crash.
         """
-        if clean and self.failed is None:
-            ticket = self.begin_close()
-            if ticket is not None:
-                ticket.sync(self.disk)
-                self.files.flushed(ticket)
-            self.files.closed()
-        for segment in self.segment_list:
-            segment.close()
+        try:
+            if clean and self.failed is None:
+                ticket = self.files.begin_close()
+                if ticket is not None:
+                    ticket.sync(self.disk, set() if synced is None else synced)
+                    self.files.flushed(ticket)
+                self.files.closed()
+        finally:
+            for segment in self.segment_list:
+                segment.close()
 
     def delete(self, token: str) -> str:
         """Close the log and rename its folder; returns the new path, which the caller removes later.

@@ -257,11 +257,12 @@ class _Loader:
         except (CorruptBatch, CorruptLogError) as error:
             logger.warning("producer state of %s ends early: %s", self.folder, error)
 
-    def recover(self, segment: Segment, synced_to: int) -> int:
+    def recover(self, segment: Segment, synced_to: int, *, is_active: bool = False) -> int:
         """Read a whole segment, rebuild what derives from it, cut it at the first bad batch; returns the bytes cut.
 
         :param synced_to: everything below this offset was on stable storage once: bytes cut there were acknowledged,
             and are kept in a separate file.
+        :param is_active: more will be appended: what derives from it stays in memory until it is closed.
         """
         self.load_state(segment.base_offset)
         segment.start_indexes()
@@ -275,7 +276,7 @@ class _Loader:
         except CorruptBatch as error:
             logger.warning("%s ends at offset %d, position %d: %s", segment, scanner.next_offset, end, error)
         segment.take_scanned(scanner)
-        return self.end_at(segment, end, scanner.next_offset, synced_to)
+        return self.end_at(segment, end, scanner.next_offset, synced_to, is_active=is_active)
 
     def _scanner(self, segment: Segment) -> BatchScanner:
         return BatchScanner(
@@ -286,8 +287,9 @@ class _Loader:
             parse_control,
         )
 
-    def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int) -> int:
-        """End a scanned segment at position ``end`` and write what derives from it; returns the bytes cut."""
+    def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int, *, is_active: bool) -> int:
+        """End a scanned segment at position ``end``, and write what derives from it unless more will be appended;
+        returns the bytes cut."""
         cut = segment.size_bytes - end
         if cut:
             if next_offset < synced_to:
@@ -295,8 +297,11 @@ class _Loader:
             segment.file.truncate(end)
             segment.size_bytes = end
         segment.start_tail(next_offset)
-        self.unsynced += segment.write_indexes(final=True)
-        self.snapshots.take(self.state)
+        if is_active:
+            segment.release_reserved_space()
+        else:
+            self.unsynced += segment.write_indexes(final=True)
+            self.snapshots.take(self.state)
         return cut
 
     def take_scanned(self, segment: Segment, found: Scanned) -> None:
@@ -345,7 +350,7 @@ class _Loader:
         pending = [(segment, end) for segment, end in self.with_ends() if end > recovery_point]
         for number, (segment, end) in enumerate(pending, 1):
             logger.info("recovering %s", segment)
-            damaged = self.recover(segment, recovery_point) > 0
+            damaged = self.recover(segment, recovery_point, is_active=end == MAX_OFFSET) > 0
             next_offset = segment.next_offset()
             if damaged or (next_offset < end < MAX_OFFSET and not self.config.compacted):
                 logger.warning("%s continues at %d: the segments after it are removed", self.folder, next_offset)
@@ -419,7 +424,8 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
         loader.state.clear(log_end)
     else:
         loader.load_state(log_end)
-    loader.snapshots.take(loader.state)
+    if clean_shutdown:
+        loader.snapshots.take(loader.state)
     point = log_end if clean_shutdown else min(recovery_point, log_end)
     return LoadedLog(
         segments, log_start, max(point, log_start), log_end, loader.epochs, loader.snapshots, loader.unsynced

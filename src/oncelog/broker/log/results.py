@@ -61,12 +61,19 @@ class FlushTicket(NamedTuple):
     size_bytes: int
     closed: tuple[int, ...] = ()
 
-    def sync(self, disk: Disk) -> None:
-        """Return when everything is on stable storage (any thread). :raises StorageError: the disk failed."""
+    def sync(self, disk: Disk, synced: set[str]) -> None:
+        """Return when everything is on stable storage (any thread).
+
+        :param synced: folders that need no further sync; those of this ticket are added. Tickets may share it if all of
+            them were made before the first one is synced.
+        :raises StorageError: the disk failed.
+        """
         for file in self.files:
             file.sync()
         for folder in self.folders:
-            disk.sync_folder(folder)
+            if folder not in synced:
+                disk.sync_folder(folder)
+                synced.add(folder)
 
 
 class TimestampOffset(NamedTuple):

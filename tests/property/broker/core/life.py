@@ -108,7 +108,7 @@ class Life:
         if self._syncs < 0:
             if self._rng.random() < 0.5:
                 for _, ticket in self._rng.sample(job.tickets, self._rng.randint(0, len(job.tickets))):
-                    ticket.sync(self.disk)
+                    ticket.sync(self.disk, set())
             raise PowerLost
         self.broker.flushing.done(job, job.sync(), NOW_MS)
         return True

@@ -127,7 +127,7 @@ def damage(draw: st.DrawFn, file: bytearray) -> None:
             pass
 
 
-def recover_batch_by_batch(self: recovery._Loader, segment: Segment, synced_to: int) -> int:
+def recover_batch_by_batch(self: recovery._Loader, segment: Segment, synced_to: int, *, is_active: bool = False) -> int:
     """What ``_Loader.recover`` must arrive at."""
     self.load_state(segment.base_offset)
     segment.start_indexes()
@@ -142,7 +142,7 @@ def recover_batch_by_batch(self: recovery._Loader, segment: Segment, synced_to: 
             expected, end = header.next_offset, position + len(data)
     except CorruptBatch:
         pass
-    return self.end_at(segment, end, expected, synced_to)
+    return self.end_at(segment, end, expected, synced_to, is_active=is_active)
 
 
 @contextmanager

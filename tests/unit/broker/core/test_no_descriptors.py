@@ -118,6 +118,9 @@ def test_what_could_not_be_synced_at_the_start_is_shown_only_once_it_is() -> Non
     assert partition is not None
     assert (partition.log.log_end_offset, partition.log.high_watermark) == (1, 0)
     disk.scarce = False
-    assert flush(admin, NOW_MS) is not None
+    again_ms = admin.broker.next_wakeup_ms()
+    assert again_ms is not None
+    admin.broker.advance(again_ms)
+    assert flush(admin, again_ms) is not None
     assert partition.log.high_watermark == 1
     admin.broker.stop(NOW_MS)

@@ -85,7 +85,7 @@ def marker(
 def flush(log: PartitionLog) -> FlushTicket | None:
     ticket = log.files.begin_flush()
     if ticket is not None:
-        ticket.sync(log.disk)
+        ticket.sync(log.disk, set())
         log.files.flushed(ticket)
     return ticket
 

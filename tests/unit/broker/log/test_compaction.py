@@ -236,7 +236,7 @@ def test_no_transaction_is_open_again_after_a_crash_for_its_marker_was_compacted
     for now_ms in (NOW_MS, NOW_MS, NOW_MS + 1000, NOW_MS + 2000):
         compacted(writer.log, now_ms=now_ms)
     assert not [header for header in headers(writer.log) if header.is_control]
-    writer.log.close(False)
+    writer.log.close(clean=False)
     log = open_log(disk, config=config, recovery_point=3)
     commit_all(log)
     assert [segment.base_offset for segment in log.closed_segments] == [0, 3]
@@ -340,7 +340,7 @@ def test_a_compacted_log_is_read_and_reopened_like_any_other(writer: Writer, dis
     compacted(writer.log)
     view, offset = committed_view(writer.log), 0
     for clean in (True, False):
-        writer.log.close(clean)
+        writer.log.close(clean=clean)
         writer.log = open_log(disk, clean=clean, config=CONFIG)
         assert committed_view(writer.log) == view
     while offset < 40:

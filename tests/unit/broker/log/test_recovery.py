@@ -71,11 +71,41 @@ def observed(log: PartitionLog) -> dict[str, object]:
     }
 
 
+def contents(disk: FaultyDisk) -> dict[str, bytes]:
+    return {name: disk.read(f"{FOLDER}/{name}") for name in disk.list(FOLDER)}
+
+
+def test_a_start_after_a_crash_writes_nothing_for_the_segment_that_goes_on(disk: FaultyDisk) -> None:
+    log = open_log(disk, config=SMALL)
+    for seq in range(10):
+        append(log, batch(pid=1, seq=seq))
+    before = contents(disk)
+    log = open_log(disk, config=SMALL)
+    assert contents(disk) == before
+    log.close()
+    assert {"00000000000000000010.snapshot", "00000000000000000000.index"} < contents(disk).keys()
+
+
+def test_an_epoch_without_a_batch_is_not_written(disk: FaultyDisk) -> None:
+    log = open_log(disk)
+    append(log, batch())
+    log.leader_epoch_cache.assign(1, 1)
+    log.close()
+    written = contents(disk)["leader-epoch-checkpoint"]
+    assert written == b"0\n1\n0 0\n"
+    log = open_log(disk, clean=True)
+    log.leader_epoch_cache.assign(2, 1)
+    assert log.files.begin_close() is None
+    append(log, batch())
+    log.close()
+    assert contents(disk)["leader-epoch-checkpoint"] == b"0\n2\n0 0\n2 1\n"
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_log_is_the_same_after_it_was_opened_again(disk: FaultyDisk, clean: bool) -> None:
     log = three_segments(disk)
     before = observed(log)
-    log.close(clean)
+    log.close(clean=clean)
     assert observed(open_log(disk, clean=clean, config=SMALL)) == before
 
 
@@ -190,7 +220,7 @@ def test_without_any_snapshot_a_crash_is_recovered_from_the_batches(disk: Faulty
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_damaged_segment_keeps_nobody_from_opening_the_log(disk: FaultyDisk, clean: bool) -> None:
     log = three_segments(disk)
-    log.close(clean)
+    log.close(clean=clean)
     for name in disk.list(FOLDER):
         if name.endswith("snapshot"):
             overwrite(disk, f"{FOLDER}/{name}", b"nonsense")

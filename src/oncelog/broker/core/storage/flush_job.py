@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.errors import StorageError
@@ -45,9 +46,10 @@ class FlushJob(NamedTuple):
         The causes refer to no frame of this call: that would refer to them, so that only the garbage collector could
         free them, with every file of this job."""
         failed: dict[TopicPartition, StorageError] = {}
+        synced: set[str] = set()
         for partition, ticket in self.tickets:
             try:
-                ticket.sync(self.disk)
+                ticket.sync(self.disk, synced)
             except StorageError as error:
                 failed[partition.topic_partition] = _without_frames(error)
             except Exception as error:
@@ -55,6 +57,16 @@ class FlushJob(NamedTuple):
                 reason = f"unexpected {type(error).__name__} during its sync: {error}"
                 failed[partition.topic_partition] = StorageError(reason)
         return failed
+
+    def sync_all_at_once(self) -> dict[TopicPartition, StorageError]:
+        """As :meth:`sync`, for a caller who has nothing else to do: on several threads if that is faster."""
+        synced: set[str] = set()
+        failures = self.disk.all_of([partial(ticket.sync, self.disk, synced) for _, ticket in self.tickets])
+        return {
+            partition.topic_partition: failure
+            for (partition, _), failure in zip(self.tickets, failures, strict=True)
+            if failure is not None
+        }
 
 
 def _without_frames(error: StorageError) -> StorageError:

@@ -26,7 +26,7 @@ from oncelog.broker.log.file_names import (
     stray_folder,
 )
 from oncelog.broker.metadata.store import MetadataStore
-from oncelog.errors import ConfigError, CorruptLogError, RefusedForNow, StorageError
+from oncelog.errors import ConfigError, CorruptLogError, StorageError
 from oncelog.runtime.ports import Background, Disk, Random
 from oncelog.runtime.timers import Timers
 from oncelog.settings.config import BrokerConfig, TopicConfig
@@ -34,7 +34,6 @@ from oncelog.types import TopicPartition, encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.broker.log.partition_log import PartitionLog
-    from oncelog.broker.log.results import FlushTicket
 
 logger = logging.getLogger(__name__)
 
@@ -149,40 +148,18 @@ class LogManager:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
         self._cleaner.stop()
-        self._sync_all()
-        for log in self._logs.values():
-            try:
-                log.close()
-            except StorageError as error:
-                self._close_failed(log, error)
+        synced: set[str] = set()
+        logs = list(self._logs.values())
+        for log, failure in zip(logs, self.disk.all_of([partial(log.close, synced) for log in logs]), strict=True):
+            if failure is not None:
+                log.fail(str(failure))
+                logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, failure)
         if self.checkpoints.is_writing:  # longer than a stop waits: that write might replace what is written now
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self.checkpoints.write_now()
         if not any(log.failed for log in self._logs.values()):
             checkpoints.write_clean_shutdown(self.disk)
-
-    def _sync_all(self) -> None:
-        """Do the last syncs of all logs together."""
-        tickets: list[tuple[PartitionLog, FlushTicket]] = []
-        for log in self._logs.values():
-            try:
-                ticket = log.begin_close() if log.failed is None else None
-            except StorageError as error:
-                self._close_failed(log, error)
-            else:
-                tickets += [(log, ticket)] if ticket is not None else []
-        failures = self.disk.all_of([partial(ticket.sync, self.disk) for _, ticket in tickets])
-        for (log, ticket), failure in zip(tickets, failures, strict=True):
-            if failure is None:
-                log.files.flushed(ticket)
-            else:
-                self._close_failed(log, failure)
-
-    @staticmethod
-    def _close_failed(log: PartitionLog, error: StorageError) -> None:
-        log.fail(str(error))
-        logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, error)
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition: recovered if the last run did not end cleanly, created if it is new."""
@@ -213,8 +190,6 @@ class LogManager:
         if known is None:
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
             log.files.sync_later(f"{folder}/{checkpoints.PARTITION_METADATA}")
-        if self._config.oncelog_flush_policy == "commit":
-            self._sync_recovered(log)
         self._logs[topic_partition] = log
         # A power loss may have lost compacted records.
         self._lost_clean |= self._cleaner.truncated(topic_partition, log.log_end_offset)
@@ -243,25 +218,6 @@ class LogManager:
         self.removed.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._cleaner.forget(topic_partition)
-
-    def _sync_recovered(self, log: PartitionLog) -> None:
-        """Sync what a killed process has left unsynced, before readers see it and duplicates are detected with it."""
-        if log.flushed_offset >= log.log_end_offset:
-            return
-        ticket: FlushTicket | None = None
-        try:
-            ticket = log.files.begin_flush()
-            if ticket is None:
-                return
-            ticket.sync(self.disk)
-        except RefusedForNow:
-            if ticket is not None:
-                log.files.not_flushed(ticket)  # its partition is dirty, and is synced before readers see any of it
-        except StorageError as error:
-            log.fail(str(error))
-            logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)
-        else:
-            log.files.flushed(ticket)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
         """The topic id that a folder was made for, if known: the file is not synced, so a power loss may damage it."""

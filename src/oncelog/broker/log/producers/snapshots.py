@@ -13,7 +13,7 @@ from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
 from oncelog.broker.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
 from oncelog.errors import CorruptLogError
-from oncelog.runtime.ports import Disk
+from oncelog.runtime.ports import Disk, File
 
 logger = logging.getLogger(__name__)
 
@@ -39,15 +39,20 @@ class SnapshotFiles:
     def latest(self) -> int | None:
         return self.offsets[-1] if self.offsets else None
 
-    def take(self, state: ProducerStateManager) -> str | None:
-        """Write the state as of its end offset; returns the file, or None if that snapshot exists already."""
+    def take(self, state: ProducerStateManager) -> File | None:
+        """Write the state as of its end offset; returns the file, or None if that snapshot exists already.
+
+        As in Apache Kafka, it is not renamed into place: its checksum shows whether all of it was written.
+        """
         offset = state.map_end_offset
         if offset <= (self.offsets[-1] if self.offsets else 0):
             return None
-        path = self.path(offset)
-        self._disk.write_atomic(path, encode_snapshot(state.entries.values()), sync=False)
+        file = self._disk.open(self.path(offset), create=True)
+        if file.size():
+            file.truncate(0)
+        file.append([encode_snapshot(state.entries.values())])
         self.offsets.append(offset)
-        return path
+        return file
 
     def load_newest(self, low: int, high: int) -> tuple[int, list[ProducerStateEntry]] | None:
         """The newest intact snapshot from ``low`` to ``high``; damaged ones are removed on the way."""

@@ -282,7 +282,7 @@ class Segment:
                 self._disk.remove(path)
             else:
                 file = self._disk.open(path, create=True)
-                if written is None:
+                if written is None and file.size():
                     file.truncate(0)
                 if len(index) > (written or 0):
                     file.append([index.encode(written or 0)])

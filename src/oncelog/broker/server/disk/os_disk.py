@@ -128,7 +128,7 @@ class OsFile:
     def _hold(self) -> _Descriptor:
         """The descriptor, opened if it is not."""
         held = self._descriptor
-        return held if held is not None else self._disk._open_descriptor(self, create=False)
+        return held if held is not None else self._disk._open_descriptor(self)
 
     def send_to(self, target: int, position: int, size: int) -> int:
         if not hasattr(os, "sendfile"):
@@ -294,25 +294,33 @@ class OsDisk:
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}" if path else self.root
 
-    def _open_descriptor(self, file: OsFile, create: bool) -> _Descriptor:
-        access = os.O_RDONLY if file.path in self._shared else self._access
-        flags = access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+    def _open_descriptor(self, file: OsFile) -> _Descriptor:
         with self._lock:
             if file._descriptor is not None:
                 return file._descriptor
             if file._removed:
                 raise StorageError(f"cannot open {file.path}: it was removed, as retention or a deletion demands")
-            while len(self._opened) + len(self._kept) >= self.max_descriptors and self._let_go_of_oldest():
-                pass
-            while True:
-                try:
-                    held = file._descriptor = _Descriptor(os.open(self._full(file.path), flags, 0o644))
-                except OSError as error:
-                    if error.errno not in _NO_DESCRIPTORS or not self._let_go_of_oldest():
-                        _refuse("open", file.path, error, writes=create)
-                else:
+            return self._opens(file, 0)
+
+    def _opens(self, file: OsFile, create: int) -> _Descriptor:
+        """Open a descriptor, for which others may have to be closed.
+
+        :param create: 0 or ``O_CREAT``.
+        """
+        access = os.O_RDONLY if file.path in self._shared else self._access
+        while len(self._opened) + len(self._kept) >= self.max_descriptors and self._let_go_of_oldest():
+            pass
+        while True:
+            try:
+                held = _Descriptor(os.open(self._full(file.path), access | create | os.O_CLOEXEC, 0o644))
+            except OSError as error:
+                if error.errno not in _NO_DESCRIPTORS or not self._let_go_of_oldest():
+                    _refuse("open", file.path, error, writes=bool(create))
+            else:
+                with self._lock:
+                    file._descriptor = held
                     self._opened[id(file)] = file
-                    return held
+                return held
 
     def _track(self, file: OsFile) -> None:
         folder = file.path.rpartition("/")[0]
@@ -323,20 +331,21 @@ class OsDisk:
 
     def _let_go_of_oldest(self) -> bool:
         """Close the descriptor opened first, preferably of a file without unsynced data; False if none is open."""
-        while (file := _take_oldest(self._opened)) is not None:
-            if not file._unsynced:
-                file._descriptor = None
-                return True
-            self._kept[id(file)] = file
-        file = _take_oldest(self._kept)
-        if file is None:
-            return False
-        try:
-            file.sync()  # a system reports a failed write only while the file is open
-        except StorageError as error:
-            file._lost = error
-        file._descriptor = None
-        return True
+        with self._lock:
+            while (file := _take_oldest(self._opened)) is not None:
+                if not file._unsynced:
+                    file._descriptor = None
+                    return True
+                self._kept[id(file)] = file
+            file = _take_oldest(self._kept)
+            if file is None:
+                return False
+            try:
+                file.sync()  # a system reports a failed write only while the file is open
+            except StorageError as error:
+                file._lost = error
+            file._descriptor = None
+            return True
 
     def _let_go(self, file: OsFile) -> None:
         with self._lock:
@@ -357,8 +366,8 @@ class OsDisk:
     def open(self, path: str, *, create: bool = False) -> OsFile:
         """The file; without ``create`` it is opened only when it is first used."""
         file = OsFile(self, path)
-        if create:
-            self._open_descriptor(file, create=True)
+        if create:  # without the lock: nobody else has this file yet, and making it takes a file system its time
+            self._opens(file, os.O_CREAT)
         return file
 
     def exists(self, path: str) -> bool:
@@ -456,8 +465,15 @@ class OsDisk:
         return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
-        with ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="oncelog-sync") as threads:
-            return list(threads.map(outcome, work))
+        count = min(_SYNC_THREADS, len(work))
+        found: list[StorageError | None] = [None] * len(work)
+
+        def share(first: int) -> None:
+            found[first::count] = [outcome(one) for one in work[first::count]]
+
+        with ThreadPoolExecutor(count or 1, thread_name_prefix="oncelog-sync") as threads:
+            list(threads.map(share, range(count)))
+        return found
 
 
 class ForeignFile:

@@ -176,7 +176,7 @@ def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -
         folder.write(A0)
     ticket = folder.logs[A0].files.begin_flush()
     assert ticket is not None
-    ticket.sync(disk)
+    ticket.sync(disk, set())
     disk.sync_folder("")
     folder.clean(NOW_MS)
     after = disk.crash(random.Random(seed))

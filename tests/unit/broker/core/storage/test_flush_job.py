@@ -1,6 +1,9 @@
-"""Which syncs may run on the event loop's thread."""
+"""Which syncs may run on the event loop's thread, and what a job syncs."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -8,13 +11,35 @@ from oncelog.broker.core.storage.flush_job import SMALL_FLUSH_BYTES, SMALL_FLUSH
 from oncelog.broker.log.partition_log import PartitionLog
 from oncelog.broker.log.results import FlushTicket
 from oncelog.broker.server.disk.memory_disk import MemoryDisk
+from oncelog.errors import StorageError
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
+from oncelog.runtime.ports import Disk
 from oncelog.settings.config import TopicConfig
 from oncelog.types import TopicPartition
 
 
-def log_on(disk: MemoryDisk, partition: int = 0) -> PartitionLog:
+class Known(NamedTuple):
+    """A partition by its name."""
+
+    topic_partition: TopicPartition
+
+
+class Folders(MemoryDisk):
+    """Knows which folders were synced; refuses ``broken``."""
+
+    def __init__(self, broken: str | None = None) -> None:
+        super().__init__()
+        self.synced: list[str] = []
+        self._broken = broken
+
+    def sync_folder(self, path: str) -> None:
+        if path == self._broken:
+            raise StorageError("the disk failed")
+        self.synced.append(path)
+
+
+def log_on(disk: Disk, partition: int = 0) -> PartitionLog:
     at = TopicPartition("t", partition)
     return PartitionLog.open(disk, str(at), at, TopicConfig(), now_ms=0, clean_shutdown=True)
 
@@ -66,3 +91,22 @@ def test_sync_of_many_partitions_is_not_small() -> None:
     tickets = [flush(log) for log in logs]
     assert job(disk, *tickets[1:]).is_small
     assert not job(disk, *tickets).is_small
+
+
+@pytest.mark.parametrize("sync", [FlushJob.sync, FlushJob.sync_all_at_once])
+def test_a_folder_of_many_partitions_is_synced_once(sync: Callable[[FlushJob], object]) -> None:
+    disk = Folders()
+    logs = [log_on(disk, partition) for partition in range(3)]
+    for log in logs:
+        append(log, 10)
+    assert not sync(FlushJob(disk, tuple((Known(log.topic_partition), flush(log)) for log in logs)))  # type: ignore[misc] # only its name is read
+    assert sorted(disk.synced) == ["", "t-0", "t-1", "t-2"]
+
+
+def test_a_folder_whose_sync_fails_is_tried_for_each_partition() -> None:
+    disk = Folders(broken="")
+    logs = [log_on(disk, partition) for partition in range(2)]
+    for log in logs:
+        append(log, 10)
+    at = [(Known(log.topic_partition), flush(log)) for log in logs]
+    assert set(FlushJob(disk, tuple(at)).sync()) == {log.topic_partition for log in logs}  # type: ignore[arg-type] # only its name is read

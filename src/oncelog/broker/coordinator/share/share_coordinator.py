@@ -73,6 +73,7 @@ class StateShard:
         self._pruning: RepeatedTimer | None = None
         self._end_offset = 0
         self._pruned_to = 0
+        self._last_write: Deferred[Error] = Deferred.of(NONE)
 
     def replay(self, record: LoggedRecord) -> None:
         self._end_offset = record.offset + 1
@@ -104,29 +105,37 @@ class StateShard:
             self._pruning = None
 
     def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
-        """Write what the event changes; NONE once that is committed, else why it was refused."""
+        """Write what the event changes; NONE once that, and all before it, is committed, else why it was refused."""
         most_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
         decision = state_rules.decide(self.states.get(key), event, now_ms, most_updates)
         if decision is None:
-            return Deferred.of(NONE)
+            return self._last_write
         if isinstance(decision, StateRefusal):
             return Deferred.of(decision.error)
-        return self._runtime.write(self._partition, [state_records.encoded(key, decision)], now_ms)
+        written = self._runtime.write(self._partition, [state_records.encoded(key, decision)], now_ms)
+        if not written.done or written.value is NONE:
+            self._last_write = written
+        return written
 
     def _is_pruned(self, at_ms: int) -> bool:
         return self._end_offset - self._pruned_to <= len(self.states)
 
     def prune(self, now_ms: int) -> None:
         """Write the oldest states again if many records have followed them, and remove what is before the oldest
-        snapshot."""
+        snapshot, once all that is written is committed."""
         if self._is_pruned(now_ms):
             return
         limit = self._end_offset - 2 * len(self.states)
         old = [key for key, offset in self._snapshots.items() if offset < limit]
         for key in sorted(old, key=lambda each: self._snapshots[each])[:COMPACTED_AT_ONCE]:
             self.handle(key, Compact(), now_ms)
-        self._pruned_to = min(self._snapshots.values(), default=self._end_offset)
-        self._host.delete_records_before(self._partition, self._pruned_to)
+        oldest = self._pruned_to = min(self._snapshots.values(), default=self._end_offset)
+
+        def committed(error: Error) -> None:
+            if error is NONE:
+                self._host.delete_records_before(self._partition, oldest)
+
+        self._last_write.then(committed)
 
 
 class ShareCoordinator:
@@ -159,15 +168,14 @@ class ShareCoordinator:
         """A group begins to read a partition, or reads it from another offset."""
         return self._handle(key, event, now_ms)
 
-    def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> ShareState | Error:
-        """What the leader of the partition begins with."""
+    def load(self, key: ShareKey, leader_epoch: int, now_ms: int) -> Deferred[ShareState | Error]:
+        """What the leader of the partition begins with, once it is committed: what is not may still be lost."""
         shard = self._shard(key)
         if isinstance(shard, Error):
-            return shard
+            return Deferred.of(shard)
         taken = shard.handle(key, Load(leader_epoch), now_ms)
-        if taken.done and taken.value is not NONE:
-            return client_error(taken.value)
-        return shard.states[key]
+        state = shard.states.get(key)
+        return taken.map(lambda error: state if state is not None and error is NONE else client_error(error))
 
     def write(self, key: ShareKey, event: WriteState, now_ms: int) -> Deferred[Error]:
         return self._handle(key, event, now_ms)

@@ -158,8 +158,10 @@ class SharePartition:
         return self.in_flight < limits.record_locks or self.next_offset() <= self.end_offset
 
     def next_lock_ms(self) -> int | None:
-        """When the next lock ends."""
-        ends = [each.locked_until_ms for each in self._ranges if each.state is RecordState.ACQUIRED]
+        """When the next lock ends; one whose records wait for a write ends with that."""
+        ends = [
+            each.locked_until_ms for each in self._ranges if each.state is RecordState.ACQUIRED and not each.changing
+        ]
         return min(ends) if ends else None
 
     # --- acquiring

@@ -95,6 +95,14 @@ class Held:
     timer: Timer | None = None
 
 
+class Loading(NamedTuple):
+    """The stored state of a share partition is being read."""
+
+    partition: Partition
+    leader_epoch: int
+    state: Deferred[ShareState | Error]
+
+
 class ShareDelivery(NamedTuple):
     """Records for a member, as whole batches, and which of them it has acquired."""
 
@@ -118,6 +126,7 @@ class SharePartitions:
     def __init__(self, ports: SharingPorts) -> None:
         self._ports = ports
         self._held: dict[ShareKey, Held] = {}
+        self._loading: dict[ShareKey, Loading] = {}
         self.sessions = ShareSessions()
         self.counts = ShareCounts()
 
@@ -165,14 +174,17 @@ class SharePartitions:
         self._drop(held)
         return False
 
-    def open(self, key: ShareKey, partition: Partition, now_ms: int) -> Held | Error:
-        """A share partition for use: as it was stored, if it is not in use yet."""
+    def open(self, key: ShareKey, partition: Partition, now_ms: int) -> Held | Error | None:
+        """A share partition for use: as it was stored, if it is not in use yet. None: its state is being read, and
+        fetches of the partition are woken then."""
         held = self.held(key)
         if held is not None:
             return held
         if partition.failed:
             return Error.KAFKA_STORAGE_ERROR
-        stored = self._ports.share_states.load(key, partition.leader_epoch, now_ms)
+        stored = self._load(key, partition, now_ms)
+        if stored is None:
+            return None
         if isinstance(stored, Error):
             return ANSWERS.get(stored, stored)
         try:
@@ -184,6 +196,18 @@ class SharePartitions:
         held = Held(key, partition, state, stored.state_epoch, partition.leader_epoch)
         self._held[key] = held
         return held
+
+    def _load(self, key: ShareKey, partition: Partition, now_ms: int) -> ShareState | Error | None:
+        loading = self._loading.get(key)
+        if loading is None or loading[:2] != (partition, partition.leader_epoch):
+            state = self._ports.share_states.load(key, partition.leader_epoch, now_ms)
+            loading = self._loading[key] = Loading(partition, partition.leader_epoch, state)
+            if not state.done:
+                state.then(lambda _: self._ports.fetches.wake(partition.topic_partition))
+        if not loading.state.done:
+            return None
+        del self._loading[key]
+        return loading.state.value
 
     def _start_offset(self, group_id: str, stored: ShareState, partition: Partition, now_ms: int) -> int:
         """Where delivery begins: as stored, or by ``share.auto.offset.reset``."""
@@ -210,6 +234,8 @@ class SharePartitions:
         """Stored states of a group were removed or replaced."""
         for held in [each for key, each in self._held.items() if key.group_id == group_id]:
             self._drop(held)
+        for key in [key for key in self._loading if key.group_id == group_id]:
+            del self._loading[key]
 
     # --- delivering
 
@@ -307,6 +333,7 @@ class SharePartitions:
                 self._drop(held)
             elif any(each.state is RecordState.AVAILABLE for each in changes) or error is NONE:
                 self._ports.fetches.wake(held.partition.topic_partition)
+            self._watch_locks(held)
             return ANSWERS.get(error, error)
 
         return self._store(held, changes, state.final_count + final, now_ms).map(written)

@@ -100,7 +100,7 @@ class _Fetch:
         self._request = request
         self._session = session
         self._acknowledged = acknowledged
-        self._held: dict[Place, Held | Error] = {}
+        self._watched: dict[TopicPartition, None] = {}
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
@@ -121,8 +121,7 @@ class _Fetch:
             return True
 
         fetch = ParkedFetch(self._context.channel, attempt)
-        watched = [held.partition.topic_partition for held in self._held.values() if isinstance(held, Held)]
-        self._ports.fetches.watch(fetch, watched)
+        self._ports.fetches.watch(fetch, list(self._watched))
         self._ports.fetches.ends_at(fetch, self._ports.now_ms + self._request.max_wait_ms)
         return response
 
@@ -135,12 +134,13 @@ class _Fetch:
         if sharing.sessions.of(self._session.member) is not self._session:
             return found
         places = self._session.rotated()
+        usable: dict[Place, Held] = {}
         for place in places:
             held = self._open(place, group_id)
-            self._held[place] = held
             if isinstance(held, Error):
                 found[place] = held
-        usable = {place: held for place, held in self._held.items() if isinstance(held, Held)}
+            elif held is not None:
+                usable[place] = held
         if not at_end and not found and request.min_bytes > 1:
             size = sum(sharing.available_bytes(held, request.min_bytes) for held in usable.values())
             if size < request.min_bytes:
@@ -157,13 +157,14 @@ class _Fetch:
                 found[place] = delivery
                 records -= sum(each.last - each.first + 1 for each in delivery.acquired)
                 size_bytes -= len(delivery.records)
-        is_enough = found or at_end or self._acknowledged or not usable
+        is_enough = found or at_end or self._acknowledged or not places
         return found if is_enough else None
 
-    def _open(self, place: Place, group_id: str) -> Held | Error:
+    def _open(self, place: Place, group_id: str) -> Held | Error | None:
         partition = share_requests.partition_at(self._ports, self._context, place)
         if isinstance(partition, Error):
             return partition
+        self._watched[partition.topic_partition] = None
         return self._ports.sharing.open(ShareKey(group_id, *place), partition, self._ports.now_ms)
 
     def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:

@@ -177,8 +177,6 @@ class MemoryGroupHost:
     def share_states(self) -> ShareCoordinator:
         raise AssertionError("no test of this host has share groups")
 
-    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None: ...
-
     def share_states_changed(self, group_id: str) -> None: ...
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:

@@ -14,6 +14,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import AcknowledgeType, Consumer, KafkaError, Message, Producer, ShareConsumer
 
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
+from oncelog.protocol.generated.delete_share_group_offsets_request import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from tests.support.children import ends_with_us
 from tests.support.share_groups import TIMEOUT_S, accept, make_topic_and_group, polled, share_consumer
 
@@ -187,3 +193,22 @@ def test_a_group_is_of_one_kind(server: Server) -> None:
         assert error is not None
         assert error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL
         other.close()
+
+
+def test_a_group_whose_offsets_are_deleted_or_that_is_deleted_begins_anew(server: Server) -> None:
+    group = Group(server)
+    values = group.produce(5)
+    with RawConnection(server.servers) as client:
+
+        def delete_offsets() -> int:
+            topics = [DeleteShareGroupOffsetsRequestTopic(group.topic)]
+            return int(client.ask(DeleteShareGroupOffsetsRequest(group.name, topics), 0).responses[0].error_code)
+
+        def delete_group() -> int:
+            return int(client.ask(DeleteGroupsRequest([group.name]), 2).results[0].error_code)
+
+        for forget in (delete_offsets, delete_group, delete_group):
+            with group.consumer() as consumer:
+                found = polled(consumer, lambda messages: len(messages) >= 5, accept)
+                assert [each.value() for each in found] == values
+            assert forget() == 0

@@ -67,10 +67,6 @@ class GroupHost(CoordinatorHost, Protocol):
         """The stored states of share partitions."""
         ...
 
-    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
-        """A member of a share group is gone: what it has acquired becomes available."""
-        ...
-
     def share_states_changed(self, group_id: str) -> None:
         """States of a share group were removed or replaced: leaders must read them again."""
         ...

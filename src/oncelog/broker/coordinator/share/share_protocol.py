@@ -19,7 +19,7 @@ from oncelog.broker.coordinator.group.environment import Caller, Environment
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, client_error
 from oncelog.broker.coordinator.share import group_records, simple_assignor
 from oncelog.broker.coordinator.share.share_group import InitializedTopic, ShareGroup, ShareMember
-from oncelog.broker.coordinator.share.state_rules import Initialize, ShareKey
+from oncelog.broker.coordinator.share.state_rules import UNINITIALIZED, Initialize, ShareKey
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated import share_group_describe_response as described
 from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
@@ -126,9 +126,10 @@ class ShareProtocol:
         if updated != member or member.member_id not in found.members:
             draft.subscribe(updated)
         draft.initialized(initialized)
-        draft.bump_epoch(always=updated.topics != member.topics or bool(initialized))
+        subscription_changed = updated.topics != member.topics
+        draft.bump_epoch(always=subscription_changed or bool(initialized))
         draft.assign_targets(now_ms)
-        after = draft.advance(updated)
+        after = draft.advance(updated, subscription_changed)
         written = self._env.write(draft.written, now_ms)
         if written.done and written.value is not NONE:
             return _refused(client_error(written.value))
@@ -163,7 +164,8 @@ class ShareProtocol:
         return _answered(written, ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE_EPOCH))
 
     def remove(self, group: ShareGroup, member_ids: Iterable[str], now_ms: int) -> Deferred[Error]:
-        """Members have left or are silent: others get what they read, and what they had acquired."""
+        """Members have left or are silent: others get what they read. What they had acquired stays theirs until their
+        sessions or locks end (as in Apache Kafka): a client may leave first and acknowledge afterwards."""
         draft = _Draft(self._env, group)
         gone = sorted(member_ids)
         for member_id in gone:
@@ -173,7 +175,6 @@ class ShareProtocol:
         if not written.done or written.value is NONE:
             for member_id in gone:
                 self._env.timers.cancel(("session", group.group_id, member_id))
-                self._env.host.share_member_left(group.group_id, member_id, now_ms)
         return written
 
     def start_session(self, group_id: str, member_id: str, now_ms: int) -> None:
@@ -206,7 +207,8 @@ class ShareProtocol:
     # --- offsets
 
     def alter_offsets(self, group: ShareGroup, offsets: Offsets, now_ms: int) -> Deferred[Error]:
-        """Deliver from these offsets on. The group has no members; its next reader starts at these offsets."""
+        """Deliver from these offsets on; from -1: from where a new group would begin. The group has no members, and
+        may be new; its next reader starts at these offsets."""
         draft = _Draft(self._env, group)
         topics: dict[TopicId, InitializedTopic] = {}
         for topic_id, name, index in offsets:
@@ -216,26 +218,22 @@ class ShareProtocol:
         draft.bump_epoch(always=True)
         states = self._env.host.share_states
         epoch = draft.group.epoch
-        changed = [
-            states.initialize(ShareKey(group.group_id, topic_id, index), Initialize(epoch, offset), now_ms)
-            for (topic_id, _, index), offset in offsets.items()
-        ]
+        changed: list[Deferred[Error]] = []
+        for (topic_id, _, index), offset in offsets.items():
+            key = ShareKey(group.group_id, topic_id, index)
+            if offset == UNINITIALIZED:
+                changed += states.delete([key], now_ms)
+            changed.append(states.initialize(key, Initialize(epoch, offset), now_ms))
         self._env.host.share_states_changed(group.group_id)
         return gather([self._env.write(draft.written, now_ms), *changed]).map(first_error).map(client_error)
 
     def forget_topics(self, group: ShareGroup, topic_ids: Iterable[TopicId], now_ms: int) -> Deferred[Error]:
         """Remove the states of deleted topics or offsets; a later delivery starts as in a new group."""
         gone = set(topic_ids)
-        written = self._env.write(
-            [
-                group_records.initialized_topics(
-                    group.group_id, {each: topic for each, topic in group.initialized.items() if each not in gone}
-                )
-            ],
-            now_ms,
-        )
+        left = {each: topic for each, topic in group.initialized.items() if each not in gone}
         removed = self._removed_states(group, gone, now_ms)
-        return gather([written, *removed]).map(first_error).map(client_error)
+        written = self._env.write([group_records.initialized_topics(group.group_id, left)], now_ms)
+        return gather([*removed, written]).map(first_error).map(client_error)
 
     def forget_all(self, group: ShareGroup, now_ms: int) -> list[Deferred[Error]]:
         """The group is deleted: so are its states."""
@@ -314,17 +312,22 @@ class _Draft:
         group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
         self.written.append(group_records.target_epoch(group.group_id, group.epoch, now_ms))
 
-    def advance(self, member: ShareMember) -> ShareMember:
-        """The member takes its target."""
+    def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
+        """The member takes its target, or gives up at once what it does not subscribe to any more."""
         group = self.group
         if member.epoch == group.assignment_epoch:
-            return member
-        after = replace(
-            member,
-            epoch=group.assignment_epoch,
-            previous_epoch=member.epoch,
-            assigned=group.target(member.member_id),
-        )
+            wanted = {topic_id for topic_id, _ in existing_topics(self._env, member.topics).values()}
+            kept = {topic_id: indexes for topic_id, indexes in member.assigned.items() if topic_id in wanted}
+            if not subscription_changed or kept == member.assigned:
+                return member
+            after = replace(member, assigned=kept)
+        else:
+            after = replace(
+                member,
+                epoch=group.assignment_epoch,
+                previous_epoch=member.epoch,
+                assigned=group.target(member.member_id),
+            )
         group.members[member.member_id] = after
         self.written.append(group_records.member_assignment(group.group_id, after))
         return after

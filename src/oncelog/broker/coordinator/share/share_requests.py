@@ -93,15 +93,16 @@ class ShareRequests:
     def offsets(
         self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
     ) -> list[StoredOffset] | ShareRefused:
-        """The stored offsets of a group; None as places: of all partitions that it reads or has read."""
-        found = self._group(group_id, node_id)
-        if isinstance(found, ShareRefused):
-            return found
-        _, group = found
+        """The stored offsets of a group; None as places: of all partitions that it reads or has read. A group that does
+        not exist, or is of another kind, has none."""
+        shard = self._shard(group_id, node_id)
+        if isinstance(shard, ShareRefused):
+            return shard
+        group = shard.groups.get(group_id)
         if places is None:
             asked = [
                 (topic_id, topic.name, index)
-                for topic_id, topic in group.initialized.items()
+                for topic_id, topic in (group.initialized.items() if isinstance(group, ShareGroup) else ())
                 for index in sorted(topic.partitions)
             ]
         else:
@@ -114,8 +115,9 @@ class ShareRequests:
     def alter_offsets(
         self, group_id: str, offsets: Offsets, now_ms: int, node_id: int | None
     ) -> Deferred[ShareRefused]:
-        """Deliver from other offsets on; the group must have no members. ``ShareRefused(NONE)``: done."""
-        found = self._empty_group(group_id, node_id)
+        """Deliver from other offsets on; the group must have no members, and is made if it does not exist.
+        ``ShareRefused(NONE)``: done."""
+        found = self._empty_group(group_id, node_id, may_be_new=True)
         if isinstance(found, ShareRefused):
             return Deferred.of(found)
         shard, group = found
@@ -139,25 +141,35 @@ class ShareRequests:
         found = self._group(group_id, node_id)
         return not isinstance(found, ShareRefused) and topic_id in found[1].initialized
 
-    def may_change(self, group_id: str, node_id: int | None) -> ShareRefused | None:
+    def may_change(self, group_id: str, node_id: int | None, *, may_be_new: bool) -> ShareRefused | None:
         """Why the offsets of a group may not be changed."""
-        found = self._empty_group(group_id, node_id)
+        found = self._empty_group(group_id, node_id, may_be_new=may_be_new)
         return found if isinstance(found, ShareRefused) else None
 
-    def _group(self, group_id: str, node_id: int | None) -> tuple[GroupShard, ShareGroup] | ShareRefused:
+    def _shard(self, group_id: str, node_id: int | None) -> GroupShard | ShareRefused:
         if not group_id:
             return ShareRefused(Error.INVALID_GROUP_ID)
         shard = self._runtime.shard_for(group_id, node_id)
-        if isinstance(shard, Error):
-            return ShareRefused(shard)
+        return ShareRefused(shard) if isinstance(shard, Error) else shard
+
+    def _group(
+        self, group_id: str, node_id: int | None, *, may_be_new: bool = False
+    ) -> tuple[GroupShard, ShareGroup] | ShareRefused:
+        shard = self._shard(group_id, node_id)
+        if isinstance(shard, ShareRefused):
+            return shard
         group = shard.groups.get(group_id)
+        if group is None and may_be_new:
+            return shard, ShareGroup(group_id)
         if not isinstance(group, ShareGroup):
             kind = "not found" if group is None else "is not a share group"
             return ShareRefused(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} {kind}.")
         return shard, group
 
-    def _empty_group(self, group_id: str, node_id: int | None) -> tuple[GroupShard, ShareGroup] | ShareRefused:
-        found = self._group(group_id, node_id)
+    def _empty_group(
+        self, group_id: str, node_id: int | None, *, may_be_new: bool = False
+    ) -> tuple[GroupShard, ShareGroup] | ShareRefused:
+        found = self._group(group_id, node_id, may_be_new=may_be_new)
         if not isinstance(found, ShareRefused) and not found[1].empty:
             return ShareRefused(Error.NON_EMPTY_GROUP, f"Share group {group_id} is not empty.")
         return found

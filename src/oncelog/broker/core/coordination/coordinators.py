@@ -350,10 +350,6 @@ class Coordinators:
         if target is not None and not target.failed:
             target.log.trimmer.delete_records_before(min(offset, target.log.high_watermark))
 
-    def share_member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
-        if self._ports.sharing_in_use is not None:
-            self._ports.sharing_in_use.member_left(group_id, member_id, now_ms)
-
     def share_states_changed(self, group_id: str) -> None:
         if self._ports.sharing_in_use is not None:
             self._ports.sharing_in_use.states_changed(group_id)

@@ -195,7 +195,7 @@ class SharePartition:
             else:
                 if wanted <= 0:
                     break
-                taken, ends = self._take(member_id, begin, batch.last, wanted, limits, locked_until_ms, is_strict)
+                taken, ends = self._take(member_id, begin, batch, wanted, limits, locked_until_ms, is_strict)
                 acquired += taken
                 wanted -= sum(map(len, taken))
                 if ends:
@@ -208,21 +208,22 @@ class SharePartition:
         self,
         member_id: str,
         first: int,
-        last: int,
+        batch: LogBatch,
         wanted: int,
         limits: ShareLimits,
         locked_until_ms: int,
         is_strict: bool,
     ) -> tuple[list[RecordRange], bool]:
-        """What can be acquired of one batch, and whether nothing more should be."""
+        """What can be acquired of one batch from ``first`` on, and whether nothing more should be."""
         taken: list[RecordRange] = []
+        last = batch.last
         for each in self._between(first, last):
             if not each.available:
                 continue
             left = wanted - sum(map(len, taken))
             if is_strict and left <= 0:
                 return taken, True
-            most, ends = self._most_of(each, limits, bool(taken))
+            most, ends = self._most_of(each, batch, limits, bool(taken))
             if most <= 0:
                 return taken, True
             if is_strict and most > left:
@@ -250,13 +251,13 @@ class SharePartition:
         return taken, last > self.end_offset
 
     @staticmethod
-    def _most_of(each: RecordRange, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
-        """How many of a range's records go together, and whether no others follow: a record is delivered alone for
-        the last time."""
+    def _most_of(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
+        """How many of a range's records go together, and whether no others follow: half of the batch's, a quarter, and
+        so on, and for the last time a record is delivered alone."""
         if limits.delivery_count > 2 and each.deliveries == limits.delivery_count - 1:
             return (0 if has_others else 1), True
         if each.deliveries >= limits.throttled_from:
-            return max(1, len(each) >> (each.deliveries - limits.throttled_from + 1)), True
+            return max(1, (batch.last - batch.base + 1) >> (each.deliveries - limits.throttled_from + 1)), True
         return len(each), False
 
     def _skip(self, first: int, last: int) -> None:

@@ -1,8 +1,8 @@
 """The share partitions that this broker leads: loads them, reads the log for them, writes what changes (KIP-932).
 
-Called by ShareFetch and ShareAcknowledge, by the group coordinator when a member leaves or states change, and by timers
-when locks end. Acquisitions are decided and applied here at once; acknowledgements and releases apply once the share
-coordinator has written them. Source: Kafka's ``SharePartitionManager`` and ``SharePartition`` (4.4).
+Called by ShareFetch and ShareAcknowledge, by the group coordinator when states change, and by timers when locks end.
+Acquisitions are decided and applied here at once; acknowledgements and releases apply once the share coordinator has
+written them. Source: Kafka's ``SharePartitionManager`` and ``SharePartition`` (4.4).
 """
 
 from __future__ import annotations
@@ -382,9 +382,6 @@ class SharePartitions:
         group_id, member_id = member
         mine = [held for key, held in self._held.items() if key.group_id == group_id]
         return [(held, self.release(held, member_id, now_ms)) for held in mine if self._is_current(held)]
-
-    def member_left(self, group_id: str, member_id: str, now_ms: int) -> None:
-        self.close_session((group_id, member_id), now_ms)
 
     def disconnected(self, channel: Channel, now_ms: int) -> None:
         for member in self.sessions.of_connection(channel.connection_id):

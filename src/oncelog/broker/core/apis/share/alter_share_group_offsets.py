@@ -1,10 +1,16 @@
-"""AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members."""
+"""AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members, and is
+made if it does not exist.
+
+From -1 on means: from where ``share.auto.offset.reset`` says. What is below that is refused, unlike in Apache Kafka,
+which takes it and delivers nothing ever after.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
+from oncelog.broker.coordinator.share.state_rules import UNINITIALIZED
 from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows
@@ -25,7 +31,7 @@ def handle(
     ports: SharePorts, context: RequestContext, request: AlterShareGroupOffsetsRequest
 ) -> Deferred[AlterShareGroupOffsetsResponse]:
     node_id = context.session.node_id
-    refusal = share_requests.change_refused(ports, context, request.group_id)
+    refusal = share_requests.change_refused(ports, context, request.group_id, may_be_new=True)
     if refusal is not None:
         return Deferred.of(AlterShareGroupOffsetsResponse(error_code=refusal.error, error_message=refusal.message))
     offsets: dict[tuple[bytes, str, int], int] = {}
@@ -41,7 +47,7 @@ def handle(
                 error = Error.TOPIC_AUTHORIZATION_FAILED
             elif info is None or not 0 <= partition.partition_index < info.partitions:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
-            elif partition.start_offset < 0:
+            elif partition.start_offset < UNINITIALIZED:
                 error = Error.INVALID_REQUEST
             elif info is not None:
                 offsets[info.topic_id, info.name, partition.partition_index] = partition.start_offset
@@ -57,6 +63,9 @@ def handle(
             return AlterShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
         return AlterShareGroupOffsetsResponse(responses=topics)
 
-    if not offsets:
-        return Deferred.of(answer(ShareRefused(NONE)))
-    return ports.groups.share.alter_offsets(request.group_id, offsets, context.now_ms, node_id).map(answer)
+    altered = share_requests.with_states(
+        ports,
+        context,
+        lambda now_ms: ports.groups.share.alter_offsets(request.group_id, offsets, now_ms, node_id),
+    )
+    return altered.map(answer)

@@ -32,11 +32,13 @@ def handle(
     topics: list[answers.DeleteShareGroupOffsetsResponseTopic] = []
     for topic in request.topics:
         info = ports.metadata.topic(topic.topic_name)
-        error = NONE
+        error, message = NONE, None
         if not allows(ports, context, Operation.READ, TOPIC, topic.topic_name):
             error = Error.TOPIC_AUTHORIZATION_FAILED
-        elif info is None or not ports.groups.share.reads(request.group_id, info.topic_id, node_id):
+        elif info is None:
             error = Error.UNKNOWN_TOPIC_OR_PARTITION
+        elif not ports.groups.share.reads(request.group_id, info.topic_id, node_id):
+            error, message = Error.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete."
         else:
             topic_ids.append(info.topic_id)
         topics.append(
@@ -44,7 +46,7 @@ def handle(
                 topic.topic_name,
                 info.topic_id if info is not None else ZERO_UUID,
                 error,
-                MESSAGES.get(error) if error is not NONE else None,
+                message or (MESSAGES.get(error) if error is not NONE else None),
             )
         )
 

@@ -102,15 +102,7 @@ def _hidden(name: str, indexes: list[int]) -> answers.DescribeShareGroupOffsetsR
 def _partition(ports: SharePorts, offset: StoredOffset) -> answers.DescribeShareGroupOffsetsResponsePartition:
     partition = ports.partition(TopicPartition(offset.name, offset.partition))
     state = offset.state
-    if partition is None:
-        error = Error.UNKNOWN_TOPIC_OR_PARTITION
-        return answers.DescribeShareGroupOffsetsResponsePartition(
-            partition_index=offset.partition,
-            start_offset=UNINITIALIZED,
-            error_code=error,
-            error_message=MESSAGES[error],
-        )
-    if state is None or state.start_offset == UNINITIALIZED:
+    if partition is None or state is None or state.start_offset == UNINITIALIZED:
         return answers.DescribeShareGroupOffsetsResponsePartition(
             partition_index=offset.partition, start_offset=UNINITIALIZED
         )

@@ -41,7 +41,8 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     named, wrong = share_requests.acknowledgements(context, request)
     acks = {place: batches for place, batches in named if batches}
     fetches = request.max_records > 0 and request.max_bytes > 0
-    if share_requests.renews(context, request) and (fetches or request.max_wait_ms or request.min_bytes):
+    wants = request.max_records, request.max_bytes, request.max_wait_ms, request.min_bytes
+    if share_requests.renews(context, request) and any(wants):
         return _refused(Error.INVALID_REQUEST)
     session = _session(
         ports, context, request, (group_id, member_id), [place for place, _ in named], has_acks=bool(acks)
@@ -129,18 +130,11 @@ class _Fetch:
         """What each partition delivers; None: nothing yet, and time is left. Once a session is replaced or over,
         nothing is acquired for it."""
         sharing, request = self._ports.sharing, self._request
-        group_id, member_id = self._session.member
+        member_id = self._session.member[1]
         found: dict[Place, ShareDelivery | Error] = {}
         if sharing.sessions.of(self._session.member) is not self._session:
             return found
-        places = self._session.rotated()
-        usable: dict[Place, Held] = {}
-        for place in places:
-            held = self._open(place, group_id)
-            if isinstance(held, Error):
-                found[place] = held
-            elif held is not None:
-                usable[place] = held
+        usable = self._usable(found)
         if not at_end and not found and request.min_bytes > 1:
             size = sum(sharing.available_bytes(held, request.min_bytes) for held in usable.values())
             if size < request.min_bytes:
@@ -157,8 +151,19 @@ class _Fetch:
                 found[place] = delivery
                 records -= sum(each.last - each.first + 1 for each in delivery.acquired)
                 size_bytes -= len(delivery.records)
-        is_enough = found or at_end or self._acknowledged or not places
+        is_enough = found or at_end or self._acknowledged or not self._session.partitions
         return found if is_enough else None
+
+    def _usable(self, refused: dict[Place, ShareDelivery | Error]) -> dict[Place, Held]:
+        """The session's share partitions, except those that are still being read and those that are refused."""
+        usable: dict[Place, Held] = {}
+        for place in self._session.rotated():
+            held = self._open(place, self._session.member[0])
+            if isinstance(held, Error):
+                refused[place] = held
+            elif held is not None:
+                usable[place] = held
+        return usable
 
     def _open(self, place: Place, group_id: str) -> Held | Error | None:
         partition = share_requests.partition_at(self._ports, self._context, place)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.coordinator.group.environment import Caller
+from oncelog.broker.core.apis.share import share_requests
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import Error
@@ -17,7 +17,6 @@ from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from oncelog.protocol.generated.share_group_heartbeat_response import ShareGroupHeartbeatResponse
 from oncelog.runtime.deferred import Deferred
-from oncelog.types import SHARE_GROUP_STATE_TOPIC
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SharePorts
@@ -33,12 +32,6 @@ def handle(
     ):
         return Deferred.of(ShareGroupHeartbeatResponse(error_code=Error.TOPIC_AUTHORIZATION_FAILED))
     caller = Caller(context.api_version, context.session.node_id, context.client_id, context.client_host)
-    if ports.metadata.topic(SHARE_GROUP_STATE_TOPIC) is not None:
-        return ports.groups.share.heartbeat(request, caller, context.now_ms)
-    creating = ports.tasks.begin(_create_topic(ports, context), owner=context)
-    return creating.flat_map(lambda _: ports.groups.share.heartbeat(request, caller, ports.now_ms))
-
-
-def _create_topic(ports: SharePorts, context: RequestContext) -> Work[None]:
-    """The first share group of this cluster: its states need a topic."""
-    yield from ports.topics.ensuring_internal(SHARE_GROUP_STATE_TOPIC, context.now_ms)
+    return share_requests.with_states(
+        ports, context, lambda now_ms: ports.groups.share.heartbeat(request, caller, now_ms)
+    )

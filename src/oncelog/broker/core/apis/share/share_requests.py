@@ -5,12 +5,13 @@ Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowled
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
 from oncelog.broker.coordinator.share.state_rules import ShareKey
 from oncelog.broker.core.requests.context import RequestContext
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType, AckRefusal
 from oncelog.broker.core.sharing.share_sessions import Place
@@ -18,7 +19,7 @@ from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
 from oncelog.runtime.deferred import Deferred, gather
-from oncelog.types import TopicPartition
+from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SharePorts
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
     from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
 
+T = TypeVar("T")
 RENEWALS_FROM = 2
 Acks = Mapping[Place, Sequence[AckBatch]]
 
@@ -51,6 +53,17 @@ def refused(ports: SharePorts, group_id: str | None, member_id: str | None) -> E
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return Error.UNSUPPORTED_VERSION
     return NONE if group_id and member_id else Error.INVALID_REQUEST
+
+
+def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int], Deferred[T]]) -> Deferred[T]:
+    """Call ``then`` with the time; the first share group of a cluster needs a topic for its states before."""
+    if ports.metadata.topic(SHARE_GROUP_STATE_TOPIC) is not None:
+        return then(context.now_ms)
+
+    def creating() -> Work[None]:
+        yield from ports.topics.ensuring_internal(SHARE_GROUP_STATE_TOPIC, context.now_ms)
+
+    return ports.tasks.begin(creating(), owner=context).flat_map(lambda _: then(ports.now_ms))
 
 
 def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
@@ -95,11 +108,13 @@ def renews(context: RequestContext, request: ShareFetchRequest | ShareAcknowledg
     return context.api_version >= RENEWALS_FROM and request.is_renew_ack
 
 
-def change_refused(ports: SharePorts, context: RequestContext, group_id: str) -> ShareRefused | None:
+def change_refused(
+    ports: SharePorts, context: RequestContext, group_id: str, *, may_be_new: bool = False
+) -> ShareRefused | None:
     """Why the offsets of a group may not be changed."""
     if not ports.metadata.finalized_features.level(SHARE_VERSION):
         return ShareRefused(Error.UNSUPPORTED_VERSION)
-    return ports.groups.share.may_change(group_id, context.session.node_id)
+    return ports.groups.share.may_change(group_id, context.session.node_id, may_be_new=may_be_new)
 
 
 def partition_at(ports: SharePorts, context: RequestContext, place: Place) -> Partition | Error:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -34,6 +37,7 @@ from oncelog.spark.tables.sink import open_store
 from oncelog.spark.tables.store import TableRefused
 from tests.integration.tables.column_types import GIVEN, POSTGRESQL_SETUP, POSTGRESQL_TYPES, written
 from tests.integration.tables.existing import Existing, decimals, doubles, moments, numbers, tables_of, texts
+from tests.integration.tables.worlds import Query
 from tests.support.two_phase.postgres import Postgres
 
 UTC = datetime.UTC
@@ -196,6 +200,12 @@ EXACT: list[tuple[str, Any, str]] = [
     ("varchar(3)", texts("abc"), "abc"),
     ("text[]", (ArrayType(StringType()), pa.list_(pa.string()), [[]]), "{}"),
     ("boolean", texts("yes"), "true"),
+    ("double precision", texts("0.10000000000000000000"), "0.1"),
+    ("numeric(10,2)[]", texts('{{"1.50"},{NULL}}'), "{{1.50},{NULL}}"),
+    ("varchar(8)[]", texts(r'{"a\\\"b ",NULL}'), r'{"a\\\"b ",NULL}'),
+    ("varchar(3)[]", (ArrayType(StringType()), pa.list_(pa.string()), [["{a}", 'b"', "NUL"]]), r'{"{a}","b\"",NUL}'),
+    ("box[]", (ArrayType(StringType()), pa.list_(pa.string()), [["(3,4),(1,2)", None]]), "{(3,4),(1,2);NULL}"),
+    ("int2vector", texts("1 2"), "1 2"),
 ]
 
 
@@ -238,8 +248,17 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("timestamp", texts("2024-01-02T10:00:00Z"), r"would drop its zone"),
     ("timestamp", texts("2024-01-02 10:00:00+02"), r"would drop its zone"),
     ("timestamp", texts("2024-01-02 10:00 Europe/Berlin"), r"would drop its zone"),
-    ("date", texts("2024-01-02 10:00:00"), r"would drop its time: write cast\(c as date\)"),
+    ("date", texts("2024-01-02 10:00:00"), r"would drop its time: leave it out in the query, cast\(c as date\)"),
     ("time", texts("2024-01-02 10:00:00"), r"would drop its day"),
+    ("numeric(10,2)[]", texts("{{1.5},{12.345}}"), r"has '12\.345' in column c, .* round it: round it in the query$"),
+    ("varchar(3)[]", texts('[2:3]={abc,"abc "}'), r"has 'abc ' in column c, .* would drop spaces at its end"),
+    ("double precision", texts("0.12345678901234567890"), r"would hold 0\.12345678901234568"),
+    ("real", texts("16777217"), r"would hold 16777216"),
+    ("double precision[]", texts("{0.5,0.12345678901234567890}"), r"has '0\.12345678901234567890' .* would hold"),
+    ("tsrange", texts("[2024-01-01 00:00+02,)"), r"would drop its zone"),
+    ("tsmultirange", texts("{[2024-01-01 00:00:00.0000001,)}"), r"would round it: write 6 digits"),
+    ("daterange", texts("[2024-01-01 10:00,)"), r"would drop its time"),
+    ('"char"', texts("ab"), r"would cut it"),
     ("varchar(3)", texts("abcd"), r'value too long for type character varying\(3\), in column c: "abcd"'),
     ("varchar(3)", texts("abc "), r"would drop spaces at its end: drop them in the query, rtrim\(c\)"),
     ("char(3)", texts("abcd"), r'value too long for type character\(3\), in column c: "abcd"'),
@@ -310,6 +329,82 @@ def test_no_year_becomes_another(existing: Existing) -> None:
     assert existing.run("SELECT at::text, local::text, day::text FROM o ORDER BY o.at") == expected
 
 
+ADVISED = [
+    ("numeric(10,2)[]", "array(1.255BD, null)", "{1.26,NULL}"),
+    ("numeric(10,2)[]", "array(array(1.255BD), array(2BD))", "{{1.26},{2.00}}"),
+    ("varchar(3)[]", "array('abc ')", "{abc}"),
+    ("timestamp(3)[]", "array(timestamp_ntz'2024-01-01 00:00:00.000001')", '{"2024-01-01 00:00:00"}'),
+    ("timestamptz(3)", "timestamp'2024-01-01 00:00:00.000001Z'", "2024-01-01 00:00:00+00"),
+    ("text", "'a\\0b'", "ab"),
+    ("date", "'2024-01-02 10:00:00'", "2024-01-02"),
+    ("date[]", "array('2024-01-02 10:00:00')", "{2024-01-02}"),
+    ("time", "'2024-01-02 10:00:00'", "10:00:00"),
+    ("hstore", "map('a', 1)", '"a"=>"1"'),
+]
+"""A type, a value of a query that the column would change, and what it holds of what the refusal says to write."""
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("column_type", "value", "stored"), ADVISED)
+def test_what_a_refusal_says_to_write_is_taken(
+    spark: SparkSession, postgres: Postgres, tmp_path: Path, column_type: str, value: str, stored: str
+) -> None:
+    url = postgres.new_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"{POSTGRESQL_SETUP}; CREATE TABLE o (c {column_type})".encode())
+        query = Query(tmp_path / "checkpoint", TableOptions(TableFormat.POSTGRESQL, "o", url=url))
+        rows = spark.sql(f"SELECT {value} AS c")
+        with pytest.raises((TableRefused, ConfigError)) as refused:
+            query.write_frame(0, rows)
+        advice = re.search(r"(?:in the query, |: write )(.*?)(?: in the query)?$", str(refused.value))
+        assert advice is not None, refused.value
+        query.write_frame(0, rows.selectExpr(f"{advice[1]} AS c"))
+        assert connection.execute("SELECT c::text FROM o").fetchall() == [(stored,)]
+
+
+def test_null_in_an_array_is_null_whatever_the_database_sets(existing: Existing) -> None:
+    existing.run(f"ALTER DATABASE {existing.run('SELECT current_database()')[0][0]} SET array_nulls = off")
+    existing.run("CREATE TABLE o (c text[])")
+    existing.write({"c": (ArrayType(StringType()), pa.list_(pa.string()), [["a", None, "NULL"]])})
+    assert existing.run("SELECT c FROM o") == [(["a", None, "NULL"],)]
+
+
+def test_table_in_other_letters_is_named(existing: Existing) -> None:
+    """A name without quotes is in small letters for PostgreSQL; nobody gets a second table for it."""
+    existing.run('CREATE SCHEMA "S"; CREATE TABLE orders (c text); CREATE TABLE "S".orders (c text)')
+    for table, other in (("Orders", "orders"), ("S.ORDERS", "S.orders")):
+        with pytest.raises(ConfigError, match=f"{table} does not exist, and there is orders: .* set table to {other},"):
+            existing.start({"c": StringType()}, table=table)
+        existing.write({"c": texts("a")}, table=other)
+    assert existing.run('SELECT * FROM orders UNION ALL SELECT * FROM "S".orders') == [("a",)] * 2
+
+
+KEYS = [
+    (
+        "CREATE TABLE o (id text, at date, v text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
+        r"the table is partitioned \(RANGE \(at\)\), so name id, at, and make one, (CREATE UNIQUE INDEX .*?), or",
+    ),
+    (
+        "CREATE TABLE o (id text, at date) PARTITION BY RANGE ((at + 1))",
+        r"as an expression makes the partitions \(RANGE",
+    ),
+    ("CREATE TABLE b (id text); CREATE VIEW o AS SELECT id FROM b", "make one in the view's table, or write to"),
+    ("CREATE TABLE o (id text)", r"make one, (CREATE UNIQUE INDEX .*?), or"),
+]
+
+
+@pytest.mark.parametrize(("made", "says"), KEYS)
+def test_what_is_said_about_a_key_without_an_index_helps(existing: Existing, made: str, says: str) -> None:
+    existing.run(made)
+    columns = ("id", "at") if "PARTITION" in made else ("id",)
+    with pytest.raises(ConfigError, match=f"no unique index of the table is on just these .*: .*{says}") as told:
+        existing.start(dict.fromkeys(columns, StringType()), mode=Mode.UPSERT, key=("id",))
+    advised = re.search(says, str(told.value))
+    assert advised is not None
+    if advised.groups():
+        existing.run(advised[1])
+
+
 def test_zone_of_the_servers_session_moves_nothing(existing: Existing) -> None:
     name = existing.run("SELECT current_database()")[0][0]
     existing.run(f"ALTER DATABASE {name} SET timezone = 'America/New_York'")
@@ -344,6 +439,8 @@ TYPES_ALONE: list[tuple[str, DataType, str]] = [
     ("uuid", BinaryType(), "is uuid, to which PostgreSQL assigns no binary"),
     ("integer[]", LongType(), r"is integer\[\], to which PostgreSQL assigns no bigint"),
     ("integer", ArrayType(LongType()), r"is integer, to which PostgreSQL assigns no array<bigint>"),
+    ("address", StructType([StructField("street", StringType())]), "write the row's text in the query, as a string"),
+    ("integer", ArrayType(LongType()), "write a value of it in the query, or its text as a string"),
     ("year", BooleanType(), "is year, to which PostgreSQL assigns no boolean"),
 ]
 

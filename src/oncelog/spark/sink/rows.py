@@ -137,8 +137,10 @@ def _headers_conversion(column: StructField) -> str:
     if isinstance(kind, StringType):
         return f"from_json({name}, 'map<string,string>')"
     item = kind.elementType if isinstance(kind, ArrayType) else None
-    if isinstance(item, StructType) and len(item) == 2:
-        key, value = (quoted_name(field.name) for field in sorted(item.fields, key=lambda field: field.name != "key"))
+    if isinstance(item, NullType):
+        return f"cast({name} AS array<struct<key:string,value:string>>)"
+    if isinstance(item, StructType) and (len(item) == 2 or {"key", "value"} <= set(item.names)):
+        key, *_, value = map(quoted_name, sorted(item.names, key=lambda field: (field != "key", field == "value")))
         return f"transform({name}, h -> struct(string(h.{key}) AS key, string(h.{value}) AS value))"
     if isinstance(kind, MapType):
         keys = f"transform_keys({name}, (k, v) -> {_text_of('k', kind.keyType)})"

@@ -87,6 +87,13 @@ _KEPT_IN = """SELECT c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident
 """Every table of identities that may be read, that of one schema first."""
 
 
+_IN_OTHER_LETTERS = """SELECT quote_ident(c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE lower(c.relname) = lower(%s) AND c.relname <> %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+    AND n.nspname = ANY (CASE WHEN cardinality(%s::text[]) = 0 THEN current_schemas(false)::text[] ELSE %s::text[] END)
+    ORDER BY c.relname LIMIT 1"""
+
+
 class TablePlace(NamedTuple):
     """A table, or where it will be.
 
@@ -145,6 +152,7 @@ class PostgresTable:
             if _oid(connection, place.batches) is None:
                 _execute(connection, _CREATE.format(place.batches))
             if oid is None:
+                self._check_case(connection)
                 _execute(connection, f"CREATE TABLE IF NOT EXISTS {self._name} ({self._definition(wanted)})")
             else:
                 found = {column.name for column in columns_of(connection, oid)}
@@ -179,10 +187,22 @@ class PostgresTable:
         with self._connected() as connection:
             check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
             oid = _oid(connection, self._name)
-            if oid is not None:
+            if oid is None:
+                self._check_case(connection)
+            else:
                 columns = columns_of(connection, oid)
                 missing_names(_wanted(schema), {column.name for column in columns}, self._options)
                 check_taken(connection, self._name, oid, columns, schema, self._options)
+
+    def _check_case(self, connection: psycopg.Connection) -> None:
+        """Raises ConfigError if the table is there in other letters, as of a name that was not quoted."""
+        *schema, name = parts_of(self._options.table)
+        found = _one(connection, _IN_OTHER_LETTERS, (name, name, schema, schema))
+        if found is not None:
+            raise ConfigError(
+                f"{self._options} does not exist, and there is {found}: names are taken in the letters in which they "
+                f"are written, so set table to {'.'.join((*schema, found))}, or create the other table first"
+            )
 
     def missing_rights(self) -> list[str]:
         with self._connected() as connection:

@@ -52,7 +52,7 @@ WITH RECURSIVE step AS (
 )
 SELECT a.attname, format_type(a.atttypid, a.atttypmod),
     CASE n.nspname WHEN 'pg_catalog' THEN '' ELSE '.' END || t.typname, t.typcategory::text, s.modifier,
-    s.is_array, a.attgenerated <> '', a.attidentity = 'a', s.required AND NOT s.filled
+    s.is_array, t.typdelim::text, a.attgenerated <> '', a.attidentity = 'a', s.required AND NOT s.filled
 FROM (SELECT DISTINCT ON (attnum) * FROM step ORDER BY attnum, depth DESC) s
 JOIN pg_attribute a ON a.attrelid = %(oid)s AND a.attnum = s.attnum
 JOIN pg_type t ON t.oid = s.kind JOIN pg_namespace n ON n.oid = t.typnamespace ORDER BY a.attnum
@@ -101,6 +101,7 @@ _CAST = {
     DoubleType: {"float4": "cast({} as float)"},
 }
 """What PostgreSQL would assign by changing values, by Spark's type and the column's; and what to write in the query."""
+_COMPOSITE = "C"
 _TEXTS = "S"
 """The category of types that hold texts (``pg_type.typcategory``)."""
 
@@ -114,6 +115,7 @@ class TableColumn:
     :param category: of that type.
     :param modifier: of that type, -1 if there is none.
     :param is_array: whether values are arrays of that type.
+    :param delimiter: between values in such an array's text.
     :param generated: whether the table computes it.
     :param always: whether the table numbers it, and refuses given numbers.
     :param required: whether a row must have a value.
@@ -125,6 +127,7 @@ class TableColumn:
     category: str
     modifier: int
     is_array: bool
+    delimiter: str
     generated: bool
     always: bool
     required: bool
@@ -245,11 +248,11 @@ def _check_column(field: StructField, column: TableColumn, options: TableOptions
     if advice is not None:
         raise ConfigError(
             f"Column {name} of {options} is {column.type}, which does not hold what {field.dataType.simpleString()} "
-            f"says: {_WHY[type(kind)]}; write {_in_query(advice, name, depth)} in the query"
+            f"says: {_WHY[type(kind)]}; write {in_query(advice, name, depth)} in the query"
         )
 
 
-def _in_query(advice: str, name: str, depth: int) -> str:
+def in_query(advice: str, name: str, depth: int) -> str:
     """The advice for a column, or for the elements of its arrays."""
     place = name if re.fullmatch(r"\w+", name) else escaped(name)
     if not depth:
@@ -303,13 +306,26 @@ def _explain(
             raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
         raise ConfigError(
             f"Column {field.name} of {options} is {column.type}, to which PostgreSQL assigns no "
-            f"{field.dataType.simpleString()}: cast it in the query to what it does assign, or to string, whose text "
-            "PostgreSQL reads as it reads a constant"
+            f"{field.dataType.simpleString()}: {_what_it_assigns(field, column)}"
         ) from error
     except psycopg.Error as error:
         if transient(error):
             raise
         raise ConfigError(f"{options} does not take such rows: {sentence(error)}") from error
+
+
+def _what_it_assigns(field: StructField, column: TableColumn) -> str:
+    """Spark's text of what is nested is another than PostgreSQL's."""
+    if not isinstance(field.dataType, ArrayType | MapType | StructType):
+        return (
+            "cast it in the query to what it does assign, or to string, whose text PostgreSQL reads as it reads a "
+            "constant"
+        )
+    if isinstance(field.dataType, MapType) and column.leaf == ".hstore":
+        return f"write {in_query('cast({} as map<string,string>)', field.name, 0)} in the query"
+    if column.category == _COMPOSITE:
+        return "write the row's text in the query, as a string, as PostgreSQL reads it: (1,Main St)"
+    return "write a value of it in the query, or its text as a string, as PostgreSQL reads it in a constant"
 
 
 def _check_key(
@@ -324,7 +340,6 @@ def _check_key(
     import psycopg
 
     names = ", ".join(options.key)
-    index = f"CREATE UNIQUE INDEX ON {table} ({', '.join(map(quoted, options.key))})"
     try:
         with connection.transaction():
             names_of_rows = [column.name for column in columns]
@@ -333,7 +348,7 @@ def _check_key(
     except psycopg.errors.InvalidColumnReference as error:
         raise ConfigError(
             f"Option key of {options} names {names}, and no unique index of the table is on just these columns, "
-            f"without expressions and without WHERE: make one, {index}, or name the columns of another"
+            f"without expressions and without WHERE: {_how_to_index(connection, table, oid, options)}"
         ) from error
     except psycopg.Error as error:
         if transient(error):
@@ -345,6 +360,35 @@ def _check_key(
             f"Option key of {options} names {names}, whose constraint is DEFERRABLE, and PostgreSQL takes such for no "
             f"upsert: make it again, ALTER TABLE {table} DROP CONSTRAINT {quoted(deferred)}, ADD UNIQUE ({keys})"
         )
+
+
+def _how_to_index(connection: psycopg.Connection, table: str, oid: int, options: TableOptions) -> str:
+    """What to do about a key without a unique index, which PostgreSQL makes on tables and on some partitioned ones."""
+    ((kind, by, columns),) = connection.execute(_KIND_OF_TABLE, {"oid": oid}).fetchall()
+    key = list(options.key)
+    if kind == "v":
+        return "make one in the view's table, or write to that table (a view with a trigger takes mode append alone)"
+    if kind == "f":
+        return "PostgreSQL takes no such upserts into a foreign table; write to the table itself, or with mode append"
+    if kind == "p" and not set(columns) <= set(key):
+        if not all(columns):
+            return f"PostgreSQL cannot make one, as an expression makes the partitions ({by}); write to another table"
+        key += [name for name in columns if name not in key]
+        lead = f"the table is partitioned ({by}), so name {', '.join(key)}, and "
+    else:
+        lead = ""
+    index = f"CREATE UNIQUE INDEX ON {table} ({', '.join(map(quoted, key))})"
+    return f"{lead}make one, {index}, or name the columns of another"
+
+
+_KIND_OF_TABLE = """
+SELECT relkind::text, pg_get_partkeydef(oid), ARRAY(
+    SELECT a.attname::text FROM pg_partitioned_table p
+    CROSS JOIN unnest(p.partattrs) WITH ORDINALITY AS one (number, place)
+    LEFT JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = one.number AND a.attnum > 0
+    WHERE p.partrelid = c.oid ORDER BY place)
+FROM pg_class c WHERE oid = %(oid)s
+"""
 
 
 def _check_money(connection: psycopg.Connection, options: TableOptions) -> None:

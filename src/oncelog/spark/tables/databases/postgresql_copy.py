@@ -109,6 +109,8 @@ def copy_rows(
     :param table: where they are to go in the end, for messages.
     """
     names = ", ".join(quoted(column.name) for column in columns)
+    if any(column.is_array for column in columns):
+        connection.execute("SET LOCAL array_nulls = on")  # else NULL in an array is a text
     size = 0
     with connection.cursor().copy(f"COPY {target} ({names}) FROM STDIN (FORMAT csv{options})".encode()) as copy:
         for batch in batches:

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from oncelog.records.arrow_moments import moment_texts, sql_day
-from oncelog.spark.tables.databases.postgresql_columns import TableColumn
+from oncelog.spark.tables.databases.postgresql_columns import TableColumn, in_query
 from oncelog.spark.tables.databases.texts import first_invalid, first_of, row_of, shown
 from oncelog.spark.tables.store import TableRefused
 
@@ -32,12 +32,13 @@ class _Lost(Exception):
     :param values: a column, or what is in its arrays.
     :param index: of the value among them.
     :param why: what the column would make of it.
-    :param advice: what to write in the query.
+    :param advice: what to do.
+    :param expression: of the query, with ``{}`` for the value; empty if there is none.
     """
 
-    def __init__(self, values: pa.Array, index: int, why: str, advice: str) -> None:
+    def __init__(self, values: pa.Array, index: int, why: str, advice: str, expression: str = "") -> None:
         super().__init__(why)
-        self.values, self.index, self.why, self.advice = values, index, why, advice
+        self.values, self.index, self.why, self.advice, self.expression = values, index, why, advice, expression
 
 
 def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) -> bytes:
@@ -57,12 +58,25 @@ def csv_of(batch: pa.RecordBatch, columns: Sequence[TableColumn], table: str) ->
             row = f" ({row_of(batch, lost.index)})" if lost.values is values else ""
             raise TableRefused(
                 f"A row for {table}{row} has {_shown(lost.values, lost.index)} in column {column.name}, which is "
-                f"{column.type} and {lost.why}: {lost.advice}"
+                f"{column.type} and {lost.why}: {_advice(lost, values.type, column)}"
             ) from None
     written = pa.Table.from_arrays(texts, names=[str(number) for number in range(len(texts))])
     sink = pa.BufferOutputStream()
     csv.write_csv(written, sink, csv.WriteOptions(include_header=False, quoting_style="needed"))
     return bytes(sink.getvalue())
+
+
+def _advice(lost: _Lost, kind: pa.DataType, column: TableColumn) -> str:
+    """What to do, with an expression unless the value is inside a text or a map."""
+    import pyarrow as pa
+
+    depth = 0
+    while pa.types.is_list(kind):
+        kind, depth = kind.value_type, depth + 1
+    inside = pa.types.is_map(kind) or (pa.types.is_string(kind) and column.is_array and not depth)
+    if not lost.expression or inside:
+        return lost.advice
+    return f"{lost.advice}, {in_query(lost.expression, column.name, depth)}"
 
 
 def _shown(values: pa.Array, index: int) -> str:
@@ -79,7 +93,7 @@ def _shown(values: pa.Array, index: int) -> str:
 _QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
 
 
-def _texts(values: pa.Array, column: TableColumn) -> pa.Array:
+def _texts(values: pa.Array, column: TableColumn, inner: bool = False) -> pa.Array:
     import pyarrow as pa
 
     if pa.types.is_list(values.type):
@@ -88,7 +102,7 @@ def _texts(values: pa.Array, column: TableColumn) -> pa.Array:
         for part in (values.keys, values.items):
             _check(part, column)
         return pa.array([None if pairs is None else _hstore(pairs) for pairs in values.to_pylist()], pa.string())
-    _check(values, column)
+    _check(values, column, inner)
     return _plain_texts(values, column)
 
 
@@ -132,14 +146,14 @@ def _arrays(values: pa.Array, column: TableColumn, *, inner: bool) -> list[str |
     if pa.types.is_list(elements.type):
         texts = _arrays(elements, column, inner=True)
     else:
-        texts = [
-            None if text is None else f'"{text.translate(_QUOTED)}"' for text in _texts(elements, column).to_pylist()
-        ]
+        inner_texts = _texts(elements, column, inner=True).to_pylist()
+        texts = [None if text is None else f'"{text.translate(_QUOTED)}"' for text in inner_texts]
     found: list[str | None] = []
     begin = 0
     for length in lengths:
         end = begin + (length or 0)
-        found.append(None if length is None else f"{{{','.join(text or 'NULL' for text in texts[begin:end])}}}")
+        inside = column.delimiter.join(text or "NULL" for text in texts[begin:end])
+        found.append(None if length is None else f"{{{inside}}}")
         begin = end
     return found
 
@@ -154,22 +168,32 @@ def _hstore(pairs: Sequence[tuple[str, str | None]]) -> str:
 # --- values that would change
 
 
-def _check(values: pa.Array, column: TableColumn) -> None:
-    """Raises _Lost for the first value that the column would change."""
+def _check(values: pa.Array, column: TableColumn, inner: bool = False) -> None:
+    """Raises _Lost for the first value that the column would change.
+
+    :param inner: whether the values are inside the column's arrays.
+    """
     import pyarrow as pa
 
     kind = values.type
     if pa.types.is_string(kind):
         _check_text(values, column)
+        if column.is_array and not inner and column.leaf not in _VECTORS:
+            values = _elements(values)
+        _check_text_value(values, column)
     elif pa.types.is_timestamp(kind):
         if column.leaf in ("timestamp", "timestamptz") and 0 <= column.modifier < 6:
             _check_fraction(values, column)
     elif column.leaf in ("numeric", "money"):
         _check_scale(values, column)
     elif column.leaf == "float8" and (pa.types.is_int64(kind) or pa.types.is_decimal(kind)):
-        _check_digits(values, _DOUBLE_DIGITS, lambda value: Decimal(repr(float(value))))
+        _check_digits(values, _DOUBLE_DIGITS, _as_double)
     elif column.leaf == "float4" and not pa.types.is_float32(kind):
         _check_digits(values, _REAL_DIGITS, _as_real)
+
+
+def _as_double(value: int | Decimal) -> Decimal:
+    return Decimal(repr(float(value)))
 
 
 def _as_real(value: int | Decimal) -> Decimal:
@@ -189,8 +213,12 @@ def _check_digits(values: pa.Array, digits: int, stored: Callable[[Any], Decimal
         return
     for index, value in enumerate(values.to_pylist()):
         if value is not None and stored(value) != value:
-            why = f"would hold {stored(value)}"
-            raise _Lost(values, index, why, "change the column to numeric, or cast it to double or float in the query")
+            raise _other_number(values, index, stored(value))
+
+
+def _other_number(values: pa.Array, index: int, stored: Decimal) -> _Lost:
+    advice = "change the column to numeric, or cast it to double or float in the query"
+    return _Lost(values, index, f"would hold {stored}", advice)
 
 
 def _check_fraction(values: pa.Array, column: TableColumn) -> None:
@@ -203,9 +231,9 @@ def _check_fraction(values: pa.Array, column: TableColumn) -> None:
     index = first_of(pc.not_equal(rounded, micros))
     if index is not None:
         cut = f"timestamp_micros(floor(unix_micros({{}}) / {unit}) * {unit})"
-        local = f"cast({cut.format(f'cast({column.name} as timestamp)')} as timestamp_ntz)"
-        advice = local if values.type.tz is None else cut.format(column.name)
-        raise _Lost(values, index, "would round it", f"cut it in the query, {advice}, or change the column's precision")
+        local = f"cast({cut.format('cast({} as timestamp)')} as timestamp_ntz)"
+        advice = "change the column's precision, or cut it in the query"
+        raise _Lost(values, index, "would round it", advice, local if values.type.tz is None else cut)
 
 
 def _scale(column: TableColumn) -> int | None:
@@ -228,11 +256,11 @@ def _check_scale(values: pa.Array, column: TableColumn) -> None:
         return
     for index, value in enumerate(_plain_texts(values, column).to_pylist()):
         if value is not None and not _fits(value, scale):
-            raise _rounded(values, index, column, scale)
+            raise _rounded(values, index, scale)
 
 
-def _rounded(values: pa.Array, index: int, column: TableColumn, scale: int) -> _Lost:
-    return _Lost(values, index, "would round it", f"round it in the query, round({column.name}, {scale})")
+def _rounded(values: pa.Array, index: int, scale: int) -> _Lost:
+    return _Lost(values, index, "would round it", "round it in the query", f"round({{}}, {scale})")
 
 
 def _fits(text: str, scale: int) -> bool:
@@ -249,59 +277,98 @@ def _fits(text: str, scale: int) -> bool:
 
 
 _ZONE = r"(?i)[0-9]{2}(:[0-9]{2}(\.[0-9]+)?|[0-9]{4}(\.[0-9]+)?) *([+-] *[0-9]|z($|[^a-z])|[a-z]{3,}|[a-z]{2,}/)"
+_NO_ZONE = (_ZONE, "would drop its zone", "cast(cast({} as timestamp) as timestamp_ntz)")
+_NO_TIME = (r"[T ] *[0-9]*[1-9][0-9]*:[0-9]|:[0-9]*[1-9]", "would drop its time", "cast({} as date)")
 _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "timestamp": ((_ZONE, "would drop its zone", "cast(cast({} as timestamp) as timestamp_ntz)"),),
+    "timestamp": (_NO_ZONE,),
+    "tsrange": ((*_NO_ZONE[:2], ""),),
+    "tsmultirange": ((*_NO_ZONE[:2], ""),),
     "time": (
         (_ZONE, "would drop its zone", "substr({}, 1, 8)"),
         (r"[0-9]-[0-9]+-[0-9]", "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSS')"),
     ),
     "timetz": ((r"[0-9]-[0-9]+-[0-9]", "would drop its day", "date_format({}, 'HH:mm:ss.SSSSSSXXX')"),),
-    "date": ((r"[T ] *[0-9]*[1-9][0-9]*:[0-9]|:[0-9]*[1-9]", "would drop its time", "cast({} as date)"),),
+    "date": (_NO_TIME,),
+    "daterange": ((*_NO_TIME[:2], ""),),
+    "datemultirange": ((*_NO_TIME[:2], ""),),
 }
 """Texts from which PostgreSQL would drop something, by the column's type; with what to write in the query."""
-_WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz")
+_RANGES_OF_TIMES = ("tsrange", "tsmultirange", "tstzrange", "tstzmultirange")
+_WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", *_RANGES_OF_TIMES)
+_VECTORS = ("int2vector", "oidvector")
+"""Arrays for PostgreSQL, whose texts are no arrays'."""
+_ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re.DOTALL)
+"""Of the text of an array: an element in quotes, or without."""
+
+
+def _elements(values: pa.Array) -> pa.Array:
+    """What is in the texts of arrays; NULL is left out."""
+    import pyarrow as pa
+
+    found = []
+    for text in values.to_pylist():
+        body = (text or "").partition("=")[2] if (text or "").startswith("[") else text or ""
+        for quoted, plain in _ELEMENT.findall(body):
+            if quoted or plain.strip().upper() != "NULL":
+                found.append(re.sub(r"\\(.)", r"\1", quoted or plain.rstrip(), flags=re.DOTALL))
+    return pa.array(found, pa.string())
 
 
 def _check_text(values: pa.Array, column: TableColumn) -> None:
+    """Raises _Lost for a text that no column holds."""
     import pyarrow.compute as pc
 
     index = first_invalid(values)
     if index is not None:
-        advice = "decode it in the query with its own character set, decode(bytes, 'ISO-8859-1')"
-        raise _Lost(values, index, "takes no bytes that are not UTF-8", advice)
+        advice = "decode it in the query with its own character set"
+        raise _Lost(values, index, "takes no bytes that are not UTF-8", advice, "decode(bytes, 'ISO-8859-1')")
     index = first_of(pc.match_substring(values, "\0"))
     if index is not None:
-        advice = f"leave it out in the query, replace({column.name}, char(0))"
-        raise _Lost(values, index, "cannot hold the character NUL", advice)
+        why = "cannot hold the character NUL"
+        raise _Lost(values, index, why, "leave it out in the query", "replace({}, char(0))")
+
+
+def _check_text_value(values: pa.Array, column: TableColumn) -> None:
+    """Raises _Lost for a text of which PostgreSQL would make something else."""
+    import pyarrow.compute as pc
+
     for pattern, why, cast in _CUT.get(column.leaf, ()):
         index = first_of(pc.match_substring_regex(values, pattern))
         if index is not None:
-            raise _Lost(values, index, why, f"write {cast.format(column.name)} in the query")
+            raise _Lost(values, index, why, "leave it out in the query", cast)
     if column.leaf in _WITH_FRACTION:
         digits = column.modifier if column.modifier >= 0 else 6
         index = first_of(pc.match_substring_regex(values, rf"\.[0-9]{{{digits}}}[0-9]*[1-9]"))
         if index is not None:
             raise _Lost(values, index, "would round it", f"write {digits} digits behind the point in the query")
-    elif column.leaf in ("varchar", "name"):
+    elif column.leaf in ("varchar", "name", "char"):
         _check_length(values, column)
     elif column.leaf == "numeric":
         _check_text_scale(values, column)
+    elif column.leaf == "float8":
+        _check_text_digits(values, _DOUBLE_DIGITS, _as_double)
+    elif column.leaf == "float4":
+        _check_text_digits(values, _REAL_DIGITS, _as_real)
+
+
+_CUT_AT = {"name": _NAME_BYTES, "char": 1}
+"""Bytes that a text of these types has at most. ``"char"`` is not ``char(n)``, which is ``bpchar``."""
 
 
 def _check_length(values: pa.Array, column: TableColumn) -> None:
     import pyarrow.compute as pc
 
-    if column.leaf == "name":
-        index = first_of(pc.greater(pc.binary_length(values), _NAME_BYTES))
+    if column.leaf in _CUT_AT:
+        most = _CUT_AT[column.leaf]
+        index = first_of(pc.greater(pc.binary_length(values), most))
         if index is not None:
-            raise _Lost(values, index, "would cut it", f"shorten it to {_NAME_BYTES} bytes in the query")
+            raise _Lost(values, index, f"would cut it (maximum bytes: {most})", "shorten it in the query")
     elif column.modifier >= 4:
         most = column.modifier - 4
         longer = pc.greater(pc.utf8_length(values), most)
         index = first_of(pc.and_(longer, pc.less_equal(pc.utf8_length(pc.utf8_rtrim(values, " ")), most)))
         if index is not None:
-            advice = f"drop them in the query, rtrim({column.name})"
-            raise _Lost(values, index, "would drop spaces at its end", advice)
+            raise _Lost(values, index, "would drop spaces at its end", "drop them in the query", "rtrim({})")
 
 
 def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
@@ -312,4 +379,21 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
         return
     for index, text in enumerate(values.to_pylist()):
         if text is not None and re.search(r"[.eE]", text) and not _fits(text.strip(), scale):
-            raise _rounded(values, index, column, scale)
+            raise _rounded(values, index, scale)
+
+
+def _check_text_digits(values: pa.Array, digits: int, stored: Callable[[Decimal], Decimal]) -> None:
+    """Of binary numbers; what is no number, or beyond them, PostgreSQL refuses."""
+    import pyarrow.compute as pc
+
+    if not pc.any(pc.greater(pc.binary_length(values), digits)).as_py():
+        return
+    for index, text in enumerate(values.to_pylist()):
+        if text is None or len(text) <= digits:
+            continue
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            continue
+        if number.is_finite() and stored(number) not in (number, Decimal("Infinity"), Decimal("-Infinity")):
+            raise _other_number(values, index, stored(number))

@@ -182,7 +182,7 @@ class MemoryGroupHost:
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self.settings_of.get(group_id, {})
 
-    def in_chunks(self, work: Generator[None, None, None]) -> None:
+    def begin_task(self, work: Generator[None, None, None]) -> None:
         for _ in work:
             pass
 
@@ -385,7 +385,7 @@ class GroupClient:
     ) -> OffsetFetchResponseGroup:
         asked = None if topics is None else [OffsetFetchRequestTopics(t, ZERO_UUID, list(p)) for t, p in topics.items()]
         request = OffsetFetchRequestGroup(self.group_id, member_id, epoch, asked)
-        fetched = finished(self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms, node_id=None))
+        fetched = self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms, node_id=None)
         return fetched.known(fetched.settled.value)
 
     def offset(self, topic: str = "t", partition: int = 0, *, stable: bool = False) -> int | Error:

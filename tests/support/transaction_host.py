@@ -70,7 +70,7 @@ class MemoryTransactionHost:
 
     # --- TransactionHost
 
-    def in_chunks(self, work: Generator[None, None, None]) -> None:
+    def begin_task(self, work: Generator[None, None, None]) -> None:
         for _ in work:
             self.between()
 

@@ -103,7 +103,7 @@ class CoordinatorHost(Protocol):
         """
         ...
 
-    def in_chunks(self, work: Generator[None, None, None]) -> None:
+    def begin_task(self, work: Generator[None, None, None]) -> None:
         """Do work that grows with the amount of state: at once if it is little, else in chunks, with other callbacks in
         between."""
         ...

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.core.limits.answer_memory import AnswerTooLong
 from oncelog.broker.core.limits.long_requests import MAY_WAIT_LONG, NEVER_QUEUED
-from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.registry import SERVED
 from oncelog.broker.core.requests.answers import LISTED_IN_A_CHUNK, LISTS, encoded, encoded_in_chunks, size_of
 from oncelog.broker.core.requests.context import RequestContext, RequestState
 from oncelog.broker.core.requests.parking import Park, ParkReason, carry_out
@@ -79,8 +79,7 @@ class RequestLife:
             turn.resolve(None)
         self._carry_out(context, self._decode_and_handle(context, frame, body, turn))
         if not turn.done:
-            channel = context.channel if context.api_key in ONLY_LOOKS else None
-            self._ports.tasks.begin(_resolving(turn, admitted), channel)
+            self._ports.tasks.begin(_resolving(turn, admitted), context)
 
     def _carry_out(self, context: RequestContext, steps: Work[None]) -> None:
         ended = carry_out(steps)
@@ -128,7 +127,7 @@ class RequestLife:
         listed = LISTS.get(context.api_key)
         if listed is not None and answer is not None and len(getattr(answer, listed) or ()) > LISTED_IN_A_CHUNK:
             work = self._encode_in_chunks(context, answer, listed)
-            parts: Sequence[Part] = yield ports.tasks.begin(work, context.channel, owner=context, continues=True)
+            parts: Sequence[Part] = yield ports.tasks.begin(work, context, continues=True)
         else:
             parts = self._encode(context, answer)
         context.enter(RequestState.ANSWERED)

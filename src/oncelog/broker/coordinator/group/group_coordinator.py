@@ -265,7 +265,7 @@ class GroupCoordinator:
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
-    ) -> Generator[None, None, FetchedOffsets]:
+    ) -> FetchedOffsets:
         """One group of an OffsetFetch; None as topics means all topics."""
         return self._offsets.fetch(request, require_stable, now_ms, node_id)
 

@@ -7,7 +7,7 @@ OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.4.0).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -73,7 +73,6 @@ topic ids, STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-1319), for which earli
 
 NO_OFFSET = -1
 LAST_TIMESTAMP_MS = 2**63 - 1
-PARTITIONS_IN_A_CHUNK = 200
 
 
 def _supported_operation(version: int) -> TransactionSupportedOperation:
@@ -327,11 +326,8 @@ class OffsetRequests:
 
     def fetch(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int, node_id: int | None
-    ) -> Generator[None, None, FetchedOffsets]:
-        """The committed offsets; with ``require_stable`` a pending offset hides that of its partition.
-
-        All as of one moment, although there are pauses if many are requested.
-        """
+    ) -> FetchedOffsets:
+        """The committed offsets; with ``require_stable`` a pending offset hides that of its partition."""
 
         def refused(error: Error) -> FetchedOffsets:
             return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, [], error), _SETTLED)
@@ -352,25 +348,12 @@ class OffsetRequests:
             if request.topics is None
             else [(topic.name, topic.topic_id, topic.partition_indexes) for topic in request.topics]
         )
-        count = len(asked) + sum([len(indexes) for _, _, indexes in asked])
-        if count > PARTITIONS_IN_A_CHUNK:
-            offsets = shard.offsets.now(request.group_id)
         pending = offsets.pending if require_stable else ()
         topics: list[OffsetFetchResponseTopics] = []
-        looked_at = 0
         for name, topic_id, indexes in asked:
-            topics.append(OffsetFetchResponseTopics(name, topic_id, []))
-            committed, answers = offsets.committed.get(name, {}), topics[-1].partitions
-            looked_at += 1
-            for index in indexes:
-                answers.append(_fetched(index, committed.get(index), (name, index) in pending, topic_id))
-                looked_at += 1
-                if looked_at >= PARTITIONS_IN_A_CHUNK:
-                    looked_at = 0
-                    yield
-            if looked_at >= PARTITIONS_IN_A_CHUNK:
-                looked_at = 0
-                yield
+            committed = offsets.committed.get(name, {})
+            answers = [_fetched(index, committed.get(index), (name, index) in pending, topic_id) for index in indexes]
+            topics.append(OffsetFetchResponseTopics(name, topic_id, answers))
         return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, topics), settled)
 
     # --- deletion

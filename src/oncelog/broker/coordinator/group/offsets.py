@@ -155,11 +155,6 @@ class OffsetStore:
         for topic in sorted(topics):
             yield topic, topics[topic]
 
-    def now(self, group_id: str) -> GroupOffsets:
-        """A snapshot of a group's offsets, unaffected by later changes."""
-        committed = self._committed.get(group_id, {})
-        return GroupOffsets({name: dict(committed[name]) for name in committed}, set(self._open.get(group_id, ())))
-
     def of(self, group_id: str) -> GroupOffsets:
         """The group's offsets, without a copy; to be used only in this iteration."""
         return GroupOffsets(self._committed.get(group_id, {}), self._open.get(group_id, {}))

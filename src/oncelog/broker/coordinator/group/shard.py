@@ -136,7 +136,7 @@ class GroupShard:
             return self.env.config.offsets_retention_check_interval_ms
 
         def expired(now_ms: int) -> None:
-            self.env.host.in_chunks(self.expire(now_ms))
+            self.env.host.begin_task(self.expire(now_ms))
 
         self._end_expiry()
         self._expiry = self.env.host.timers.repeat(now_ms + interval_ms(), interval_ms, expired, self._keeps_all)
@@ -157,7 +157,7 @@ class GroupShard:
     def expire(self, now_ms: int) -> Generator[None, None, None]:
         """Remove expired offsets, and groups that have neither offsets nor members. With pauses."""
         retention_ms = self.env.config.offsets_retention_minutes * 60_000
-        for part in _in_parts(list(self.groups)):
+        for part in _in_chunks(list(self.groups)):
             written: list[CoordinatorRecord] = []
             for group_id in part:
                 group = self.groups.get(group_id)
@@ -206,7 +206,7 @@ class GroupShard:
             if gone:
                 self.share.forget_topics(group, gone, now_ms)
                 yield
-        for part in _in_parts(self.offsets.groups_of(topic)):
+        for part in _in_chunks(self.offsets.groups_of(topic)):
             known = [group_id for group_id in part if group_id in self.groups]  # none once this is unloaded
             self._remove([found for group_id in known for found in self.offsets.delete_topic(group_id, topic)], now_ms)
             yield
@@ -280,7 +280,7 @@ class GroupShard:
         self._share_groups.pop(group_id, None)
 
 
-def _in_parts(group_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+def _in_chunks(group_ids: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(group_ids), GROUPS_IN_A_CHUNK):
         yield group_ids[start : start + GROUPS_IN_A_CHUNK]
 

@@ -147,7 +147,7 @@ class TransactionCoordinator:
         has_work: Callable[[TransactionShard, int], bool],
     ) -> None:
         def sweep_all(at_ms: int) -> None:
-            self._host.in_chunks(swept(at_ms))
+            self._host.begin_task(swept(at_ms))
 
         def swept(at_ms: int) -> Generator[None, None, None]:
             for shard in list(self.runtime.shards()):

@@ -195,7 +195,7 @@ class TransactionShard:
 
     def abort_timed_out(self, now_ms: int) -> Iterator[None]:
         """Abort transactions open for longer than their timeout; their producers are fenced. With pauses."""
-        for txns in self._in_parts(IDS_IN_A_CHUNK):
+        for txns in self._in_chunks(IDS_IN_A_CHUNK):
             ongoing = [txn.transactional_id for txn in txns if txn.state is TransactionState.ONGOING]
             for number, transactional_id in enumerate(ongoing, 1):
                 self.submit(transactional_id, Timeout(self._host.transaction_version), now_ms)
@@ -232,7 +232,7 @@ class TransactionShard:
         expire = Expire(idle_ms)
         batch: list[CoordinatorRecord] = []
         size = 0
-        for txns in self._in_parts(IDS_IN_A_CHUNK):
+        for txns in self._in_chunks(IDS_IN_A_CHUNK):
             for txn in txns:
                 if txn.state in EXPIRABLE and decide(txn, expire, now_ms).forget:
                     batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))
@@ -244,7 +244,7 @@ class TransactionShard:
             batch, size = [], 0
             yield
 
-    def _in_parts(self, size: int) -> Iterator[list[Txn]]:
+    def _in_chunks(self, size: int) -> Iterator[list[Txn]]:
         """All current transactional ids in parts, each read when it is reached; none once unloaded."""
         entries = list(self._entries.values())
         for start in range(0, len(entries), size):

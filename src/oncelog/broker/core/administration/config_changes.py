@@ -248,7 +248,7 @@ def change_each(
                 yield
         return responses
 
-    return ports.tasks.begin(changing(), owner=context)
+    return ports.tasks.begin(changing(), context)
 
 
 def current_values(ports: ConfigChangePorts, kind: ResourceType, name: str) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Protocol
 
-from oncelog.broker.core.requests.work import Work, finished, in_parts
+from oncelog.broker.core.requests.work import Work, finished, in_chunks
 from oncelog.broker.core.storage.partition import METERS, Partition
 from oncelog.broker.metadata.store import TopicInfo
 from oncelog.errors import Error, KafkaError, StorageError
@@ -116,7 +116,7 @@ class Topics:
         try:
             yield from self._coordinators.importing(name)
             info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
-            for part in in_parts(range(info.partitions), LED_IN_A_CHUNK):
+            for part in in_chunks(range(info.partitions), LED_IN_A_CHUNK):
                 if self._ports.metadata.topic_by_id(info.topic_id) is None:
                     break  # it was deleted meanwhile
                 self._coordinators.lead(name, now_ms, part)
@@ -226,7 +226,7 @@ class Topics:
                 partition.flush_failed(str(error))
             raise
         failure: StorageError | None = None
-        for part in in_parts(gone, CLOSED_IN_A_CHUNK):
+        for part in in_chunks(gone, CLOSED_IN_A_CHUNK):
             for partition in part:
                 try:
                     self._put_aside(partition, now_ms)
@@ -314,7 +314,7 @@ class Topics:
         return error.error
 
     def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
-        for part in in_parts(indexes, PARTITIONS_IN_A_CHUNK):
+        for part in in_chunks(indexes, PARTITIONS_IN_A_CHUNK):
             if self._ports.metadata.topic_by_id(info.topic_id) is None:
                 return  # it was deleted meanwhile
             self.open(info, self._not_open(info.name, part), now_ms)

@@ -21,7 +21,7 @@ from oncelog.broker.coordinator.runtime import (
 )
 from oncelog.broker.core.cluster.node import NO_LEADER
 from oncelog.broker.core.requests.parking import carry_out
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.metadata.store import ResourceType
 from oncelog.errors import NONE, Error, StorageError
 from oncelog.runtime.deferred import Deferred, gather
@@ -340,7 +340,7 @@ class Coordinators:
             return _not_appended(result.error)
         return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
 
-    def in_chunks(self, work: Work[None]) -> None:
+    def begin_task(self, work: Work[None]) -> None:
         self._ports.tasks.begin(work).then(lambda _: None, _broken_off)
 
     # --- ShareStateHost
@@ -371,7 +371,7 @@ class Coordinators:
         """Write one control record to each partition; resolves with all outcomes once they are known."""
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
-        writing = self._write_in_chunks(marker, now_ms)
+        writing = self._writing(marker, now_ms)
         is_short = len(marker.partitions) <= MARKERS_IN_A_CHUNK
         begun = carry_out(writing) if is_short else self._ports.tasks.begin(writing)
         written = begun.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
@@ -379,9 +379,9 @@ class Coordinators:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written
 
-    def _write_in_chunks(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
+    def _writing(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
         outcomes: list[Deferred[Error]] = []
-        for part in in_parts(marker.partitions, MARKERS_IN_A_CHUNK):
+        for part in in_chunks(marker.partitions, MARKERS_IN_A_CHUNK):
             if outcomes:
                 yield
             outcomes += [self._write_marker(marker, partition, now_ms) for partition in part]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from oncelog.broker.core.requests.session import Channel
 from oncelog.broker.core.requests.tasks import Tasks
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.runtime.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
@@ -103,7 +103,7 @@ class FetchPurgatory:
         try:
             while self._woken[partition]:
                 self._woken[partition] = False
-                for part in in_parts(list(self._waiting.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
+                for part in in_chunks(list(self._waiting.get(partition, ())), LOOKED_AT_IN_A_CHUNK):
                     for fetch in part:
                         if not fetch.is_over and fetch.attempt(partition):
                             self.forget(fetch)
@@ -147,7 +147,7 @@ class FetchPurgatory:
             self._tasks.begin(self._leaving(fetch))
 
     def _leaving(self, fetch: ParkedFetch) -> Work[None]:
-        for part in in_parts(fetch.partitions, LEFT_IN_A_CHUNK):
+        for part in in_chunks(fetch.partitions, LEFT_IN_A_CHUNK):
             self._leave(fetch, part)
             yield
 

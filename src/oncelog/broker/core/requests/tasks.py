@@ -12,7 +12,7 @@ the chunks counts towards the quota of their request.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, TypeVar
 
@@ -33,19 +33,14 @@ SHORT = 100
 """After this many chunks a task counts as long; long ones get half of the steps, so that short ones need not wait."""
 GIVE_WAY = 1000
 """Once in this many steps, a task of each kind moves to the end of its queue, because it may wait for a later one."""
-AT_ONCE_IN_A_CROWD = 2
-"""Chunks done in the request's own iteration while many tasks are under way: most requests need no more."""
 
 
 class _Task:
-    __slots__ = ("channel", "clock", "done", "next", "owner", "park", "result", "waits_for", "work")
+    __slots__ = ("clock", "context", "done", "next", "park", "result", "waits_for", "work")
 
-    def __init__(
-        self, work: Work[Any], channel: Channel | None, owner: RequestContext | None, clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, work: Work[Any], context: RequestContext | None, clock: Callable[[], int]) -> None:
         self.work = work
-        self.channel = channel
-        self.owner = owner
+        self.context = context
         self.clock = clock
         self.result: Deferred[Any] = Deferred()
         self.done = 0
@@ -72,13 +67,13 @@ class _Task:
         return True
 
     def _next(self) -> Any:
-        if self.owner is None:
+        if self.context is None:
             return self.next()
-        begun_ns = self.clock()
+        begun_ns = self.clock() - self.context.work_ns
         try:
             return self.next()
-        finally:
-            self.owner.work_ns += self.clock() - begun_ns
+        finally:  # in the meantime the request may have counted its own work
+            self.context.work_ns = self.clock() - begun_ns
 
     def _yielded(self, value: Any) -> None:
         self.waits_for = None
@@ -121,9 +116,9 @@ class _TaskKind:
         while self.queue and len(self.running) < AT_A_TIME:
             self.running.append(self.queue.popleft())
 
-    def drop(self, channel: Channel) -> None:
-        self.queue = deque(task for task in self.queue if task.channel is not channel)
-        self.running = deque(task for task in self.running if task.channel is not channel)
+    def drop(self, is_dropped: Callable[[_Task], bool]) -> None:
+        self.queue = deque(task for task in self.queue if not is_dropped(task))
+        self.running = deque(task for task in self.running if not is_dropped(task))
         self.admit()
 
 
@@ -131,9 +126,11 @@ class Tasks:
     """The tasks under way, which alternate, and the queues of waiting tasks.
 
     :param work_clock: CPU time of this thread in nanoseconds.
+    :param only_look: APIs whose requests have no effect but their answers.
     """
 
-    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0, only_look: Collection[int] = ()) -> None:
+        self._only_look = only_look
         self._short, self._long = _TaskKind(), _TaskKind()
         self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
@@ -160,18 +157,16 @@ class Tasks:
     def begin(
         self,
         work: Work[T],
-        channel: Channel | None = None,
+        context: RequestContext | None = None,
         *,
-        owner: RequestContext | None = None,
         continues: bool = False,
     ) -> Deferred[T]:
-        """:param channel: the work is cancelled if this connection ends; None: the work has an effect and is finished
-        in any case.
+        """:param context: the request that the work belongs to, and for whose quota it counts. If its API only looks,
+        the work is cancelled when its connection ends; all other work is finished in any case.
 
-        :param owner: the request that the work belongs to: it counts for its quota.
         :param continues: this continues other work whose results take memory, so it does not wait in a queue.
         """
-        task = _Task(work, channel, owner, self._work_clock)
+        task = _Task(work, context, self._work_clock)
         begun_ns = self._work_clock()
         try:
             if self._at_once(task, begun_ns):
@@ -189,9 +184,7 @@ class Tasks:
 
     def _at_once(self, task: _Task, begun_ns: int) -> bool:
         """Run a new task within its budget in the current iteration; True if it is finished or waits."""
-        most = AT_ONCE if len(self._short.running) < AT_A_TIME else AT_ONCE_IN_A_CROWD
-        if self._steps_now:  # called within another task's step, which must not take longer
-            most = 1
+        most = 1 if self._steps_now else AT_ONCE  # another task's step must not take longer
         enough = begun_ns + AT_ONCE_NS - self._at_once_ns
         while not task.done or (task.done < most and self._work_clock() <= enough):
             if task.advance():
@@ -249,11 +242,16 @@ class Tasks:
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: its answers are not needed."""
-        for task in [task for task in self._waiting if task.channel is channel]:
+
+        def is_dropped(task: _Task) -> bool:
+            context = task.context
+            return context is not None and context.channel is channel and context.api_key in self._only_look
+
+        for task in [task for task in self._waiting if is_dropped(task)]:
             del self._waiting[task]
         if self:
-            self._short.drop(channel)
-            self._long.drop(channel)
+            self._short.drop(is_dropped)
+            self._long.drop(is_dropped)
 
     def finish(self) -> None:
         """Finish everything: the broker stops."""

@@ -12,35 +12,18 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-U = TypeVar("U")
 Work = Generator[Any, Any, T]
 """``Any``, because mypy otherwise rejects a ``yield`` without a value."""
 
 
-def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def in_chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """``size`` items at a time: work on the broker's state yields after each chunk."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def groups_in_parts(
-    groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
-) -> Iterator[list[tuple[T, Sequence[U]]]]:
-    """Groups with their elements, about ``size`` elements at a time; an empty group counts like an element."""
-    part: list[tuple[T, Sequence[U]]] = []
-    count = 0
-    for group in groups:
-        for some in list(in_parts(elements(group), size)) or [()]:
-            part.append((group, some))
-            count += len(some) or 1
-            if count >= size:
-                yield part
-                part, count = [], 0
-    if part:
-        yield part
 
 
 def finished(work: Work[T]) -> T:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.tasks import Tasks
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.core.storage.checkpoint_writer import CheckpointWriter
 from oncelog.broker.core.storage.cleaner import Cleaner
 from oncelog.broker.log import checkpoints
@@ -309,7 +309,7 @@ class LogManager:
         log_starts: list[str] = []
         high_watermarks: list[str] = []
         line = checkpoints.offset_line
-        for part in in_parts(list(self._logs.items()), LOGS_IN_A_CHUNK):
+        for part in in_chunks(list(self._logs.items()), LOGS_IN_A_CHUNK):
             for topic_partition, log in part:
                 recovery_points.append(line(topic_partition, log.files.recovery_point))
                 if log.log_start_offset > 0:

@@ -125,8 +125,8 @@ def test_a_commit_is_answered_and_told_only_when_it_is_durable(g: GroupClient) -
     g.host.sync_at_once = False
     answer = g.commit(7)
     assert not answer.done
-    waiting = finished(
-        g.host.coordinator.fetch_offsets(OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms, node_id=None)
+    waiting = g.host.coordinator.fetch_offsets(
+        OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms, node_id=None
     )
     assert not waiting.settled.done
     g.host.sync()

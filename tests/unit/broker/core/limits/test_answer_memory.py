@@ -12,6 +12,9 @@ from oncelog.broker.core.limits.request_memory import RequestMemory
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.requests.work import Work
+from oncelog.broker.log.partition_log import PartitionLog
+from oncelog.broker.log.producers.producer_entry import ProducerStateEntry
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -112,19 +115,11 @@ def test_an_answer_takes_no_more_than_all_requests_may(
     assert (memory.taken_bytes, peer.answers) == (0, [])
 
 
-REFUSED: dict[str, tuple[Message, int]] = {
-    "resources": (DescribeConfigsRequest([DescribeConfigsResource(0, "", None)] * 11_000, True, True), 4),
-    "coordinators": (FindCoordinatorRequest("", 9, [""] * 11_000), 6),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_refusal_of_each_part_of_a_request_counts_as_well(
-    admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_of_each_part_of_a_request_counts_as_well(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request's byte or four become a sentence."""
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
-    peer = send(admin, *REFUSED[name])
+    unknown = DescribeConfigsResource(0, "", None)
+    peer = send(admin, DescribeConfigsRequest([unknown] * 11_000, True, True), 4)
     admin.broker.tasks.finish()
     assert peer.closed is not None
     assert "queued.max.request.bytes" in peer.closed
@@ -187,6 +182,7 @@ def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
 
 def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
+    monkeypatch.setattr(PartitionLog, "active_producers", lambda _: [ProducerStateEntry(1, 0)])
     peer: Peer = send(admin, DescribeProducersRequest([TopicRequest("one", [0] * 20_000)]), 0)
     admin.broker.tasks.finish()
     assert peer.closed is not None
@@ -230,7 +226,7 @@ def context_of(connection_id: int) -> RequestContext:
 def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
     """Turns in which nothing could be done used to cost as much as others: they kept a core busy."""
     memory = RequestMemory(1_000_000, 1000)
-    answers, tasks, wanted = AnswerMemory(memory), Tasks(), list[int]()
+    answers, tasks, wanted = AnswerMemory(memory), Tasks(only_look=[ApiKey.METADATA]), list[int]()
     tasks.wanted = lambda: wanted.append(1)
     first, *others = contexts = [context_of(number) for number in range(4)]
     done: list[int] = []
@@ -240,7 +236,7 @@ def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
         return context.channel.connection_id
 
     for context in contexts:
-        tasks.begin(work(context), context.channel).then(done.append)
+        tasks.begin(work(context), context).then(done.append)
     assert (done, len(tasks), wanted) == ([0], 0, [])
     assert memory.missing_bytes == 3 * 800_000 + 800_000 - 1_000_000
     tasks.drop(others[1].channel)

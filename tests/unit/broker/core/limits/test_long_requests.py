@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.broker.coordinator.group.environment import Caller
 from oncelog.broker.core.cluster.node import SimulatedNode
 from oncelog.broker.core.registry import FEW
 from oncelog.broker.core.requests.tasks import AT_A_TIME, Tasks
@@ -21,8 +20,6 @@ from oncelog.protocol.generated.create_topics_request import CreatableTopic, Cre
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribeGroupsResponse
-from oncelog.protocol.generated.describe_topic_partitions_request import DescribeTopicPartitionsRequest
-from oncelog.protocol.generated.describe_topic_partitions_response import DescribeTopicPartitionsResponse
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -40,7 +37,6 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponse
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
@@ -193,15 +189,12 @@ def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> No
     """Nobody asked for it by name; Apache Kafka's answer shows one moment."""
     for number in range(45):
         empty.broker.topics.create(f"t{number:02}", 1, {}, NOW_MS)
-    pages, metadata = DescribeTopicPartitionsRequest([], 2000, None), MetadataRequest(topics=None)
-    peers = send(empty, pages, 0), send(empty, metadata, 9)
-    assert not any(peer.answers for peer in peers)
+    peer = send(empty, MetadataRequest(topics=None), 9)
+    assert not peer.answers
     empty.broker.topics.delete("t44", NOW_MS)
     empty.broker.tasks.finish()
     expected = [f"t{number:02}" for number in range(44)]
-    paged = DescribeTopicPartitionsResponse.decode(peers[0].answers[0], 0, 9)
-    all_at_once = MetadataResponse.decode(peers[1].answers[0], 9, 9)
-    assert [[topic.name for topic in answer.topics] for answer in (paged, all_at_once)] == [expected] * 2
+    assert [topic.name for topic in MetadataResponse.decode(peer.answers[0], 9, 9).topics] == expected
 
 
 def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Admin) -> None:
@@ -336,23 +329,6 @@ def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: in
     assert peer.closed is not None
     assert "tagged fields" in peer.closed
     assert calls < 1000
-
-
-def test_offsets_that_are_fetched_in_chunks_are_of_one_moment(admin: Admin) -> None:
-    admin.ask(commit(5), 8)
-    asked = OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)) * 5)
-    peer = send(admin, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[asked])]), 8)
-    offset = 6
-    while not peer.answers:
-        admin.broker.tasks.step()
-        request = commit(offset)
-        request.topics[0].topic_id = admin.broker.topics.partitions[TopicPartition("wide", 0)].topic_id
-        admin.broker.groups.commit_offsets(request, Caller(8, None, "test", "host"), NOW_MS)
-        offset += 1
-    answer = OffsetFetchResponse.decode(peer.answers[0], 8, 9)
-    offsets = {partition.committed_offset for partition in answer.groups[0].topics[0].partitions}
-    assert len(offsets) == 1
-    assert offset > 8
 
 
 def test_a_topic_of_many_partitions_is_deleted_in_chunks_and_made_again_at_once(admin: Admin) -> None:

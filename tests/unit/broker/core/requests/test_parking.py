@@ -86,7 +86,7 @@ def test_among_others_a_park_holds_the_connection_until_the_work_has_continued(
         held_after.append(peer.held)
 
     tasks = Tasks()
-    result = tasks.begin(steps(), owner=context)
+    result = tasks.begin(steps(), context)
     assert peer.held == 1
     until.resolve(None)
     tasks.finish()

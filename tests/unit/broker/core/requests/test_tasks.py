@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, cast
 
+from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.tasks import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Tasks
-from oncelog.broker.core.requests.work import Work, groups_in_parts
+from oncelog.broker.core.requests.work import Work
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.runtime.deferred import Deferred
 from tests.support.work import Ticks
+from tests.unit.broker.core.conftest import RecordingChannel
 
 
 def counting(name: str, chunks: int, done: list[str]) -> Generator[None, None, str]:
@@ -48,27 +51,42 @@ def test_a_defect_fails_its_own_work_alone() -> None:
     assert other.value == "b"
 
 
-def test_answers_that_nobody_waits_for_are_not_worked_out_but_changes_are_made() -> None:
-    tasks, done = Tasks(), list[str]()
-    gone = cast(Any, object())
-    tasks.begin(counting("answer", AT_ONCE + 5, done), gone)
-    change = tasks.begin(counting("change", AT_ONCE + 5, done))
-    done.clear()
+def test_the_connections_end_cancels_the_work_of_apis_that_only_look_and_no_other() -> None:
+    """Whoever begins a task cannot get this wrong: the table of APIs decides."""
+    tasks, done, gone = Tasks(only_look=ONLY_LOOKS), list[str](), RecordingChannel()
+    contexts = [RequestContext(gone, slot, key, 5, 0, "", 0) for slot, key in enumerate(map(int, SERVED))]
+    results = {
+        ApiKey(context.api_key): tasks.begin(counting(str(context.api_key), AT_ONCE + 5, done), context)
+        for context in contexts
+    }
     tasks.drop(gone)
     tasks.finish()
-    assert set(done) == {"change"}
-    assert change.value == "change"
+    finished = {key for key, result in results.items() if result.done}
+    assert finished == set(results) - ONLY_LOOKS
+    assert finished >= {ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.CREATE_TOPICS, ApiKey.DELETE_GROUPS}
+    assert {ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS} <= ONLY_LOOKS
 
 
-def test_groups_come_in_parts_of_about_as_many_elements() -> None:
-    groups = {"a": [1, 2, 3, 4, 5], "b": [], "c": [6], "d": [7]}
-    assert list(groups_in_parts(groups, groups.__getitem__, 2)) == [
-        [("a", [1, 2])],
-        [("a", [3, 4])],
-        [("a", [5]), ("b", ())],
-        [("c", [6]), ("d", [7])],
-    ]
-    assert list(groups_in_parts([], groups.__getitem__, 2)) == []
+def test_work_within_work_of_a_request_counts_once() -> None:
+    now_ns = 0
+
+    def inner() -> Work[None]:
+        nonlocal now_ns
+        now_ns += 10
+        yield
+        now_ns += 10
+
+    def outer() -> Work[None]:
+        nonlocal now_ns
+        now_ns += 5
+        tasks.begin(inner(), context)
+        now_ns += 5
+        yield
+
+    tasks, context = Tasks(lambda: now_ns), RequestContext(RecordingChannel(), 0, ApiKey.METADATA, 12, 0, "", 0)
+    tasks.begin(outer(), context)
+    tasks.finish()
+    assert (now_ns, context.work_ns) == (30, 30)
 
 
 def test_short_work_does_not_wait_for_long_work_however_much_there_is() -> None:

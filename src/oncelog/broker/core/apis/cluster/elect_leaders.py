@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, groups_in_parts
+from oncelog.broker.core.requests.work import Work
 from oncelog.errors import Error
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest
 from oncelog.protocol.generated.elect_leaders_response import (
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 PREFERRED, UNCLEAN = 0, 1
-PARTITIONS_IN_A_CHUNK = 50
 MESSAGES = {
     Error.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     Error.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
@@ -47,7 +46,7 @@ def handle(
                 for topic in request.topic_partitions or ()
             ],
         )
-    return ports.tasks.begin(_elect_each(ports, context, request), owner=context)
+    return ports.tasks.begin(_elect_each(ports, context, request), context)
 
 
 def _elect_each(
@@ -60,15 +59,9 @@ def _elect_each(
         else [(topic.topic, topic.partitions) for topic in asked]
     )
     results: list[ReplicaElectionResult] = []
-    last: tuple[str, Sequence[int]] | None = None
-    for chunk in groups_in_parts(topics, lambda topic: topic[1], PARTITIONS_IN_A_CHUNK):
-        for topic, indexes in chunk:
-            name = topic[0]
-            if topic is not last:
-                last = topic
-                results.append(ReplicaElectionResult(topic=name, partition_result=[]))
-            found = [_result(ports, request.election_type, name, index, context.now_ms) for index in indexes]
-            results[-1].partition_result += _news(found) if asked is None else found
+    for name, indexes in topics:
+        found = [_result(ports, request.election_type, name, index, context.now_ms) for index in indexes]
+        results.append(ReplicaElectionResult(topic=name, partition_result=_news(found) if asked is None else found))
         yield
     return ElectLeadersResponse(error_code=Error.NONE, replica_election_results=results)
 

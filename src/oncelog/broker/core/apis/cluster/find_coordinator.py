@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import GROUP, TRANSACTIONAL_ID, allows, allows_cluster
 from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.errors import Error
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 FIRST_BATCHED = 4
 FIRST_WITH_SHARE = 6
 SHARE_KEY = re.compile(r".+:[A-Za-z0-9_-]{22}:\d+", re.DOTALL)
-KEYS_IN_A_CHUNK = 50
 SHARE_TYPE = 2
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, SHARE_TYPE: SHARE_GROUP_STATE_TOPIC}
 RIGHTS = {
@@ -39,12 +38,11 @@ RIGHTS = {
 def handle(
     ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest
 ) -> Deferred[FindCoordinatorResponse]:
+    keys = request.coordinator_keys if context.api_version >= FIRST_BATCHED else [request.key]
+    finding = ports.tasks.begin(_find_all(ports, context, request.key_type, keys), context)
     if context.api_version >= FIRST_BATCHED:
-        found_all = ports.tasks.begin(_find_all(ports, context, request), context.channel, owner=context)
-        return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
-    return ports.tasks.begin(_find(ports, context, request.key_type, request.key), context.channel, owner=context).map(
-        _alone
-    )
+        return finding.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
+    return finding.map(lambda coordinators: _alone(coordinators[0]))
 
 
 def _alone(found: Coordinator) -> FindCoordinatorResponse:
@@ -58,27 +56,25 @@ def _alone(found: Coordinator) -> FindCoordinatorResponse:
     )
 
 
-def _find_all(ports: ClusterPorts, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
-    coordinators: list[Coordinator] = []
-    for keys in in_parts(request.coordinator_keys, KEYS_IN_A_CHUNK):
-        for key in keys:
-            coordinators.append((yield from _find(ports, context, request.key_type, key)))
-        if len(keys) == KEYS_IN_A_CHUNK:  # a few keys do not wait for memory
-            yield from ports.answer_memory.grow(context, len(keys))
-        yield
-    return coordinators
-
-
-def _find(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
+def _find_all(ports: ClusterPorts, context: RequestContext, key_type: int, keys: list[str]) -> Work[list[Coordinator]]:
     topic = TOPIC_OF_TYPE.get(key_type)
     if topic is None:
-        return _refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
-    refusal = _refusal(ports, context, key_type, key)
-    if refusal is not None:
-        return _refused(key, refusal, MESSAGES[refusal])
-    yield from ports.topics.ensuring_internal(topic, context.now_ms)
+        return [_refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST]) for key in keys]
+    refusals = [_refusal(ports, context, key_type, key) for key in keys]
+    if not all(refusals):
+        yield from ports.topics.ensuring_internal(topic, context.now_ms)
     is_there = ports.metadata.topic(topic) is not None
-    node = ports.nodes.coordinator_of(context, topic, key) if is_there else None
+    return [
+        _found(ports, context, topic if is_there else None, key)
+        if refusal is None
+        else _refused(key, refusal, MESSAGES[refusal])
+        for key, refusal in zip(keys, refusals, strict=True)
+    ]
+
+
+def _found(ports: ClusterPorts, context: RequestContext, topic: str | None, key: str) -> Coordinator:
+    """:param topic: the internal topic of the key's type; None: it could not be created."""
+    node = ports.nodes.coordinator_of(context, topic, key) if topic is not None else None
     if node is None:
         refused = Error.COORDINATOR_NOT_AVAILABLE
         return _refused(key, refused, "The coordinator is not available.")

@@ -51,7 +51,7 @@ ENTRIES_IN_A_CHUNK = 15
 def handle(
     ports: ConfigPorts, context: RequestContext, request: DescribeConfigsRequest
 ) -> Deferred[DescribeConfigsResponse]:
-    return ports.tasks.begin(_describe_each(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe_each(ports, context, request), context)
 
 
 def _describe_each(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
 from oncelog.protocol.generated.describe_log_dirs_response import (
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 
 
 FIRST_WITH_SPACE = 4
-PARTITIONS_IN_A_CHUNK = 50
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Deferred[DescribeLogDirsResponse]:
-    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context)
 
 
 def _describe(
@@ -48,10 +47,8 @@ def _describe(
             asked[topic.topic] = list(dict.fromkeys(topic.partitions))
     topics = []
     for name, indexes in asked.items():
-        partitions: list[DescribeLogDirsPartition] = []
-        for part in in_parts(indexes, PARTITIONS_IN_A_CHUNK):
-            partitions += _sizes(ports, name, part)
-            yield
+        partitions = _sizes(ports, name, indexes)
+        yield
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
     folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(ports.metadata), topics=topics)

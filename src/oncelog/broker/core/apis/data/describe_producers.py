@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, groups_in_parts, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.broker.metadata.topic_rules import name_refusal
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
-from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.describe_producers_response import (
     DescribeProducersResponse,
     PartitionResponse,
@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from oncelog.broker.core.storage.partition import Partition
 
 
-PARTITIONS_IN_A_CHUNK = 20
 PRODUCERS_IN_A_CHUNK = 100
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: DescribeProducersRequest
 ) -> Deferred[DescribeProducersResponse]:
-    return ports.tasks.begin(_describe_each(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe_each(ports, context, request), context)
 
 
 def _describe_each(
@@ -42,23 +41,18 @@ def _describe_each(
 ) -> Work[DescribeProducersResponse]:
     refusals: dict[str, tuple[Error, str] | None] = {}
     topics: list[TopicResponse] = []
-    last: TopicRequest | None = None
-    for chunk in groups_in_parts(request.topics, lambda topic: topic.partition_indexes, PARTITIONS_IN_A_CHUNK):
-        for topic, part in chunk:
-            if topic is not last:
-                last = topic
-                topics.append(TopicResponse(name=topic.name))
-            if topic.name not in refusals:
-                refusals[topic.name] = _refusal(ports, context, topic.name)
-            refused = refusals[topic.name]
-            yield from ports.answer_memory.grow(context, len(part))
-            for index in part:
-                if refused is not None:
-                    topics[-1].partitions.append(PartitionResponse(index, *refused))
-                else:
-                    described = yield from _describe(ports, context, TopicPartition(topic.name, index))
-                    topics[-1].partitions.append(described)
-        yield
+    for topic in request.topics:
+        if topic.name not in refusals:
+            refusals[topic.name] = _refusal(ports, context, topic.name)
+        refused = refusals[topic.name]
+        partitions: list[PartitionResponse] = []
+        topics.append(TopicResponse(name=topic.name, partitions=partitions))
+        for index in topic.partition_indexes:
+            if refused is not None:
+                partitions.append(PartitionResponse(index, *refused))
+            else:
+                partitions.append((yield from _describe(ports, context, TopicPartition(topic.name, index))))
+                yield
     return DescribeProducersResponse(topics=topics)
 
 
@@ -95,7 +89,7 @@ def _describe(
             error_message=MESSAGES[partition] if unknown else None,
         )
     answer = PartitionResponse(partition_index=topic_partition.partition, error_code=Error.NONE, active_producers=[])
-    for part in in_parts(partition.log.active_producers(), PRODUCERS_IN_A_CHUNK):
+    for part in in_chunks(partition.log.active_producers(), PRODUCERS_IN_A_CHUNK):
         yield from ports.answer_memory.grow(context, len(part))
         answer.active_producers += [
             ProducerState(

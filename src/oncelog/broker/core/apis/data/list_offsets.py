@@ -9,11 +9,10 @@ here, so -4 is the log's start, and -5 and -6 are unknown. Source: Kafka's ``Rep
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, finished, groups_in_parts
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
 from oncelog.broker.core.storage.partition import Partition
 from oncelog.errors import CorruptLogError, Error, StorageError
@@ -44,19 +43,14 @@ EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
 ISOLATION_LEVELS = frozenset(IsolationLevel)
-PARTITIONS_IN_A_CHUNK = 50
 CONSUMER_REPLICA = -1
 DEBUGGING_REPLICA = -2
 
 
 def handle(
     ports: PartitionPorts, context: RequestContext, request: ListOffsetsRequest
-) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
-    looking = _look_up_each(ports, context, request)
-    topics, most = request.topics, PARTITIONS_IN_A_CHUNK
-    if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
-        return finished(looking)
-    return ports.tasks.begin(looking, context.channel, owner=context)
+) -> Deferred[ListOffsetsResponse]:
+    return ports.tasks.begin(_look_up_each(ports, context, request), context)
 
 
 def _look_up_each(
@@ -72,7 +66,6 @@ def _look_up_each(
                 hidden.add(topic.name)
         seen[topic.name].update([asked.partition_index for asked in topic.partitions])
     topics: list[ListOffsetsTopicResponse] = []
-    last: ListOffsetsTopic | None = None
     repeated: set[tuple[str, int]] = set()
 
     def answer(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
@@ -91,20 +84,16 @@ def _look_up_each(
         repeated.add(key)
         return is_new
 
-    for chunk in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_CHUNK):
-        for topic, part in chunk:
-            found = [answer(topic, asked) for asked in part if is_first(topic, asked)]
-            if topic is not last and found:
-                last = topic
-                topics.append(ListOffsetsTopicResponse(name=topic.name))
-            if found:
-                topics[-1].partitions += found
-        yield
+    for topic in request.topics:
+        found: list[ListOffsetsPartitionResponse] = []
+        for asked in topic.partitions:
+            if is_first(topic, asked):
+                found.append(answer(topic, asked))
+                if asked.timestamp >= 0:  # looked up in files
+                    yield
+        if found:
+            topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))
     return ListOffsetsResponse(topics=topics)
-
-
-def _partitions(topic: ListOffsetsTopic) -> Sequence[ListOffsetsPartition]:
-    return topic.partitions
 
 
 def _answer(

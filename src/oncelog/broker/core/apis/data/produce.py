@@ -45,7 +45,7 @@ def handle(ports: ProducePorts, context: RequestContext, request: ProduceRequest
         answer = ports.appends.from_start(context, request, *pairs[0])
         return answer.map(lambda part: respond(context.api_version, request, [part]))
     else:
-        appending = ports.tasks.begin(_append_each(ports, context, request, pairs), owner=context)
+        appending = ports.tasks.begin(_append_each(ports, context, request, pairs), context)
         appended = carry_out(_until(context, appending)).flat_map(gather)
     if request.acks == 0:
         return appended.map(lambda parts: _end_if_refused(context, parts))

@@ -28,7 +28,7 @@ def handle(ports: GroupPorts, context: RequestContext, request: DeleteGroupsRequ
         DeletableGroupResult,
     )
     return (
-        ports.tasks.begin(deleting, owner=context)
+        ports.tasks.begin(deleting, context)
         .flat_map(lambda deleted: deleted)
         .map(lambda results: DeleteGroupsResponse(results=results))
     )

@@ -35,7 +35,7 @@ def handle(
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.groups, describe, _refused, _memory_of)
     return (
-        ports.tasks.begin(describing, context.channel, owner=context)
+        ports.tasks.begin(describing, context)
         .flat_map(lambda described: described)
         .map(lambda groups: DescribeGroupsResponse(groups=groups))
     )

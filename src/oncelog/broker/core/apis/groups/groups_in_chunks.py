@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.core.security.access import GROUP, allows, authorized_operations
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
@@ -51,7 +51,7 @@ def of_each_group(
     """
     answers: list[Deferred[list[G]]] = []
     hidden: list[G] = []
-    for some in in_parts(names, GROUPS_IN_A_CHUNK):
+    for some in in_chunks(names, GROUPS_IN_A_CHUNK):
         mine = []
         for name in some:
             if allows(ports, context, operation, GROUP, name):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.core.security.access import GROUP, allows, allows_cluster
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
@@ -22,7 +22,7 @@ LISTED_IN_A_CHUNK = 200
 
 
 def handle(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    return ports.tasks.begin(_list(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_list(ports, context, request), context)
 
 
 def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
@@ -30,7 +30,7 @@ def _list(ports: GroupPorts, context: RequestContext, request: ListGroupsRequest
     listed = yield from ports.groups.list_groups(request, context.session.node_id)
     if not allows_cluster(ports, context, Operation.DESCRIBE, log=False):
         visible: list[ListedGroup] = []
-        for groups in in_parts(listed, LISTED_IN_A_CHUNK):
+        for groups in in_chunks(listed, LISTED_IN_A_CHUNK):
             visible += [
                 group
                 for group in groups

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -27,7 +26,6 @@ from oncelog.protocol.scram import (
     ScramCredential,
     credential,
 )
-from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SecurityPorts
@@ -38,38 +36,24 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 TWICE = Error.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 
 
-CHANGES_IN_A_CHUNK = 50
-USERS_IN_A_CHUNK = 200
-"""How many become durable together."""
-
-
 def handle(
     ports: SecurityPorts, context: RequestContext, request: AlterUserScramCredentialsRequest
-) -> Deferred[AlterUserScramCredentialsResponse]:
-    return ports.tasks.begin(_alter(ports, request), owner=context)
-
-
-def _alter(ports: SecurityPorts, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:
+) -> AlterUserScramCredentialsResponse:
     refusals: dict[str, Refusal | None] = {}
     changes: dict[str, tuple[int, ScramCredential | None]] = {}
     wanted: list[Change] = [*request.deletions, *request.upsertions]
-    for part in in_parts(wanted, CHANGES_IN_A_CHUNK):
-        for change in part:
-            user = change.name
-            if refusals.get(user) is not None:
-                continue
-            refusals[user] = TWICE if user in refusals else _refusal(ports, change)
-            if isinstance(change, ScramCredentialUpsertion):
-                changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
-            else:
-                changes[user] = change.mechanism, None
-        yield
-    results: list[AlterUserScramCredentialsResult] = []
-    for users in in_parts(sorted(refusals), USERS_IN_A_CHUNK):
-        failure = _apply(ports, {user: changes[user] for user in users if refusals[user] is None})
-        results += [_result(user, refusals[user] or failure) for user in users]
-        yield
-    return AlterUserScramCredentialsResponse(results=results)
+    for change in wanted:
+        user = change.name
+        if refusals.get(user) is not None:
+            continue
+        refusals[user] = TWICE if user in refusals else _refusal(ports, change)
+        if isinstance(change, ScramCredentialUpsertion):
+            changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
+        else:
+            changes[user] = change.mechanism, None
+    users = sorted(refusals)
+    failure = _apply(ports, {user: changes[user] for user in users if refusals[user] is None})
+    return AlterUserScramCredentialsResponse(results=[_result(user, refusals[user] or failure) for user in users])
 
 
 def _refusal(ports: SecurityPorts, change: Change) -> Refusal | None:

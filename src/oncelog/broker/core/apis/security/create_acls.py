@@ -9,57 +9,37 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.security.describe_acls import NO_AUTHORIZER
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.acls import Acl, acl_refusal
 from oncelog.protocol.generated.create_acls_request import CreateAclsRequest
 from oncelog.protocol.generated.create_acls_response import AclCreationResult, CreateAclsResponse
-from oncelog.runtime.deferred import Deferred
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import SecurityPorts
 
 
-ACLS_IN_A_CHUNK = 500
-
-
-def handle(
-    ports: SecurityPorts, context: RequestContext, request: CreateAclsRequest
-) -> CreateAclsResponse | Deferred[CreateAclsResponse]:
+def handle(ports: SecurityPorts, context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     if ports.authorizer is None:
         refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
         return CreateAclsResponse(results=refused)
-    return ports.tasks.begin(_create(ports, request), owner=context)
-
-
-def _create(ports: SecurityPorts, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
-    """Check ACLs in chunks, then add them all at once: an allowing ACL is never in force without the denying one beside
-    it."""
-    asked: list[Acl] = []
-    for part in in_parts(request.creations, ACLS_IN_A_CHUNK):
-        asked += [
-            Acl(
-                creation.resource_type,
-                creation.resource_name,
-                creation.resource_pattern_type,
-                creation.principal,
-                creation.host,
-                creation.operation,
-                creation.permission_type,
-            )
-            for creation in part
-        ]
-        yield
-    refusals: list[str | None] = []
-    for acls in in_parts(asked, ACLS_IN_A_CHUNK):
-        refusals += map(acl_refusal, acls)
-        yield
+    asked = [
+        Acl(
+            creation.resource_type,
+            creation.resource_name,
+            creation.resource_pattern_type,
+            creation.principal,
+            creation.host,
+            creation.operation,
+            creation.permission_type,
+        )
+        for creation in request.creations
+    ]
+    refusals = [acl_refusal(acl) for acl in asked]
     accepted = AclCreationResult(Error.NONE, None)
     try:
         ports.change_acls(added=[acl for acl, refusal in zip(asked, refusals, strict=True) if refusal is None])
     except StorageError as error:
         accepted = AclCreationResult(Error.KAFKA_STORAGE_ERROR, str(error))
-    yield
     return CreateAclsResponse(
         results=[
             accepted if refusal is None else AclCreationResult(Error.INVALID_REQUEST, refusal) for refusal in refusals

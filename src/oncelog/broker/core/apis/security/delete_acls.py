@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.security.describe_acls import NO_AUTHORIZER
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.acls import Acl, AclFilter, PatternType
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest
@@ -34,7 +34,7 @@ def handle(
                 for _ in request.filters
             ]
         )
-    return ports.tasks.begin(_delete_each(ports, context, request), owner=context)
+    return ports.tasks.begin(_delete_each(ports, context, request), context)
 
 
 ACLS_IN_A_CHUNK = 500
@@ -65,7 +65,7 @@ def _delete_each(ports: SecurityPorts, context: RequestContext, request: DeleteA
         results.append(result)
         name = wanted.resource_name
         among = there if name is None or wanted.pattern_type == PatternType.MATCH else named.get(name, [])
-        for part in in_parts(among if refusal is None else [], ACLS_IN_A_CHUNK):
+        for part in in_chunks(among if refusal is None else [], ACLS_IN_A_CHUNK):
             found = [acl for acl in part if wanted.finds(acl)]
             yield from ports.answer_memory.grow(context, len(found))
             result.matching_acls += map(_shown, found)

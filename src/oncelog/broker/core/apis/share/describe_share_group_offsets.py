@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def handle(
     ports: SharePorts, context: RequestContext, request: DescribeShareGroupOffsetsRequest
 ) -> Deferred[DescribeShareGroupOffsetsResponse]:
-    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context)
 
 
 def _describe(

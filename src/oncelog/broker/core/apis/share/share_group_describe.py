@@ -37,7 +37,7 @@ def handle(
 
     describing = of_each_group(ports, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
     return (
-        ports.tasks.begin(describing, context.channel, owner=context)
+        ports.tasks.begin(describing, context)
         .flat_map(lambda described: described)
         .map(lambda groups: ShareGroupDescribeResponse(groups=groups))
     )

@@ -63,7 +63,7 @@ def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int]
     def creating() -> Work[None]:
         yield from ports.topics.ensuring_internal(SHARE_GROUP_STATE_TOPIC, context.now_ms)
 
-    return ports.tasks.begin(creating(), owner=context).flat_map(lambda _: then(ports.now_ms))
+    return ports.tasks.begin(creating(), context).flat_map(lambda _: then(ports.now_ms))
 
 
 def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:

@@ -31,7 +31,7 @@ FIRST_THROTTLED = 3
 def handle(
     ports: TopicPorts, context: RequestContext, request: CreatePartitionsRequest
 ) -> Deferred[CreatePartitionsResponse]:
-    return ports.tasks.begin(_create_all(ports, context, request), owner=context)
+    return ports.tasks.begin(_create_all(ports, context, request), context)
 
 
 def _create_all(

@@ -41,7 +41,7 @@ TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 
 
 def handle(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    return ports.tasks.begin(_create_all(ports, context, request), owner=context)
+    return ports.tasks.begin(_create_all(ports, context, request), context)
 
 
 def _create_all(ports: TopicPorts, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:

@@ -55,7 +55,7 @@ def handle(
         else:
             neither = "Neither topic name nor id were specified."
             results.append(_result(None, ZERO_ID, Error.INVALID_REQUEST, neither))
-    deleted = ports.tasks.begin(_delete_all(ports, context, names, ids), owner=context)
+    deleted = ports.tasks.begin(_delete_all(ports, context, names, ids), context)
     return deleted.map(lambda more: DeleteTopicsResponse(responses=results + more))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.topics.metadata import LeaderState
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
 from oncelog.broker.core.security.access import TOPIC, allows, authorized_operations
 from oncelog.broker.metadata.store import TopicInfo
 from oncelog.broker.metadata.topic_rules import name_refusal
@@ -23,24 +22,15 @@ from oncelog.protocol.generated.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from oncelog.runtime.deferred import Deferred
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import TopicPorts
 
-TOPICS_IN_A_CHUNK = 20
-
 
 def handle(
     ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> Deferred[DescribeTopicPartitionsResponse]:
-    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
-
-
-def _describe(
-    ports: TopicPorts, context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> Work[DescribeTopicPartitionsResponse]:
+) -> DescribeTopicPartitionsResponse:
     cursor = request.cursor
     names = sorted({topic.name for topic in request.topics})
     if not names:
@@ -50,28 +40,20 @@ def _describe(
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(request.response_partition_limit, _max_page(ports)))
-    may_see: list[str] = []
+    may_see = [
+        name for name in names if allows(ports, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics))
+    ]
     hidden: list[DescribeTopicPartitionsResponseTopic] = []
-    for part in in_parts(names, TOPICS_IN_A_CHUNK):
-        for name in part:
-            if allows(ports, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics)):
-                may_see.append(name)
-            elif request.topics:
-                hidden.append(
-                    DescribeTopicPartitionsResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
-                )
-        yield
+    if request.topics and len(may_see) < len(names):
+        refused, visible = Error.TOPIC_AUTHORIZATION_FAILED, set(may_see)
+        hidden = [DescribeTopicPartitionsResponseTopic(refused, name) for name in names if name not in visible]
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor = None
-    for count, name in enumerate(may_see, 1):
-        if not count % TOPICS_IN_A_CHUNK:
-            yield
+    for name in may_see:
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
         info = ports.metadata.topic(name)
-        if info is None and not request.topics:
-            continue  # deleted meanwhile
         if info is None:
             topics.append(_unknown(name, authorized_operations(ports, context, TOPIC, name)))
             continue

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from oncelog.broker.core.cluster.node import NO_LEADER
 from oncelog.broker.core.limits.mutations import MAX_PARTITIONS_OF_A_REQUEST, may_change
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.metadata.identity import ZERO_ID
 from oncelog.broker.metadata.store import TopicInfo
@@ -43,8 +43,6 @@ NEVER_THROTTLED = MAX_SHORT
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_CHUNK = 25
-NAMES_IN_A_CHUNK = 1000
-"""Names of which it is looked up at a time whether there is such a topic."""
 TOPICS_IN_A_CHUNK = 10
 """Topics handled in one chunk, whether the caller may see them or not: each may have to be created."""
 
@@ -59,7 +57,7 @@ def handle(
         return _refused(request, Error.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
         return _refused(request, Error.INVALID_REQUEST)
-    topics = ports.tasks.begin(_topics(ports, context, request), context.channel, owner=context)
+    topics = ports.tasks.begin(_topics(ports, context, request), context)
     return topics.map(lambda found: _respond(ports, context, request, found))
 
 
@@ -91,7 +89,7 @@ def cluster_operations(ports: AccessPorts, context: RequestContext) -> int:
 def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
     found: list[MetadataResponseTopic] = []
     looked_at = partitions = 0
-    may_create = yield from _may_create(ports, request)
+    may_create = _may_create(ports, request)
     for describing in _each_topic(ports, context, request, may_create=may_create):
         topic = yield from describing
         looked_at += 1
@@ -111,7 +109,7 @@ def _topics(ports: TopicPorts, context: RequestContext, request: MetadataRequest
     return found
 
 
-def _may_create(ports: TopicPorts, request: MetadataRequest) -> Work[bool]:
+def _may_create(ports: TopicPorts, request: MetadataRequest) -> bool:
     """Whether the topics that are missing may be created: all or none, like those of a CreateTopics."""
     topics = request.topics
     if not topics or not request.allow_auto_topic_creation or not ports.config.auto_create_topics_enable:
@@ -119,14 +117,8 @@ def _may_create(ports: TopicPorts, request: MetadataRequest) -> Work[bool]:
     records_of_each = 1 + ports.config.num_partitions
     if len(topics) * records_of_each <= MAX_PARTITIONS_OF_A_REQUEST:
         return True
-    records = 0
-    for part in in_parts(topics, NAMES_IN_A_CHUNK):
-        names = [topic.name for topic in part if topic.name is not None]
-        records += records_of_each * sum([ports.metadata.topic(name) is None for name in names])
-        if records > MAX_PARTITIONS_OF_A_REQUEST:
-            return False
-        yield
-    return True
+    missing = sum([topic.name is not None and ports.metadata.topic(topic.name) is None for topic in topics])
+    return missing * records_of_each <= MAX_PARTITIONS_OF_A_REQUEST
 
 
 def _each_topic(

@@ -28,7 +28,7 @@ ENTRIES_IN_A_CHUNK = 100
 def handle(
     ports: TransactionPorts, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Deferred[DescribeTransactionsResponse]:
-    return ports.tasks.begin(_describe(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_describe(ports, context, request), context)
 
 
 def _describe(

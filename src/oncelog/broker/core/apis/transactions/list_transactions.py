@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.work import Work, in_parts
+from oncelog.broker.core.requests.work import Work, in_chunks
 from oncelog.broker.core.security.access import TRANSACTIONAL_ID, allows
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
@@ -24,7 +24,7 @@ LISTED_IN_A_CHUNK = 200
 def handle(
     ports: TransactionPorts, context: RequestContext, request: ListTransactionsRequest
 ) -> Deferred[ListTransactionsResponse]:
-    return ports.tasks.begin(_list(ports, context, request), context.channel, owner=context)
+    return ports.tasks.begin(_list(ports, context, request), context)
 
 
 def _list(
@@ -40,7 +40,7 @@ def _list(
         node_id=context.session.node_id,
     )
     listed: list[TransactionState] = []
-    for listings in in_parts(found.transactions, LISTED_IN_A_CHUNK):
+    for listings in in_chunks(found.transactions, LISTED_IN_A_CHUNK):
         listed += [
             TransactionState(
                 transactional_id=listing.transactional_id,

@@ -11,7 +11,6 @@ from oncelog.broker.coordinator.group.consumer.consumer_draft import MAX_EPOCH
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.broker.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus, MemberVerdict
 from oncelog.broker.coordinator.group.states import ConsumerState, MemberState
-from oncelog.broker.core.requests.work import finished
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
@@ -493,7 +492,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 
     def error(member_id: str | None, epoch: int) -> int:
         request = OffsetFetchRequestGroup("g", member_id, epoch, None)
-        return finished(g.host.coordinator.fetch_offsets(request, False, g.host.now_ms, node_id=None)).answer.error_code
+        return g.host.coordinator.fetch_offsets(request, False, g.host.now_ms, node_id=None).answer.error_code
 
     assert error(None, -1) == Error.NONE
     assert error("a", 3) == Error.NONE

@@ -1,4 +1,4 @@
-"""OffsetFetch and others of many groups, topics and partitions: the answer in chunks is that of one piece."""
+"""OffsetFetch and others of many groups, topics and partitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import count
 
 import pytest
 
-from oncelog.broker.core.apis.groups import offset_fetch
 from oncelog.broker.core.security.authorizer import STANDARD_AUTHORIZER
 from oncelog.errors import Error
 from oncelog.protocol.acls import Acl, AclResourceType, Operation, PatternType, Permission
@@ -55,14 +54,8 @@ def start(**settings: str) -> Admin:
     return made
 
 
-@pytest.fixture(params=["1", "2", "100"])
-def short_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GROUPS_IN_A_CHUNK", "TOPICS_IN_A_CHUNK", "PARTITIONS_IN_A_CHUNK"):
-        monkeypatch.setattr(offset_fetch, name, int(request.param))
-
-
 @pytest.fixture(params=[False, True], ids=["everybody may", "with an authorizer"])
-def admin(request: pytest.FixtureRequest, short_chunks: None) -> Iterator[Admin]:
+def admin(request: pytest.FixtureRequest) -> Iterator[Admin]:
     rules = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"} if request.param else {}
     made = start(**rules)
     yield made
@@ -103,7 +96,7 @@ def test_one_group_in_the_form_of_old_versions(admin: Admin) -> None:
     assert {topic.name: [p.committed_offset for p in topic.partitions] for topic in answer.topics} == EVERYTHING
 
 
-def test_topics_that_the_caller_may_not_describe_are_refused_one_by_one(short_chunks: None) -> None:
+def test_topics_that_the_caller_may_not_describe_are_refused_one_by_one() -> None:
     made = start(**{"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:root"})
     read = (AclResourceType.GROUP, "a", Operation.DESCRIBE), (AclResourceType.TOPIC, "t1", Operation.DESCRIBE)
     made.broker.change_acls(

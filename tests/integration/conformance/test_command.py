@@ -41,6 +41,8 @@ SOME = (
     "a_static_member_keeps_its_partitions_over_a_leave",
     "find_coordinator_in_every_version",
     "groups_are_listed_described_and_deleted",
+    "a_member_that_dies_in_the_middle_of_a_batch_releases_the_rest",
+    "offsets_are_altered_once_the_group_is_empty",
 )
 
 

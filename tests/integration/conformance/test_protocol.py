@@ -27,10 +27,6 @@ API_VERSIONS_KEY = 18
 
 NOT_OFFERED = {
     64: "UnregisterBroker: no Raft quorum here",
-    76: "ShareGroupHeartbeat: no share groups",
-    77: "ShareGroupDescribe: no share groups",
-    78: "ShareFetch: no share groups",
-    79: "ShareAcknowledge: no share groups",
     80: "AddRaftVoter: no Raft quorum here",
     81: "RemoveRaftVoter: no Raft quorum here",
     83: "InitializeShareGroupState: between brokers",
@@ -40,9 +36,6 @@ NOT_OFFERED = {
     87: "ReadShareGroupStateSummary: between brokers",
     88: "StreamsGroupHeartbeat: Kafka Streams uses the classic protocol by default",
     89: "StreamsGroupDescribe: as 88",
-    90: "DescribeShareGroupOffsets: no share groups",
-    91: "AlterShareGroupOffsets: no share groups",
-    92: "DeleteShareGroupOffsets: no share groups",
     93: "StreamsGroupTopologyDescriptionUpdate: as 88",
     94: "UnregisterController: no Raft quorum here",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from oncelog.apps.conformance.raw.share_members import set_group
 from oncelog.apps.conformance.raw.single_node import name_on_node
 from oncelog.apps.conformance.raw.transactional_producer import find_coordinator
 from oncelog.apps.conformance.raw.wire import GROUP, TRANSACTION, RawConnection
@@ -44,6 +45,11 @@ class Fixture:
     def second(self) -> RawConnection:
         """Another connection, for requests that wait for each other."""
         return self._closing.enter_context(self.connection.another())
+
+    def set_group(self, group: str, name: str, value: str) -> None:
+        """Set a property of a group until the check ends."""
+        set_group(self.connection, group, name, value)
+        self._closing.callback(set_group, self.connection, group, name, None)
 
     def close(self) -> None:
         self._closing.close()

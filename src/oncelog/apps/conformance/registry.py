@@ -23,6 +23,7 @@ AREAS: Mapping[str, str] = {
     "classic_groups": "groups",
     "group_offsets": "groups",
     "consumer_groups": "groups of KIP-848",
+    "share_groups": "share groups",
 }
 """Modules of ``checks``, and their subjects."""
 

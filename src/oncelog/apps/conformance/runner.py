@@ -32,6 +32,8 @@ from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
+from oncelog.protocol.generated.share_group_describe_request import ShareGroupDescribeRequest
+from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
@@ -216,3 +218,7 @@ def _send_members_away(connection: RawConnection, group: str) -> None:
         for member in newer.groups[0].members:
             leaving = ConsumerGroupHeartbeatRequest(group_id=group, member_id=member.member_id, member_epoch=-1)
             connection.ask(leaving, 0)
+        if connection.offers(ShareGroupDescribeRequest.API_KEY, 1):
+            shared = connection.ask(ShareGroupDescribeRequest(group_ids=[group]), 1)
+            for member in shared.groups[0].members:
+                connection.ask(ShareGroupHeartbeatRequest(group, member.member_id, -1), 1)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def command(
     cluster: ConnectionOptions, areas: tuple[str, ...], names: tuple[str, ...], only_list: bool, timeout_s: float
 ) -> None:
-    """Check idempotence, transactions, isolation, coordinators and groups of any broker that speaks the protocol.
+    """Check idempotence, transactions, isolation and groups, share groups too, of any broker that speaks the protocol.
 
     Sends raw requests, as no client would, to topics, groups and transactional ids that begin with
     oncelog-conformance-; topics and groups are deleted afterwards. What a broker does not offer is distinguished from

@@ -95,6 +95,11 @@ class AckRefusal(NamedTuple):
     message: str
 
 
+NOT_ACQUIRED: Final = AckRefusal(
+    Error.INVALID_RECORD_STATE, "The batch cannot be acknowledged. The batch is not in the acquired state."
+)
+
+
 class ShareLimits(NamedTuple):
     """The settings of a group that bear on its deliveries."""
 
@@ -278,10 +283,12 @@ class SharePartition:
         """All of the batches, or none: the changes to write. A renewal takes effect at once."""
         changes: list[StateBatch] = []
         renewed: list[RecordRange] = []
+        acknowledged = -1
         for batch in batches:
             if batch.last < self.start_offset:
                 continue
-            refusal = self._find(member_id, batch)
+            refusal = NOT_ACQUIRED if batch.first <= acknowledged else self._find(member_id, batch)
+            acknowledged = batch.last
             if refusal is not None:
                 return refusal
             for first, last, kind in _runs(batch, self.start_offset):
@@ -313,8 +320,7 @@ class SharePartition:
             return AckRefusal(Error.INVALID_REQUEST, f"Batch record not found. {where}")
         for each in self._between(first, batch.last):
             if each.state is not RecordState.ACQUIRED:
-                message = "The batch cannot be acknowledged. The batch is not in the acquired state."
-                return AckRefusal(Error.INVALID_RECORD_STATE, message)
+                return NOT_ACQUIRED
             if each.member_id != member_id:
                 return AckRefusal(Error.INVALID_RECORD_STATE, "Member is not the owner of batch record")
             if each.changing:

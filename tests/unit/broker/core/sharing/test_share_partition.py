@@ -114,6 +114,15 @@ def test_of_several_batches_all_are_acknowledged_or_none() -> None:
     assert done(partition, 0, 4, ACCEPT) is None
 
 
+def test_an_offset_that_two_batches_name_is_acknowledged_by_neither() -> None:
+    partition = SharePartition(0)
+    taken(partition, 0, 2)
+    found = partition.acknowledge("a", [AckBatch(0, 1, [ACCEPT]), AckBatch(1, 2, [ACCEPT])], LIMITS, 0)
+    assert isinstance(found, AckRefusal)
+    assert found.error is Error.INVALID_RECORD_STATE
+    assert acquired_count(partition) == 3
+
+
 def test_what_is_being_written_is_neither_acknowledged_nor_delivered_twice() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)

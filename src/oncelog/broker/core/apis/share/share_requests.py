@@ -67,14 +67,15 @@ def with_states(ports: SharePorts, context: RequestContext, then: Callable[[int]
 
 
 def invalid(batches: Iterable[AckedBatch], *, may_renew: bool) -> str | None:
-    """What is wrong with the acknowledgements of one partition: each offset at most once, in order, with a type."""
+    """What is wrong with the acknowledgements of one partition: in order, with a type. One that begins with the last
+    offset of the one before is found by the share partition, with another error."""
     last = -1
     highest = AcknowledgeType.RENEW if may_renew else AcknowledgeType.REJECT
     for batch in batches:
         size = batch.last_offset - batch.first_offset + 1
         if size < 1:
             return f"First offset {batch.first_offset} must not be greater than last offset {batch.last_offset}."
-        if batch.first_offset <= last:
+        if batch.first_offset < last:
             return f"The offsets from {batch.first_offset} overlap with those before them."
         if not batch.acknowledge_types:
             return "Acknowledge types are empty."

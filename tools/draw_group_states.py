@@ -85,10 +85,9 @@ def page() -> str:
         "",
         "## Requests to groups of the classic protocol",
         "",
-        "From `RULES` in `oncelog.broker.coordinator.group.classic.classic_rules`."
-        " A member is checked before its group's state is:"
-        " UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and"
-        " ILLEGAL_GENERATION (22).",
+        "From `RULES` in `oncelog.broker.coordinator.group.classic.classic_rules`. A member is checked before its",
+        "group's state: UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and",
+        "ILLEGAL_GENERATION (22).",
         "",
         *classic_requests(),
         "## Groups of the consumer protocol",
@@ -99,8 +98,8 @@ def page() -> str:
         "",
         "### Heartbeats",
         "",
-        "From `HEARTBEAT_RULES` in `oncelog.broker.coordinator.group.consumer.consumer_rules`,"
-        " by the member epoch in the request.",
+        "From `HEARTBEAT_RULES` in `oncelog.broker.coordinator.group.consumer.consumer_rules`, by the member epoch in",
+        "the request.",
         "",
         *heartbeats(),
         "",

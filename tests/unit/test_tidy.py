@@ -192,6 +192,18 @@ def test_what_people_read_is_plain_english() -> None:
     assert not odd, "\n".join(odd)
 
 
+def test_lines_of_pages_are_at_most_120_characters() -> None:
+    """Prose only: rows of tables, code, and a line without a space stay as they are."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "changes").glob("*.md")]
+    long = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in pages
+        for line in re.sub(r"(?ms)^ *```.*?^ *```", "", text_of(path)).splitlines()
+        if len(line) > 120 and not line.startswith(("|", "    ")) and " " in line.strip()
+    ]
+    assert not long, "\n".join(long)
+
+
 RENAMED = {
     r"_shake_hands": "_handshake",
     r"\bDoor\b|doors\b": "Acceptor",

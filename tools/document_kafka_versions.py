@@ -39,7 +39,7 @@ TAIL = """
 - **Before 3.0** nobody can be asked which transactions there are: `transactions list` and the console's page of them
   name the release that is needed, and `lab` cannot show the flows that watch the coordinator.
 - **Before 3.6** the broker stores what arrives late of an aborted transaction, and a later transaction with the same
-  epoch commits it. The [sink for Spark](../how-to/spark.md#sizing-who-writes-how-many-how-long) and the mirror exclude
+  epoch commits it. The [sink for Spark](../how-to/spark-sizing.md) and the mirror exclude
   that; a `Producer`, like every other client, only gets it with transaction version 2 (4.0).
 - **Without topic ids** (before 2.8, and 2.8 with an older `inter.broker.protocol.version`) a topic that was deleted and
   created again is recognised by its log alone: by leader epochs, timestamps and the offsets where it begins and ends.

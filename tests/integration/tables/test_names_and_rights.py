@@ -92,7 +92,7 @@ def test_role_that_may_create_nothing(existing: Existing, role: str) -> None:
     rows = {"id": numbers(1), "t": texts("a")}
     with pytest.raises(TableRefused, match=r'CREATE in the schema public, for "public"."oncelog_batches"$'):
         sink.write(rows, driver_writes=True)
-    page = (Path(__file__).parents[3] / "docs/how-to/tables.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/how-to/tables-in-detail.md").read_text()
     existing.run(page.partition("```sql\n")[2].partition("```")[0].replace("TO loader", f"TO {role}"))
     with pytest.raises(TableRefused, match="for rows on their way, which writers = 0 does without"):
         sink.write(rows)

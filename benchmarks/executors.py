@@ -176,17 +176,17 @@ def large(gigabytes: float, server: Server) -> dict[str, float]:
             job.line()
             memory = _Memory(cluster, job)
             memory.start()
-            said = job.line()
+            printed = job.line()
             memory.stop()
     return {
         "gigabytes": gigabytes,
         "rows": rows,
-        "seconds": said["seconds"],
-        "rows_per_s": rows / said["seconds"],
-        "encoded_mb": said["size_bytes"] / 1e6,
+        "seconds": printed["seconds"],
+        "rows_per_s": rows / printed["seconds"],
+        "encoded_mb": printed["size_bytes"] / 1e6,
         "driver_python_grew_mb": memory.most[0] - memory.first[0],
         "driver_jvm_grew_mb": memory.most[1] - memory.first[1],
-        "results_through_driver_kb": said["result_bytes"] / 1e3,
+        "results_through_driver_kb": printed["result_bytes"] / 1e3,
         "largest_executor_python_mb": memory.worker_mb,
     }
 

@@ -86,7 +86,7 @@ def serve(folder: str, pipe: Pipe) -> None:
 
     asyncio.Handle._run = timed  # type: ignore[method-assign, assignment]
 
-    def tell() -> None:
+    def report() -> None:
         while pipe.recv():
             pipe.send(longest[0] * 1000)
             longest[0] = 0.0
@@ -94,7 +94,7 @@ def serve(folder: str, pipe: Pipe) -> None:
 
     def announce(bound: Sequence[Listener], _: Address | None) -> None:
         pipe.send(str(bound[0].address))
-        threading.Thread(target=tell, daemon=True).start()
+        threading.Thread(target=report, daemon=True).start()
 
     oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), folder, {}, announce=announce)
 

@@ -49,14 +49,14 @@ def speeds(rounds: int, add: Add, *, quick: bool) -> None:
         with Job(steps, master="local[2]") as job:
             job.line()
             for number, (form, work) in enumerate(names):
-                said = job.line()
+                printed = job.line()
                 counted = number >= len(names) // (rounds + warm_ups) * warm_ups
-                took = f"{said['seconds']:.1f} s, CPU {said['cpu_s']:.1f} s{'' if counted else ', warm-up'}"
+                took = f"{printed['seconds']:.1f} s, CPU {printed['cpu_s']:.1f} s{'' if counted else ', warm-up'}"
                 print(f"ten columns of JSON, {work}, {NAMES[form]}: {took}", file=sys.stderr, flush=True)
                 if counted:
                     figures = {
-                        "rows_per_s": rows / said["seconds"],
-                        "cpu_s_per_million_rows": said["cpu_s"] * 1e6 / rows,
+                        "rows_per_s": rows / printed["seconds"],
+                        "cpu_s_per_million_rows": printed["cpu_s"] * 1e6 / rows,
                     }
                     where = f"ten columns of JSON, {work}"
                     add(NAMES[form], {f"{where}: {figure}": value for figure, value in figures.items()})

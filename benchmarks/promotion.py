@@ -57,12 +57,12 @@ def promote(data: Path, target: Path, kafka: ApacheKafka, mode: str) -> None:
     command += ["--listen", kafka.bootstrap_servers, "--controller", kafka.controller]
     command += [] if mode == "link" else [f"--{mode}"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    reported = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(
-        f"promote ({mode}): {told['partitions']} partitions, {told['linked_bytes'] / GB:.2f} GB linked, "
-        f"{told['copied_bytes'] / GB:.2f} GB copied, snapshot of {told['records']} records; "
+        f"promote ({mode}): {reported['partitions']} partitions, {reported['linked_bytes'] / GB:.2f} GB linked, "
+        f"{reported['copied_bytes'] / GB:.2f} GB copied, snapshot of {reported['records']} records; "
         f"{seconds:.1f} s by the clock, {cpu_s:.1f} s CPU, {after.ru_maxrss / 1024:.0f} MB",
         flush=True,
     )
@@ -86,9 +86,11 @@ def start(kafka: ApacheKafka, target: Path, partitions: int) -> None:
     kafka.stop()
     after = os.times()
     cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
-    said = Counter((level, source, text[:160]) for level, source, text in _LINE.findall(kafka.log_path.read_text()))
-    print(f"Apache Kafka, from its start to its end: {cpu_s:.1f} s CPU, {said.total()} warnings and errors", flush=True)
-    for (level, source, text), count in said.most_common():
+    printed = Counter((level, source, text[:160]) for level, source, text in _LINE.findall(kafka.log_path.read_text()))
+    print(
+        f"Apache Kafka, from its start to its end: {cpu_s:.1f} s CPU, {printed.total()} warnings and errors", flush=True
+    )
+    for (level, source, text), count in printed.most_common():
         print(f"{count:5} {level} {source}: {text}", flush=True)
 
 

@@ -153,8 +153,8 @@ def main() -> None:
     print(json.dumps([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()]), flush=True)
     for step in task["steps"]:
         begin = time.monotonic()
-        said = WORK[step["work"]](spark, step) or {}
-        print(json.dumps({"seconds": time.monotonic() - begin, **said}), flush=True)
+        printed = WORK[step["work"]](spark, step) or {}
+        print(json.dumps({"seconds": time.monotonic() - begin, **printed}), flush=True)
     spark.stop()
 
 

@@ -54,7 +54,7 @@ SECONDS = {
     "docs/test_adding.py": 15,
     "docs/test_first_aggregation.py": 50,
     "integration/crash/test_disk_faults.py": 61,
-    "integration/conformance/test_time_outs.py": 26,
+    "integration/conformance/test_timeouts.py": 26,
     "integration/spark/source/test_source.py": 53,
     "integration/faults/test_inside.py": 40,
     "compatibility/interop/files/test_broker_files.py": 30,

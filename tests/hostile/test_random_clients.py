@@ -54,7 +54,7 @@ class Client:
         if not self._out and self.asked - self.answered < 8 and self.rng.random() < 0.7:
             self._out = b"".join(self.request() for _ in range(self.rng.choice([1, 1, 1, 3])))
 
-    def go_on(self, *, reads: bool) -> None:
+    def resume(self, *, reads: bool) -> None:
         """Send and read a chunk; an answer out of order, or the end of the connection, is an error."""
         with contextlib.suppress(BlockingIOError):
             self._out = self._out[self.socket.send(self._out[: self.rng.choice([50, 100_000])]) :]
@@ -72,7 +72,7 @@ class Client:
             del self._in[: 4 + size]
 
     def all_answered(self) -> bool:
-        self.go_on(reads=True)
+        self.resume(reads=True)
         return self.answered == self.asked
 
     def leave(self) -> None:
@@ -98,7 +98,7 @@ def test_each_answer_comes_once_and_in_order(seed: int, policy: str) -> None:
                     client.leave()
                     clients[index] = Client(address, rng)
                 clients[index].ask()
-                clients[index].go_on(reads=not client.is_slow or rng.random() < 0.05)
+                clients[index].resume(reads=not client.is_slow or rng.random() < 0.05)
         for client in clients:
             assert eventually(client.all_answered)
             client.socket.close()

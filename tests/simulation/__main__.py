@@ -87,15 +87,15 @@ def _mutants(first: int, count: int, workers: int, only: str) -> int:
             missed += not came.found or bool(came.broken) or bool(came.slipped)
             if came.found:
                 seed, scene = came.found[0]
-                told = (
+                reported = (
                     f"{len(came.found)} of {came.tried} seeds found it, one in {round(came.tried / len(came.found))} "
-                    f"(noted: {mutant.one_in}); first {seed} in {scene}: {came.said[:120]}"
+                    f"(noted: {mutant.one_in}); first {seed} in {scene}: {came.printed[:120]}"
                 )
             else:
-                told = f"NOT FOUND in {came.tried} seeds of {', '.join(mutant.scenes)}"
-            told += f"; NO BUG, DOES NOT FIT ITS CODE: {came.slipped}" if came.slipped else ""
-            told += "".join(f"; FAILS WITHOUT IT: --seed {seed} --scene {scene}" for seed, scene in came.broken)
-            print(f"{mutant.name}: {told}", flush=True)
+                reported = f"NOT FOUND in {came.tried} seeds of {', '.join(mutant.scenes)}"
+            reported += f"; NO BUG, DOES NOT FIT ITS CODE: {came.slipped}" if came.slipped else ""
+            reported += "".join(f"; FAILS WITHOUT IT: --seed {seed} --scene {scene}" for seed, scene in came.broken)
+            print(f"{mutant.name}: {reported}", flush=True)
     print(f"{len(chosen)} mutants, {missed} of them not found, out of date, or with seeds that fail without them")
     return 1 if missed else 0
 

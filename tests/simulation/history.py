@@ -100,7 +100,7 @@ NAME = "name"
 """The header of a tombstone that holds what would be its value."""
 
 
-def said(record: Spoken) -> bytes:
+def printed(record: Spoken) -> bytes:
     """A record's value, which is unique; a tombstone's is in its header."""
     if record.value is not None:
         return bytes(record.value)

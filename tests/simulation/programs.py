@@ -19,7 +19,7 @@ from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition
-from tests.simulation.history import COPY, NAME, History, Outcome, Position, Seen, Sent, Transaction, said
+from tests.simulation.history import COPY, NAME, History, Outcome, Position, Seen, Sent, Transaction, printed
 
 NO_OFFSET = -1
 """The value of a group that has no members left."""
@@ -327,7 +327,7 @@ class Watcher(Program):
                 for where, records in (await consumer.getmany(timeout_ms=2000)).items():
                     for record in records:
                         self.history.seen.append(
-                            Seen(f"{life}/{seeks}", where, record.offset, said(record), self.world.loop.now_ns)
+                            Seen(f"{life}/{seeks}", where, record.offset, printed(record), self.world.loop.now_ns)
                         )
                 if self.rng.random() < 0.1:
                     seeks += 1
@@ -380,7 +380,7 @@ async def read_all(
             if not behind:
                 return found
             for where, records in (await consumer.getmany(timeout_ms=1000)).items():
-                found[where] += [(record.offset, said(record)) for record in records]
+                found[where] += [(record.offset, printed(record)) for record in records]
 
 
 def some(rng: random.Random, **choices: Sequence[Any]) -> dict[str, Any]:

@@ -252,10 +252,10 @@ class RawProducer(Raw):
         except KafkaError as error:
             if error.retriable or self._leader(place.where) != before:
                 return
-            said = error.error.name
+            printed = error.error.name
         else:
-            said = "that it is stored"
-        self.history.errors.append(f"node {node} does not lead {place.where}, and answers a Produce with {said}")
+            printed = "that it is stored"
+        self.history.errors.append(f"node {node} does not lead {place.where}, and answers a Produce with {printed}")
 
     def _leader(self, where: TopicPartition) -> tuple[int, int] | None:
         """Node and epoch, as the cluster has them; None if there is only one node, or the broker is down."""

@@ -28,14 +28,14 @@ class Hunt:
 
     :param tried: how many seeds were tried.
     :param found: the seeds that found the mutant, each with its scene.
-    :param said: what a checker said of the first one.
+    :param printed: a checker's message about the first seed.
     :param broken: the seeds that fail without the mutant, too: they found something else.
     :param slipped: what the planted code itself raised because it does not fit the code around it.
     """
 
     tried: int
     found: Sequence[tuple[int, str]]
-    said: str
+    printed: str
     broken: Sequence[tuple[int, str]]
     slipped: str
 
@@ -51,7 +51,7 @@ def hunt(mutant: Mutant, numbers: Iterable[int], enough: int = 1) -> Hunt:
 
     What a seed does without the mutant is only looked at if it fails with it.
     """
-    tried, said, slipped = 0, "", ""
+    tried, printed, slipped = 0, "", ""
     found: list[tuple[int, str]] = []
     broken: list[tuple[int, str]] = []
     for seed in numbers:
@@ -68,10 +68,10 @@ def hunt(mutant: Mutant, numbers: Iterable[int], enough: int = 1) -> Hunt:
             broken.append((seed, scene))
             continue
         found.append((seed, scene))
-        said = said or breaches[0]
+        printed = printed or breaches[0]
         if len(found) == enough:
             break
-    return Hunt(tried, found, said, broken, slipped)
+    return Hunt(tried, found, printed, broken, slipped)
 
 
 def hunt_number(job: tuple[int, range, int]) -> tuple[int, Hunt]:
@@ -106,8 +106,8 @@ def explain(seed: int, lines: int = 60) -> str:
     left_out, best = shrink(seed)
     again = run(seed, left_out=left_out, keep=True)
     faults = "\n".join(f"  {fault}" for fault in again.planned) or "  none"
-    told = "\n".join(f"  {breach}" for breach in best.breaches[:10])
+    reported = "\n".join(f"  {breach}" for breach in best.breaches[:10])
     return (
-        f"seed {seed}, without faults {left_out}; faults left:\n{faults}\nbreaches:\n{told}\n"
+        f"seed {seed}, without faults {left_out}; faults left:\n{faults}\nbreaches:\n{reported}\n"
         f"timeline, last {lines} of {again.world.timeline.count} lines:\n{again.world.timeline.text(lines)}"
     )

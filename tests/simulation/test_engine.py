@@ -139,25 +139,25 @@ def test_spinning_is_told() -> None:
 
 
 def test_a_killed_program_does_nothing_more_and_begins_again() -> None:
-    said: list[str] = []
+    printed: list[str] = []
 
     async def main(world: Simulation) -> None:
         async def program() -> None:
             try:
-                said.append("begins")
+                printed.append("begins")
                 await asyncio.sleep(10)
-                said.append("ends")
+                printed.append("ends")
             finally:
-                said.append("finally")
+                printed.append("finally")
 
         process = world.process("program", program)
         await asyncio.sleep(5)
         process.kill()
         await asyncio.sleep(100)
-        assert said == ["begins"]
+        assert printed == ["begins"]
         process.start()
         await asyncio.sleep(100)
-        assert said == ["begins", "begins", "ends", "finally"]
+        assert printed == ["begins", "begins", "ends", "finally"]
 
     simulate(main)
 
@@ -438,7 +438,7 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ({"nodes": 0}, "nodes=0: a simulated broker has from 1 to 9 nodes"),
         ({"nodes": "3"}, "nodes='3'"),
@@ -452,9 +452,9 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_simulated_is_refused_by_name(given: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_simulated_is_refused_by_name(given: dict[str, Any], reported: str) -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 
-    with pytest.raises(SimulationError, match=told):
+    with pytest.raises(SimulationError, match=reported):
         simulate(main, **given)

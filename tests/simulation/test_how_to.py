@@ -25,13 +25,13 @@ def _pytest(folder: Path, relay: str, *options: str) -> subprocess.CompletedProc
 def test_the_relays_bug_is_found_and_found_again(tmp_path: Path) -> None:
     ended = _pytest(tmp_path, BROKEN)
     assert ended.returncode == 1, ended.stdout
-    told = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
-    assert told is not None, ended.stdout
+    reported = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
+    assert reported is not None, ended.stdout
     faults = re.findall(r"s  (\w+) for [\d.]+ s \(number", ended.stdout)
     assert set(faults) <= {"kill_program", "kill_broker", "cut_connection"} and len(faults) <= 2
-    assert f"--oncelog-seed {told[1]}" in ended.stdout
-    again = _pytest(tmp_path, BROKEN, "--oncelog-seed", told[1])
-    assert again.returncode == 1 and f"seed {told[1]} fails with AssertionError" in again.stdout
+    assert f"--oncelog-seed {reported[1]}" in ended.stdout
+    again = _pytest(tmp_path, BROKEN, "--oncelog-seed", reported[1])
+    assert again.returncode == 1 and f"seed {reported[1]} fails with AssertionError" in again.stdout
 
 
 def test_the_cure_holds(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def test_a_marked_test_runs_once_for_each_seed_and_misuse_is_told(tmp_path: Path
     (tmp_path / "test_users.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_users.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    told = ended.stdout
-    assert "2 passed" in told, told
-    assert "takes seeds, first, nodes, settings, faults, calm_s, limit_s, network by name, not seed" in told
-    assert "test_no_coroutine is not a coroutine: a simulation runs 'async def' tests" in told
-    assert "the fixture oncelog_simulation needs the marker of that name" in told
-    assert "there is no fault 'kill_brocker'" in told
+    reported = ended.stdout
+    assert "2 passed" in reported, reported
+    assert "takes seeds, first, nodes, settings, faults, calm_s, limit_s, network by name, not seed" in reported
+    assert "test_no_coroutine is not a coroutine: a simulation runs 'async def' tests" in reported
+    assert "the fixture oncelog_simulation needs the marker of that name" in reported
+    assert "there is no fault 'kill_brocker'" in reported

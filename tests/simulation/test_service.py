@@ -51,11 +51,11 @@ def test_the_pages_bug_is_found_and_its_moment_shown(tmp_path: Path) -> None:
     service.write_text(_broken(service.read_text(encoding="utf-8")), encoding="utf-8")
     ended = _pytest(tmp_path)
     assert ended.returncode == 1, ended.stdout
-    told = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
-    assert told is not None, ended.stdout
+    reported = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
+    assert reported is not None, ended.stdout
     assert "kill_program for" in ended.stdout or "double_program for" in ended.stdout, ended.stdout
-    assert f"--oncelog-seed {told[1]}" in ended.stdout
+    assert f"--oncelog-seed {reported[1]}" in ended.stdout
     narrow = tmp_path / "narrow.py"
-    narrow.write_text(NARROWED.replace("[88]", f"[{told[1]}]"), encoding="utf-8")
+    narrow.write_text(NARROWED.replace("[88]", f"[{reported[1]}]"), encoding="utf-8")
     shown = _run(tmp_path, "narrow.py")
     assert shown.returncode == 0 and re.search(r"^ +[\d.]+  bill +is killed$", shown.stdout, re.MULTILINE), shown

@@ -22,7 +22,7 @@ from tests.simulation import logs
 from tests.simulation.checkers import breaches
 from tests.simulation.forgotten import noted_expiry
 from tests.simulation.hanging import end_hanging, note_cut_markers
-from tests.simulation.history import History, Sample, said
+from tests.simulation.history import History, Sample, printed
 from tests.simulation.programs import (
     Copier,
     Deserter,
@@ -281,7 +281,7 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
 def _producers(world: Simulation, wheres: Sequence[TopicPartition]) -> list[tuple[bytes, int]]:
     broker = world.broker.server.broker
     return [
-        (said(record), header.producer_id)
+        (printed(record), header.producer_id)
         for where in wheres
         if (partition := broker.partition(where)) is not None
         for header, batch in partition.log.batches(0)

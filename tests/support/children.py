@@ -64,7 +64,7 @@ def _main() -> None:
     families: list[str] = []
     poll = select.poll()
     poll.register(0, select.POLLIN)
-    told = b""
+    reported = b""
     while True:
         for descriptor, _ in poll.poll():
             if descriptor:  # it has ended
@@ -77,7 +77,7 @@ def _main() -> None:
                 _end_families(families)
                 _end(children, folders)
                 return
-            *lines, told = (told + more).split(b"\n")
+            *lines, reported = (reported + more).split(b"\n")
             for message in map(json.loads, lines):
                 if "family" in message:
                     families.append(message["family"])

@@ -108,10 +108,10 @@ def check_through(server: ConnectServer, address: str, name: str, folder: Path, 
     ran = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False, env=environment, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr[-4000:]
     expected = sorted(f"v{n}" for n in range(20))
-    told = json.loads(ran.stdout.splitlines()[-1])
-    assert told["read"] == expected
+    reported = json.loads(ran.stdout.splitlines()[-1])
+    assert reported["read"] == expected
     reasons = ("which does not run in this session", "that query has ended it")
-    for refusal, says in zip(told["refused"], reasons if refusals else (), strict=True):
+    for refusal, says in zip(reported["refused"], reasons if refusals else (), strict=True):
         assert re.search(f"checkpointLocation of for_each_batch names .*, .*{says}", refusal), refusal
         assert says in server.log.read_text()
     assert sorted(value.decode() for value in values(committed(address, f"{name}-copy"))) == expected

@@ -45,7 +45,7 @@ def refusals(stream: DataFrame, address: dict[str, str], name: str, folder: str)
     """The errors of queries that name the checkpoint of a query that has ended, and of one that runs."""
     writer = stream.writeStream.trigger(processingTime="1 second")
 
-    def told(number: int, named: str) -> str:
+    def reported(number: int, named: str) -> str:
         sink = for_each_batch({**address, "topic": f"{name}-each", "checkpointLocation": f"{folder}/{named}"})
         try:
             run_to_the_end(writer.foreachBatch(sink).option("checkpointLocation", f"{folder}/wrong-{number}").start)
@@ -53,11 +53,11 @@ def refusals(stream: DataFrame, address: dict[str, str], name: str, folder: str)
             return str(error)
         raise AssertionError("a query with a wrong checkpoint was not refused")
 
-    ended = told(0, "each")
+    ended = reported(0, "each")
     other = for_each_batch({**address, "topic": f"{name}-other", "checkpointLocation": f"{folder}/other"})
     start = writer.foreachBatch(other).option("checkpointLocation", f"{folder}/other").start
     right = processed(start)
-    running = told(1, "other")
+    running = reported(1, "other")
     right.stop()
     return [ended, running]
 

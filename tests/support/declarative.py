@@ -115,10 +115,10 @@ class Project:
 
     def run(self, *arguments: str, on_full_refresh: str = "after", tables: bool = False) -> str:
         """What a run says that completes."""
-        status, told = self.start(*arguments, on_full_refresh=on_full_refresh, tables=tables).finish()
-        assert status == 0, told[-6000:]
-        assert "Run is COMPLETED" in told
-        return told
+        status, reported = self.start(*arguments, on_full_refresh=on_full_refresh, tables=tables).finish()
+        assert status == 0, reported[-6000:]
+        assert "Run is COMPLETED" in reported
+        return reported
 
     def table(self) -> list[str]:
         """The column ``sale`` of the table, from its files."""
@@ -177,9 +177,9 @@ def check_kill_and_full_refresh(project: Project, step: BatchStep) -> None:
     """Each record is there once after a kill at a step, one more run, and a full refresh that was refused at first."""
     check_kill(project, step)
     project.add(20)
-    status, told = project.start("run", "--full-refresh-all", on_full_refresh="fail").finish()
+    status, reported = project.start("run", "--full-refresh-all", on_full_refresh="fail").finish()
     assert status != 0
-    assert "it was refreshed in full, and what" in told
+    assert "it was refreshed in full, and what" in reported
     assert len(project.found()) == 100
     project.run("run", "--full-refresh-all", on_full_refresh="after")
     project.check()

@@ -117,10 +117,10 @@ def check_whole(contents: Contents) -> int:
     totals: dict[str, int] = {}
     for records in contents.values():
         for _, seen in records:
-            told = json.loads(seen.value or b"{}")
-            if "txn" in told:
-                counts[told["txn"]] += 1
-                totals[told["txn"]] = told["of"]
+            reported = json.loads(seen.value or b"{}")
+            if "txn" in reported:
+                counts[reported["txn"]] += 1
+                totals[reported["txn"]] = reported["of"]
     split = {txn: (counts[txn], totals[txn]) for txn in totals if counts[txn] != totals[txn]}
     assert not split, f"transactions are not whole (records there, records in all): {split}"
     return len(totals)

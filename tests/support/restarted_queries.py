@@ -23,6 +23,6 @@ def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
                 raise
 
 
-def worker_was_late(said: object) -> bool:
+def worker_was_late(printed: object) -> bool:
     """Whether Spark gave up on a Python worker that had not called back, for the query itself or for a reader."""
-    return re.search("Python worker (failed )?to connect back", str(said)) is not None
+    return re.search("Python worker (failed )?to connect back", str(printed)) is not None

@@ -96,14 +96,14 @@ class ShareMember:
         self,
         most: int = 500,
         *,
-        said: Sequence[Batch] = (),
+        answers: Sequence[Batch] = (),
         epoch: int | None = None,
         strict: bool = True,
         wait_ms: int = 500,
         renews: bool = False,
     ) -> Fetched | Error:
         """At most so many records; repeated while the share partition is being made."""
-        batches = [fetches.AcknowledgementBatch(*batch) for batch in said]
+        batches = [fetches.AcknowledgementBatch(*batch) for batch in answers]
         place = [fetches.FetchTopic(self._topic.topic_id, [fetches.FetchPartition(0, 0, batches)])]
         epoch = self.session_epoch if epoch is None else epoch
         size, wait_ms, least = (1 << 20, wait_ms, 1) if most else (0, 0, 0)
@@ -136,8 +136,8 @@ class ShareMember:
 
     def say(self, *batches: Batch, epoch: int | None = None, renews: bool = False, partition: int = 0) -> Error:
         """Acknowledge in a request of its own."""
-        said = [acks.AcknowledgementBatch(*batch) for batch in batches]
-        place = [acks.AcknowledgeTopic(self._topic.topic_id, [acks.AcknowledgePartition(partition, said)])]
+        answers = [acks.AcknowledgementBatch(*batch) for batch in batches]
+        place = [acks.AcknowledgeTopic(self._topic.topic_id, [acks.AcknowledgePartition(partition, answers)])]
         epoch = self.session_epoch if epoch is None else epoch
         request = ShareAcknowledgeRequest(self._topic.name, self.member_id, epoch, renews, place if batches else [])
         answer = self._records.ask(request, 2)

@@ -1,7 +1,7 @@
 """What tests of versions showed, kept for a table of the documentation.
 
 A test that has the marker ``case(NAME, least=(4, 0), below=(5, 0), holds="refused by name", steps=7)`` is a row;
-``holds`` is what its cell says, unless the test itself says more with :func:`tell`.
+``holds`` is what its cell says, unless the test itself says more with :func:`note`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOLD = pytest.StashKey[str]()
 Release = tuple[int, int]
 
 
-def tell(request: pytest.FixtureRequest, text: str) -> None:
+def note(request: pytest.FixtureRequest, text: str) -> None:
     """What the cell of this test is to say, instead of ``yes``."""
     request.node.stash[TOLD] = text
 
@@ -60,4 +60,4 @@ class VersionResults:
         file.write_text(json.dumps([*others, *self._found], indent=1) + "\n")
 
 
-__all__ = ["Release", "VersionResults", "tell"]
+__all__ = ["Release", "VersionResults", "note"]

@@ -92,6 +92,10 @@ def around_the_package() -> list[Path]:
     return [path for folder in ("tests", "tools", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "changes").glob("*.md")]
+
+
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
@@ -182,10 +186,9 @@ ODD = re.compile(
 
 
 def test_what_people_read_is_plain_english() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     odd = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in [*pages, *sources(), *around_the_package()]
+        for path in [*pages(), *sources(), *around_the_package()]
         if path != Path(__file__)
         for number, line in lines_with(ODD, path)
     ]
@@ -193,11 +196,11 @@ def test_what_people_read_is_plain_english() -> None:
 
 
 def test_lines_of_pages_are_at_most_120_characters() -> None:
-    """Prose only: rows of tables, code, and a line without a space stay as they are."""
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "changes").glob("*.md")]
+    """Prose only: rows of tables, code, a line without a space and news fragments stay as they are."""
     long = [
         f"{path.relative_to(ROOT)}: {line}"
-        for path in pages
+        for path in pages()
+        if path.parent.name != "changes"
         for line in re.sub(r"(?ms)^ *```.*?^ *```", "", text_of(path)).splitlines()
         if len(line) > 120 and not line.startswith(("|", "    ")) and " " in line.strip()
     ]
@@ -235,11 +238,13 @@ RENAMED = {
 
 
 def test_no_private_word_comes_back() -> None:
+    """Neither in the package nor in tests, tools, benchmarks and pages."""
     every = re.compile("|".join(f"(?P<w{number}>{word})" for number, word in enumerate(RENAMED)))
     terms = list(RENAMED.values())
     back = [
-        f"{name_of(path)}:{number}: {line.strip()}: write {term}"
-        for path in [*sources(), *sorted(PACKAGE.rglob("*.pyx"))]
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}: write {term}"
+        for path in [*sources(), *sorted(PACKAGE.rglob("*.pyx")), *around_the_package(), *pages()]
+        if path != Path(__file__)
         for number, line in lines_with(every, path)
         for term, word in zip(terms, RENAMED, strict=True)
         if re.search(word, line)

@@ -1,7 +1,7 @@
 """Rows and records, both or neither: for asyncio, with psycopg's ``AsyncConnection``, asyncpg or sqlite3.
 
-The classes of ``oncelog.atomic``, with coroutines. Statements of sqlite3 run on the loop's thread: a lock that somebody
-holds stops the loop for up to the connection's ``timeout``.
+The classes of ``oncelog.atomic``, with coroutines. Statements of sqlite3 run on the loop's thread: a lock that
+another connection holds stops the loop for up to the connection's ``timeout``.
 """
 
 from oncelog.atomic.inbox import InboxReader as Inbox

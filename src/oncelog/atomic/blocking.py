@@ -71,7 +71,7 @@ class RowsAndRecords:
         self.core = TwoPhase(database, cast(ports.PreparingProducer, ports.Blocking(producer)), known=blocking_database)
 
     def start(self) -> None:
-        """Fence earlier instances, in the log and in the database; then end what they have prepared."""
+        """Fence earlier instances, in the log and in the database; then end the transactions that they prepared."""
         run(self.core.start())
 
     def transaction(self) -> Block[Any, Any]:
@@ -135,7 +135,7 @@ class Relay:
         )
 
     def start(self) -> None:
-        """Fence earlier instances, in the log and in the database; then see what they have sent.
+        """Fence earlier instances, in the log and in the database; then read the position that they committed.
 
         :raises Mismatch: database and log contradict each other; nothing was sent.
         """

@@ -95,7 +95,7 @@ class OutboxRelay:
         self.poll_s = poll_ms / 1000
 
     async def start(self) -> None:
-        """Fence earlier instances, in the log and in the database; then see what they have sent.
+        """Fence earlier instances, in the log and in the database; then read the position that they committed.
 
         :raises Mismatch: database and log contradict each other; nothing was sent.
         """

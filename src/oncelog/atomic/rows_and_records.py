@@ -40,7 +40,7 @@ class TwoPhase:
         self._me = uuid4().hex
 
     async def start(self) -> None:
-        """Fence earlier instances, in the log and in the database; then end what they have prepared."""
+        """Fence earlier instances, in the log and in the database; then end the transactions that they prepared."""
         await started(self._producer)
         await ensure(self.database, PREPARED)
         await self._settle()

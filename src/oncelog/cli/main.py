@@ -209,7 +209,7 @@ def _open_missing_streams() -> None:
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without ``--debug``, and whether it was there."""
+    """The arguments without ``--debug``, and whether they had it."""
     args = list(arguments)
     end = args.index("--") if "--" in args else len(args)
     kept = [argument for argument in args[:end] if argument != "--debug"] + args[end:]

@@ -17,10 +17,10 @@ _UNITS = {"s": (1, 0), "ms": (1000, 3), "us": (1_000_000, 6), "ns": (1_000_000_0
 _FIRST_DAY, _END_DAY = -719_162, 2_932_897
 """The days of 0001-01-01 and 10000-01-01 since 1970."""
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
-"""The Gregorian calendar repeats after so many."""
+"""The number of years after which the Gregorian calendar repeats."""
 
 DayText = Callable[[int, str], tuple[str, str]]
-"""Year, from 0 for 1 BC down, and the text of month and day: what goes before the time of day, and what behind it."""
+"""Year, from 0 for 1 BC down, and the text of month and day: the text before the time of day, and the text after it."""
 
 
 def iso_day(year: int, month_and_day: str) -> tuple[str, str]:

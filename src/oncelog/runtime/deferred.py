@@ -6,7 +6,7 @@ anything, so a simulation that replays the same events sees the same order.
 
 Code that resolves a Deferred acts on behalf of some other caller, so an exception in a callback never propagates to it:
 the exception fails the Deferred that the callback was to resolve, and so on, up to the caller that waits for the
-answer. If nobody waits, it is logged.
+answer. Without a waiter it is logged.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Deferred(Generic[T]):
         self.done = True
 
     def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
-        """Call ``callback`` with the value, or ``failed`` with the exception: now if the outcome is known, else
+        """Call ``callback`` with the value, or ``failed`` with the exception: now if the outcome is known, otherwise
         later."""
         if self.succeeded:
             callback(self._value)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """What a forked child inherits of brokers and clients, and must let go.
 
 A child has duplicates of its parent's sockets. While it lives, an address that the parent has left would still accept
-connections, which nobody serves, and connections that the parent has closed would never end. Whatever opens sockets is
+connections, which no server serves, and connections that the parent has closed would never end. Whatever opens sockets
+is
 therefore registered here, and the child closes its duplicates right after the fork.
 
 Invariants

@@ -70,7 +70,7 @@ class LoopThread:
         self.is_ending = False
         """Whether its end has been requested."""
         self.at_death: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        """What to do on the thread before it ends although nobody has requested that."""
+        """What to do on the thread before it ends without a request."""
         self._what, self._not_running, self._error = what, not_running, error
         self._last: asyncio.Task[None] | None = None
         self._ended: Future[None] = Future()
@@ -146,7 +146,7 @@ class LoopThread:
         return self.result(done, begun.is_set)
 
     def result(self, done: Future[T], is_busy: Callable[[], bool] = lambda: False) -> T:
-        """The result of submitted work, once it is there."""
+        """The result of submitted work, once it is known."""
         self._wait([done, self._ended], is_busy)
         if not done.done():
             _join(self._thread)

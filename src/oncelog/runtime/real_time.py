@@ -1,7 +1,8 @@
 """The clocks that every module of oncelog reads: they keep real time while a test freezes Python's.
 
 freezegun replaces the functions of ``time`` wherever a module holds them, time-machine replaces them in C, and
-``unittest.mock`` replaces what it is told to. A broker, a client or a proxy whose clock stands still never times out,
+``unittest.mock`` replaces the names that it is given. A broker, a client or a proxy whose clock stands still never
+times out,
 and one whose clock is years away refuses or deletes records. The functions here have the names of those of ``time``.
 They read ``clock_gettime``, which freezegun leaves alone, and compare it with a clock that time-machine leaves alone.
 

@@ -88,7 +88,7 @@ class SchemasLog:
     async def create(self) -> None:
         """Create the topic if it is not there.
 
-        :raises TopicRefused: it is there with several partitions, or without compaction, which would lose schemas.
+        :raises TopicRefused: it exists with several partitions, or without compaction, which would lose schemas.
         """
         topic = self.partition.topic
         if topic not in await self._admin.list_topics(internal=True):
@@ -134,7 +134,7 @@ class SchemasLog:
         return SchemasRead(entries, max(position, begin))
 
     async def _believed(self, header: BatchHeader, entries: list[SchemasRecord]) -> list[SchemasRecord]:
-        """A batch's records without an address that somebody else than a registry announces."""
+        """A batch's records without an address that another program than a registry announces."""
         without = [one._replace(value=without_url(one.key, one.value)) for one in entries]
         if without == entries or await self._is_owner(header):
             return entries
@@ -142,8 +142,8 @@ class SchemasLog:
         return without
 
     async def _is_owner(self, header: BatchHeader) -> bool:
-        """Whether the transactional id has this batch's producer. Producer ids are not given twice, so one that it had
-        before wrote what a later registry has replaced."""
+        """Whether the transactional id has this batch's producer. Producer ids are not given twice, so a record of an
+        earlier id was replaced by a later registry."""
         if not header.is_transactional:
             return False
         if header.producer_id not in (self._owners, self._transactions.producer.producer_id):

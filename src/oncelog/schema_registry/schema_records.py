@@ -2,8 +2,8 @@
 
 Called by the log and the rules.
 
-Keys are JSON with a ``keytype``. The order of their fields matters: compaction compares bytes. A record of a kind that
-is not known here is left alone, as it is there. A NOOP's value, which nobody else reads, gives the other
+Keys are JSON with a ``keytype``. The order of their fields matters: compaction compares bytes. A record of an unknown
+kind is left alone, as Confluent's registry does. A NOOP's value, which no other reader uses, gives the other
 registries of ours who writes, and keeps the highest id that was ever given.
 """
 

@@ -89,7 +89,7 @@ class Registry:
         self._following: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._settled = asyncio.Event()
-        """Whether it is ready, or will not be before somebody corrects the topic."""
+        """Whether it is ready, or will not be before the topic is corrected."""
         self._problem = "it is still reading its topic"
 
     async def start(self) -> None:
@@ -241,7 +241,7 @@ class Registry:
     async def _decide(self, rule: Rule) -> SchemaDecision | None:
         """What a rule decides; None if it was decided without knowing everything.
 
-        What is written proves by its transaction that nobody else has written meanwhile. A refusal and an answer
+        What is written proves by its transaction that no other registry has written meanwhile. A refusal and an answer
         without a write do not, so the end of the topic is looked at.
 
         :raises Refused: by the rule, which knew everything.

@@ -171,7 +171,7 @@ class RegistryState:
     def apply(self, key: Key, value: Value | None) -> None:
         """Take in the next record.
 
-        :raises DamagedRecord: it lacks what its kind has; the state is as before.
+        :raises DamagedRecord: a field of its kind is missing; the state is as before.
         """
         try:
             self._apply(key, value)
@@ -179,7 +179,7 @@ class RegistryState:
             raise DamagedRecord(f"the record of _schemas with key {key} has a value that no registry wrote") from error
 
     def note(self, key: Key, value: Value | None) -> None:
-        """Take notice of a record that was aborted: its id may be known to somebody and is not given again."""
+        """Take notice of a record that was aborted: a client may know its id, so the id is not given again."""
         if key.kind == SCHEMA and value is not None and _is_id(value.get("id")):
             self.highest_id = max(self.highest_id, value["id"])
 

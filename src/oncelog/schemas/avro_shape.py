@@ -1,7 +1,7 @@
 """Whether a few bytes could claim a huge value of an Avro schema, or one that is nested too deeply to be read; and what
 of a schema must not be believed. Pure.
 
-Called before anything is read with a schema that somebody else wrote.
+Called before anything is read with a schema from another program.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def written_json(value: object) -> str:
 
 
 def _java_double(value: float) -> str:
-    """A number as ``Double.toString`` writes it; what JSON does not have is a string, as Jackson writes it."""
+    """A number as ``Double.toString`` writes it; values that JSON lacks are strings, as Jackson writes them."""
     text = repr(value)
     if not text.strip("-").startswith(tuple("0123456789")):
         return {"inf": '"Infinity"', "-inf": '"-Infinity"'}.get(text, '"NaN"')
@@ -153,7 +153,7 @@ class _Reader:
         return self._found(kind, space)
 
     def _found(self, name: str, space: str | None) -> Named:
-        """A type by its name in this namespace, else outside of any."""
+        """A type by its name in this namespace, otherwise without a namespace."""
         full = name.lstrip(".") if "." in name or not space else f"{space}.{name}"
         return Named(name if full not in self.types and name in self.types else full)
 

@@ -73,7 +73,7 @@ class JsonCodec:
         return value
 
     def check(self, value: Any) -> None:
-        """:raises SchemaError: the value does not fit, or the schema refers to what nobody has."""
+        """:raises SchemaError: the value does not fit, or the schema references a schema that is not registered."""
         from jsonschema import ValidationError
         from referencing.exceptions import Unresolvable
 

@@ -173,7 +173,7 @@ class SchemaRegistry:
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> int:
         """Register a schema unless it is registered, and return its id.
 
-        :raises SchemaRegistryError: among others with status 409 if it is not compatible with what is there.
+        :raises SchemaRegistryError: among others with status 409 if it is not compatible with the registered versions.
         """
         key = ("id", subject, schema, normalize)
         known = self._remembered(key)
@@ -263,7 +263,7 @@ class SchemaRegistry:
         return self._transport.request(method, target, body)
 
     def _deleted(self, answer: T) -> T:
-        """Forget what a deletion may have changed."""
+        """Forget the entries that a deletion may have changed."""
         with self._lock:
             self._until.clear()
             for key in [key for key in self._kept if key[0] in ("id", "version")]:

@@ -244,7 +244,8 @@ def schema_of(given: str | Mapping[str, Any] | Schema, schema_type: str) -> Sche
 class AvroSerializer(_TextSerializer):
     """Writes Avro; ``strict`` refuses fields that the schema has not, which are left out otherwise.
 
-    A value of a union is of the type that it fits. One that fits several is refused, but for numbers: name its type, as
+    A value of a union is of the type that it fits. A value that fits several types is refused, except for numbers:
+    name its type, as
     in ``("shop.Order", {...})``. Fields that are left out have their defaults.
     """
 

@@ -208,7 +208,7 @@ class TopicConfig(Settings):
 
 
 class BrokerConfig(Settings):
-    """Settings of a broker, defaults of Kafka 4.3 but for replication factors, which suit one node."""
+    """Settings of a broker, defaults of Kafka 4.3, except replication factors, which suit one node."""
 
     node_id: int = setting("node.id", 1, "Number of this broker in its cluster.", low=0, high=MAX_INT)
     num_partitions: int = setting(

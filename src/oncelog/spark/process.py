@@ -6,7 +6,7 @@ than the call. So one object owns what stays, :func:`this_process`: it begins em
 asked for, and :meth:`Process.close` ends all of them. Invariants:
 
 - Nothing that is pickled owns a part. A :class:`Process` itself is unpickled as that of the process that reads it.
-- A forked process begins empty: what its parent has opened is the parent's.
+- A forked process begins empty: resources that its parent opened belong to the parent.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ Called where a task begins, and where a worker beside the driver has made or use
   imported takes 20 to 40 ms of CPU.
 - **Delayed acknowledgements.** The JVM writes a task's input in pieces and without TCP_NODELAY, so it holds a piece
   back until the one before is acknowledged (Nagle's algorithm, RFC 896). A worker has just answered another task, so
-  its kernel waits up to 40 ms for data that the acknowledgement could go with (RFC 1122). Only Linux can be told not
-  to wait (TCP_QUICKACK, which holds for what has come so far). The worker's results wait in the same way for the JVM's
+  its kernel waits up to 40 ms for data that the acknowledgement could go with (RFC 1122). Only Linux has an option
+  not to wait (TCP_QUICKACK, which holds for what has come so far). The worker's results wait in the same way for the
+  JVM's
   kernel if they are larger than the worker's buffer of 64 KB, unless the worker sets TCP_NODELAY.
 """
 
@@ -69,7 +70,7 @@ class Imports:
 
 
 class JvmConnection:
-    """A worker's connection to the JVM: TCP, unless Spark is told to use Unix domain sockets."""
+    """A worker's connection to the JVM: TCP, unless Spark is set to use Unix domain sockets."""
 
     def __init__(self) -> None:
         self._socket = workers.jvm_connection()

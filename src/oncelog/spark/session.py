@@ -66,8 +66,8 @@ The last one makes Spark end a query of Trigger.AvailableNow where our source ca
 def session(
     app_name: str = "oncelog", *, master: str | None = None, settings: Mapping[str, OptionValue] | None = None
 ) -> SparkSession:
-    """A session with :data:`SETTINGS`, on the cluster that ``master`` names, else on that of ``spark-submit``, else on
-    all cores of this machine.
+    """A session with :data:`SETTINGS`, on the cluster that ``master`` names, or that of ``spark-submit``, or on all
+    cores of this machine.
 
     Workers run under this Python, so that they find the packages this program finds.
 

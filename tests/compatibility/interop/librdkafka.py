@@ -72,8 +72,8 @@ def passes(tests: Path, number: str, servers: str) -> bool:
     environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": KAFKA_VERSION, "TESTS": number}
     settings = tests / "test.conf"
     settings.write_text(f"bootstrap.servers={servers}\ntest.timeout.multiplier=3\n")
-    told = tests / f"told-{number}.log"
-    with told.open("wb") as output:
+    reported = tests / f"told-{number}.log"
+    with reported.open("wb") as output:
         try:
             done = subprocess.run(
                 ["./test-runner", "-Q", "-p1"],

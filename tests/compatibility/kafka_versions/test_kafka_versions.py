@@ -28,7 +28,7 @@ from tests.integration.console.test_guard import ask
 from tests.integration.mirror.test_mirror import Clusters, caught_up, clusters
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.running_console import RunningConsole
-from tests.support.version_results import tell
+from tests.support.version_results import note
 
 pytestmark = [pytest.mark.timeout(1200)]
 case = pytest.mark.case
@@ -164,7 +164,7 @@ def test_each_flow_keeps_its_promises(kafka: ApacheKafka, request: pytest.Fixtur
             shown += 1
             assert [promise.text for promise in trace.promises if not promise.held] == []
     assert shown
-    tell(request, f"yes, {shown} of {len(wanted)}")
+    note(request, f"yes, {shown} of {len(wanted)}")
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_pages_are_shown(
     assert refused == (set() if has_transactions else {"/transactions", f"/transaction?id={topic}"})
     assert "one" in answers[f"/record?{partition}&offset=0"].text
     assert all(topic in answers[page].text for page in pages if topic in page and page not in refused)
-    tell(request, f"yes, {len(pages) - len(refused)} of {len(pages)}")
+    note(request, f"yes, {len(pages) - len(refused)} of {len(pages)}")
 
 
 @case("`conformance`, every check; afterwards no open transaction")
@@ -208,4 +208,4 @@ def test_no_check_fails_and_nothing_is_left_open(kafka: ApacheKafka, request: py
     assert (failed, report.left_behind) == ([], [])
     assert open_on(servers) <= before
     passed = report.count(CheckOutcome.PASSED)
-    tell(request, f"yes, {passed} of {len(report.results)}")
+    note(request, f"yes, {passed} of {len(report.results)}")

@@ -37,7 +37,7 @@ class Program:
         ends_with_us(self._process.pid)
         self._line()  # its process ids
 
-    def said(self, *tasks: dict[str, Any]) -> list[Any]:
+    def printed(self, *tasks: dict[str, Any]) -> list[Any]:
         """What the program says about these tasks. Raises AssertionError if one fails."""
         found, error = self._run(tasks)
         assert error is None, error
@@ -69,7 +69,7 @@ class Program:
         return json.loads(line)
 
 
-def said(environment: Environment, *tasks: dict[str, Any]) -> list[Any]:
+def printed(environment: Environment, *tasks: dict[str, Any]) -> list[Any]:
     """What a program of its own says about its tasks, in one session. Raises AssertionError if it fails."""
     done = run(environment, *tasks)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -110,7 +110,7 @@ class Platform:
             env=self.variables | {"SPARK_HOME": str(self._home), "PYTHONPATH": path} | variables,
         )
 
-    def said(self, *arguments: str, path: str, **variables: str) -> object:
+    def printed(self, *arguments: str, path: str, **variables: str) -> object:
         """What the last line that it prints says."""
         done = self.submit(*arguments, path=path, **variables)
         assert done.returncode == 0, done.stderr[-4000:]
@@ -134,9 +134,9 @@ def test_workers_receive_oncelog_in_an_archive(
         assert other.returncode != 0
         assert f"has oncelog 0.0.7 and the driver {oncelog.__version__}: install oncelog" in other.stderr
         assert numbers_in(copy.address, copy.sink) == []
-        assert platform.said(*by_packages, path="packages") == [cluster.master, "executors", 1000]
+        assert platform.printed(*by_packages, path="packages") == [cluster.master, "executors", 1000]
         make_environment(environment, tmp_path)
         python = {"PYSPARK_PYTHON": "environment/bin/python", "PYSPARK_DRIVER_PYTHON": "environment/bin/python"}
-        found = platform.said("--archives=environment.tar.gz#environment", path="", **python)
+        found = platform.printed("--archives=environment.tar.gz#environment", path="", **python)
         assert found == [cluster.master, "executors", 1000]
     assert numbers_in(copy.address, copy.sink) == sorted([*range(1000)] * 2)

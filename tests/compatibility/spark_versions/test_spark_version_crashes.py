@@ -12,7 +12,7 @@ import pytest
 
 from oncelog.spark.sink.engine import BatchStep
 from tests.compatibility.spark_versions.environments import Environment
-from tests.compatibility.spark_versions.running import driver, said
+from tests.compatibility.spark_versions.running import driver, printed
 from tests.compatibility.spark_versions.test_spark_versions import Copy, numbers_in
 from tests.integration.spark.kafka_records import create_topic, eventually, produce
 from tests.integration.spark.sink.test_sink_crashes import OncelogProcess
@@ -51,7 +51,7 @@ def kill_driver_at(environment: Environment, copy: Copy, by: str, step: BatchSte
             point.wait(process.alive)
             process.kill()
     copy.add(30)
-    said(environment, copy.task(by))
+    printed(environment, copy.task(by))
     copy.check()
 
 
@@ -85,7 +85,7 @@ def test_killed_broker(environment: Environment, copy: Copy, own_broker: Oncelog
             own_broker.start()
             paused.resume()
             process.finish()
-    said(environment, copy.task("0"))
+    printed(environment, copy.task("0"))
     copy.check()
 
 
@@ -107,7 +107,7 @@ def test_killed_executor(environment: Environment, copy: Copy, step: BatchStep) 
         1, java_options=quick, python=environment.python(), home=environment.home(), variables=environment.variables()
     ) as cluster:
         task = copy.task("2", master=cluster.master, settings=settings, faults=faults, rows=1000)
-        found = said(environment, task)
+        found = printed(environment, task)
     assert ["executors", 0, 400] in found
     assert (copy.folder / f"{Fault.KILL_EXECUTOR.value}-{step.value}-0").exists()
     copy.check()
@@ -131,6 +131,6 @@ def test_named_query_takes_one_more_source_after_a_kill(environment: Environment
     copy.add(30)
     # Spark repeats the batch with the sources that it was planned with
     for named in ({"two": more, "one": copy.source}, {"two": more}, {"one": copy.source, "two": more}):
-        said(environment, copy.task("format", settings=settings, named=named))
+        printed(environment, copy.task("format", settings=settings, named=named))
     assert '\none:{"' in (copy.checkpoint / "offsets" / "0").read_text()
     eventually(lambda: numbers_in(copy.address, copy.sink), [*range(130), *range(1000, 1050)])

@@ -49,8 +49,8 @@ def test_pipeline_copies_each_committed_record_once(
     jars = ["--spark", f"spark.jars={environment.jars()}"] if environment.jars() else []
     for first, end in ((0, 50), (50, 80)):
         produce(address, source, [b"%d" % n for n in range(first, end)])
-        status, told = run(environment, oncelog_broker, unique_name, tmp_path, *jars)
-        assert status == 0, told
+        status, reported = run(environment, oncelog_broker, unique_name, tmp_path, *jars)
+        assert status == 0, reported
         eventually(lambda: numbers_in(address, f"{unique_name}-out"), list(range(end)))
 
 
@@ -60,6 +60,6 @@ def test_pipeline_without_sparks_connector_says_what_is_missing(
 ) -> None:
     for name in (f"{unique_name}-in", f"{unique_name}-out"):
         create_topic(oncelog_broker.bootstrap_servers, name, 1)
-    status, told = run(environment, oncelog_broker, unique_name, tmp_path)
+    status, reported = run(environment, oncelog_broker, unique_name, tmp_path)
     assert status != 0
-    assert "reads topics with Spark's own Kafka connector, which is not on the class path" in told
+    assert "reads topics with Spark's own Kafka connector, which is not on the class path" in reported

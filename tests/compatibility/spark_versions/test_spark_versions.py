@@ -52,13 +52,13 @@ def copy(oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path) -> Cop
 
 
 def test_nothing_private_that_is_used_is_missing(program: Program) -> None:
-    assert program.said({"run": "private"}) == [[]]
+    assert program.printed({"run": "private"}) == [[]]
 
 
 @case("`write`, by the driver and by the executors")
 def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, copy: Copy) -> None:
     write = {"run": "write", "servers": copy.address, "sink": copy.sink}
-    found = program.said(write | {"by": "0", "range": [0, 50]}, write | {"by": "2", "range": [50, 200]})
+    found = program.printed(write | {"by": "0", "range": [0, 50]}, write | {"by": "2", "range": [50, 200]})
     assert found == [["driver", 50], ["executors", 150]]
     assert numbers_in(copy.address, copy.sink) == list(range(200))
 
@@ -66,7 +66,7 @@ def test_batch_is_written_by_the_driver_and_by_the_executors(program: Program, c
 @case('`format("oncelog")`: batch read and batch write', least=(4, 0))
 def test_format_reads_and_writes_a_batch(program: Program, copy: Copy) -> None:
     copy.add(70)
-    found = program.said(
+    found = program.printed(
         {"run": "read", "servers": copy.address, "source": copy.source},
         {"run": "write", "servers": copy.address, "sink": copy.sink, "by": "format", "range": [0, 50]},
     )
@@ -91,11 +91,13 @@ def test_topic_is_a_table_of_sql(environment: Environment, program: Program, cop
         others = ", ".join(["NULL"] * 5)
         insert = f"INSERT INTO {table} VALUES (X'6B', X'31', {others}), (NULL, X'32', {others})"
     else:
-        program.said(sql(create.format(table, "")))
+        program.printed(sql(create.format(table, "")))
     numbered = f"INSERT INTO {table} WITH (transactionalIdPrefix = 'p-', batchId = 1) {insert.partition(table)[2]}"
-    found = program.said(sql(insert, numbered, numbered, f"SELECT key, value FROM {table} ORDER BY value, offset"))
+    found = program.printed(sql(insert, numbered, numbered, f"SELECT key, value FROM {table} ORDER BY value, offset"))
     assert found[-1] == [["k", "1"], ["k", "1"], [None, "2"], [None, "2"]]
-    counts = program.said(sql(f"SELECT count(*) FROM {table} WITH (subscribe = '{copy.source}') WHERE value IS NULL"))
+    counts = program.printed(
+        sql(f"SELECT count(*) FROM {table} WITH (subscribe = '{copy.source}') WHERE value IS NULL")
+    )
     assert counts == [[["0"]]]
     copied = create.format(f"{table}_copy", "")
     for statement, says in {
@@ -107,7 +109,9 @@ def test_topic_is_a_table_of_sql(environment: Environment, program: Program, cop
         f"INSERT OVERWRITE {table} SELECT * FROM {table}": "A topic cannot be overwritten",
     }.items():
         assert says in program.refusal(sql(statement)), statement
-    columns = program.said(sql(f"CREATE TABLE {table}_files USING parquet AS SELECT key, value, offset FROM {table}"))
+    columns = program.printed(
+        sql(f"CREATE TABLE {table}_files USING parquet AS SELECT key, value, offset FROM {table}")
+    )
     assert columns == [[]]
     assert sorted(values(committed(copy.address, copy.sink))) == [b"1", b"1", b"2", b"2"]
 
@@ -125,10 +129,10 @@ def check_stream(environment: Environment, program: Program, copy: Copy, by: str
     """New, restarted, restarted with nothing new and once more with AvailableNow: each record once."""
     limited = environment.release not in ((4, 0), (4, 1))
     copy.add(100)
-    assert batches_of(program.said(copy.task(by))) == ([40, 40, 20] if limited else [100])
+    assert batches_of(program.printed(copy.task(by))) == ([40, 40, 20] if limited else [100])
     copy.check()
     copy.add(60)
-    again = program.said(copy.task(by), copy.task(by), copy.task(by, until="stopped"))
+    again = program.printed(copy.task(by), copy.task(by), copy.task(by, until="stopped"))
     runs = [line["batches"] for line in again if isinstance(line, dict)]
     assert runs == ([[40, 20], [], []] if limited else [[60], [], []])
     copy.check()
@@ -156,11 +160,11 @@ def test_for_each_batch_by_the_executors_copies_each_record_once(
 @case("restored checkpoint is refused", short=False)
 def test_checkpoint_that_is_older_than_the_log_is_refused(program: Program, copy: Copy) -> None:
     copy.add(40)
-    program.said(copy.task("0"))
+    program.printed(copy.task("0"))
     kept = copy.folder / "kept"
     shutil.copytree(copy.checkpoint, kept)
     copy.add(40)
-    program.said(copy.task("0"))
+    program.printed(copy.task("0"))
     shutil.rmtree(copy.checkpoint)
     kept.rename(copy.checkpoint)
     copy.add(40)

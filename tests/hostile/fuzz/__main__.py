@@ -54,9 +54,9 @@ def main() -> int:
 
 def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
     """Fuzz in this process for the given time or number of inputs; shows progress every ten seconds."""
-    from tests.hostile.fuzz.blind import KEPT, find, inputs, tell
+    from tests.hostile.fuzz.blind import KEPT, find, inputs, report
 
-    started = said = time.monotonic()
+    started = printed = time.monotonic()
     count, slowest = 0, 0.0
     source = inputs(target, seed)
     while True:
@@ -65,13 +65,13 @@ def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, 
         finding = find(target, batch)
         count += len(batch)
         if finding is not None:
-            tell(finding)
+            report(finding)
             _keep(target, finding.sequence, repr(finding.error))
             return count, False
         slowest = max(slowest, time.thread_time() - began)
         now = time.monotonic()
-        if now - said >= 10:
-            said = now
+        if now - printed >= 10:
+            printed = now
             print(f"  {target.name}: {count:,} inputs, the slowest {KEPT} took {slowest:.1f} s", flush=True)
         if now - started >= seconds or (runs and count >= runs):
             return count, True
@@ -103,15 +103,15 @@ def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int,
 
 def _follow(target: Target, process: subprocess.Popen[str]) -> int:
     """Show progress and everything else except libFuzzer's own chatter; returns the number of inputs."""
-    count, said = 0, time.monotonic()
+    count, printed = 0, time.monotonic()
     assert process.stdout is not None
     for line in process.stdout:
         progress = re.match(r"#(\d+)\t", line)
         final = re.match(r"stat::number_of_executed_units: (\d+)", line)
         if progress or final:
             count = max(count, int((progress or final)[1]))  # type: ignore[index]
-            if time.monotonic() - said >= 10:
-                said = time.monotonic()
+            if time.monotonic() - printed >= 10:
+                printed = time.monotonic()
                 print(f"  {target.name}: {count:,} inputs", flush=True)
         elif not line.startswith(("INFO:", "stat::", "NEW_FUNC", "WARNING:", "Done ")):
             print(f"  {line}", end="", flush=True)

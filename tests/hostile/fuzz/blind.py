@@ -77,7 +77,7 @@ def inputs(target: Target, seed: int) -> Iterator[bytes]:
             yield mutated(random, random.choice(corpus), corpus, target.tokens, MAX_BYTES)
 
 
-def tell(finding: Finding) -> None:
+def report(finding: Finding) -> None:
     traceback.print_exception(finding.error, file=sys.stdout)
     print(
         f"  {finding.target.name} was broken by {len(finding.sequence)} inputs, {finding.sequence[-1][:200].hex()}",

@@ -86,7 +86,7 @@ def read_inputs(path: Path) -> list[tuple[bytes, ...]]:
     return [tuple(map(bytes.fromhex, line.split(","))) for line in lines]
 
 
-def said(refusal: Exception, secret: str = "") -> None:
+def printed(refusal: Exception, secret: str = "") -> None:
     """A refusal has a message, and the message contains no secret."""
     text = str(refusal)
     assert text

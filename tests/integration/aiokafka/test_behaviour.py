@@ -44,8 +44,8 @@ async def test_a_record_that_nobody_acknowledges_has_no_metadata(servers: str, u
     assert outcome is None
     batch = producer.create_batch()
     batch.append(value=b"one")
-    told: object = await (await producer.send_batch(batch, unique_name, partition=0))
-    assert told is None
+    reported: object = await (await producer.send_batch(batch, unique_name, partition=0))
+    assert reported is None
     await producer.stop()
 
 

@@ -98,8 +98,8 @@ def kill_rounds(node: ServeProcess, topic: str, database: str, count: int, broke
                 node.kill()
                 node.start()
             if number % max(1, count // 5) == 0:
-                told = finish(node.bootstrap_servers, topic, database, source)
-                logger.info("%d of %d kills, %d records", number, count, told)
+                reported = finish(node.bootstrap_servers, topic, database, source)
+                logger.info("%d of %d kills, %d records", number, count, reported)
         return finish(node.bootstrap_servers, topic, database, source)
     finally:
         inboxes.close()
@@ -136,7 +136,7 @@ def test_an_inbox_that_stood_still_while_another_took_over_writes_nothing_twice(
             pass
         finally:
             second.close()
-        first.go_on()
+        first.resume()
     assert taken_over >= 3
     finish(servers, unique_name, database, source)
     source.close()

@@ -172,7 +172,7 @@ def test_a_relay_that_stood_still_while_another_took_over_sends_nothing_twice(
             pass
         finally:
             second.close()
-        first.go_on()
+        first.resume()
     last = Relay(servers, unique_name, database)
     last.start()
     while last.relay.round():

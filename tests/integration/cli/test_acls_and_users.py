@@ -52,7 +52,7 @@ def test_acls_are_added_listed_and_removed(guarded: Served) -> None:
 
     removed = guarded.run("acls", "remove", "--topic", "orders", "--principal", "User:alice", "--json").done().json
     assert {tuple(row.values()) for row in removed} == {row for row in orders if row[3] == "User:alice"}
-    assert prefixed in acls(guarded), "removing takes the names that were said, not those that apply"
+    assert prefixed in acls(guarded), "removing takes the names that were given, not those that apply"
     guarded.run("acls", "remove", "--all").done()
     assert acls(guarded) == []
 
@@ -77,9 +77,9 @@ def test_acls_that_make_no_sense_are_refused_in_one_sentence(
 
 
 def test_without_an_authorizer_acls_are_refused(served: Served) -> None:
-    told = served.run("acls", "list").sentence()
-    assert "SECURITY_DISABLED" in told
-    assert "StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster with ZooKeeper)" in told
+    reported = served.run("acls", "list").sentence()
+    assert "SECURITY_DISABLED" in reported
+    assert "StandardAuthorizer (kafka.security.authorizer.AclAuthorizer on a cluster with ZooKeeper)" in reported
 
 
 def users(guarded: Served, *names: str) -> list[tuple[str, str, int]]:
@@ -93,12 +93,14 @@ def set_password(guarded: Served, name: str, *more: str, password: str = "secret
 def test_what_was_done_to_a_user_is_said(guarded: Served) -> None:
     """Both commands ended without a word, also with --json."""
     assert set_password(guarded, "alice").done().out == "set the SCRAM-SHA-512 password of user alice\n"
-    told = set_password(guarded, "alice", "--mechanism", "SCRAM-SHA-256", "--iterations", "5000", "--json").done().json
-    assert told == {"user": "alice", "mechanism": "SCRAM-SHA-256", "iterations": 5000}
+    reported = (
+        set_password(guarded, "alice", "--mechanism", "SCRAM-SHA-256", "--iterations", "5000", "--json").done().json
+    )
+    assert reported == {"user": "alice", "mechanism": "SCRAM-SHA-256", "iterations": 5000}
     removed = guarded.run("users", "remove", "alice").done().out
     assert removed == "removed the SCRAM-SHA-512 password of user alice\n"
-    told = guarded.run("users", "remove", "alice", "--mechanism", "SCRAM-SHA-256", "--json").done().json
-    assert told == {"user": "alice", "mechanism": "SCRAM-SHA-256"}
+    reported = guarded.run("users", "remove", "alice", "--mechanism", "SCRAM-SHA-256", "--json").done().json
+    assert reported == {"user": "alice", "mechanism": "SCRAM-SHA-256"}
 
 
 def test_users_are_made_listed_and_removed(guarded: Served) -> None:

@@ -52,8 +52,8 @@ def test_a_right_for_no_console_is_refused() -> None:
 
 def test_a_wrong_token_is_refused_before_anything_is_asked_of_the_cluster() -> None:
     """It was an unexpected error, and the producer whose transaction it is about had been fenced by then."""
-    told = call("transactions", "complete", "orders-1", "--token", "4x", "-b", "127.0.0.1:1").sentence()
-    assert told == (
+    reported = call("transactions", "complete", "orders-1", "--token", "4x", "-b", "127.0.0.1:1").sentence()
+    assert reported == (
         "oncelog: --token: '4x' is not a token of prepare(): it is PRODUCER_ID:EPOCH, or '' if the database has none"
     )
 
@@ -84,8 +84,8 @@ def test_ctrl_c_while_modules_are_imported_says_nothing(tmp_path: Path) -> None:
         assert importing.stdout is not None
         assert importing.stdout.readline() == "importing\n"
         importing.send_signal(signal.SIGINT)
-        _, said = importing.communicate(timeout=SECONDS)
-    assert (importing.returncode, said) == (-signal.SIGINT, "")
+        _, printed = importing.communicate(timeout=SECONDS)
+    assert (importing.returncode, printed) == (-signal.SIGINT, "")
 
 
 def test_names_that_do_not_exist_are_told_so(served: Served) -> None:
@@ -228,9 +228,9 @@ def test_a_topic_that_does_not_exist_is_named(served: Served, unique_name: str, 
         served.run("transactions", "describe-producers", "--topic", unique_name),
         serve("--set", "auto.create.topics.enable=false").run("produce", "--topic", unique_name, stdin="v\n"),
     ]
-    for said in sayings:
-        assert f"topic {unique_name!r} does not exist" in said.sentence()
-        assert "oncelog topics create" in said.sentence()
+    for printed in sayings:
+        assert f"topic {unique_name!r} does not exist" in printed.sentence()
+        assert "oncelog topics create" in printed.sentence()
 
 
 def test_a_broker_that_does_not_exist_is_named(served: Served) -> None:
@@ -338,9 +338,9 @@ def test_numbers_that_no_request_can_carry_are_told_so(served: Served, unique_na
         ("transactions", "abort", "--topic", unique_name, "--partition", 99999999999, "--start-offset", 0),
         ("consume", "--topic", unique_name, "--offset", 10**20, "--to-end"),
     ):
-        said = served.run(*words).sentence()
-        assert "unexpected" not in said, words
-        assert "out of range" in said or "there can be no" in said or "cannot be" in said, words
+        printed = served.run(*words).sentence()
+        assert "unexpected" not in printed, words
+        assert "out of range" in printed or "there can be no" in printed or "cannot be" in printed, words
 
 
 def test_a_record_for_a_partition_that_cannot_be_leaves_the_count_of_the_others(
@@ -350,5 +350,5 @@ def test_a_record_for_a_partition_that_cannot_be_leaves_the_count_of_the_others(
     ended = served.run("produce", "--topic", unique_name, "--json-lines", stdin=lines)
     assert "partition=99999999999 is out of range" in ended.sentence()
     assert ended.out == f"1 record acknowledged in {unique_name}\n"
-    told = served.run("produce", "--topic", unique_name, "--json-lines", "--json", stdin=lines).json
-    assert (told["sent"], told["acknowledged"], told["failed"]) == (2, 1, 1)
+    reported = served.run("produce", "--topic", unique_name, "--json-lines", "--json", stdin=lines).json
+    assert (reported["sent"], reported["acknowledged"], reported["failed"]) == (2, 1, 1)

@@ -88,9 +88,9 @@ def test_a_disk_on_which_nothing_fits_wants_room(monkeypatch: pytest.MonkeyPatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(doctor_here, "_sync_time", full)
-    (told,) = doctor("--data", tmp_path)["disk"]
-    assert (told["status"], told["todo"]) == ("bad", doctor_here.FREE_SPACE)
-    assert "even oncelog topics delete needs a little room" in told["todo"]
+    (reported,) = doctor("--data", tmp_path)["disk"]
+    assert (reported["status"], reported["todo"]) == ("bad", doctor_here.FREE_SPACE)
+    assert "even oncelog topics delete needs a little room" in reported["todo"]
 
 
 def test_properties_of_a_client_without_a_cluster_are_refused_and_may_name_it(broker: RunningBroker) -> None:
@@ -120,8 +120,8 @@ def test_a_cluster_is_looked_at_whoever_wrote_it(broker: RunningBroker) -> None:
     found = doctor("--bootstrap-server", broker.bootstrap_servers, "--listen", "127.0.0.1:0")
     assert "1 node," in found["cluster"][0]["found"]
     assert {"topics", "transactions", "groups", "cluster's clock"} <= set(found)
-    (told,) = found["cluster's version"]
-    assert told["status"] == "ok" and "transaction.version 2" in told["found"]
+    (reported,) = found["cluster's version"]
+    assert reported["status"] == "ok" and "transaction.version 2" in reported["found"]
     assert not [one for one in found["cluster"] if "whole" in one["found"]]
 
 
@@ -215,10 +215,10 @@ def test_a_platforms_own_build_of_the_same_spark_is_right(monkeypatch: pytest.Mo
 def test_libraries_that_are_missing_or_too_old_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"numpy": "1.26.4", "pandas": None, "pyarrow": "10.0.1"}
     monkeypatch.setattr("oncelog.spark.versions.libraries", lambda: found)
-    told = here(monkeypatch)["spark's libraries"]
-    assert told.status is Status.BAD
-    assert told.found == "numpy 1.26.4, pandas missing, pyarrow 10.0.1"
-    assert told.todo == "pip install 'pandas>=1.5.3' 'pyarrow>=11', on every worker too"
+    reported = here(monkeypatch)["spark's libraries"]
+    assert reported.status is Status.BAD
+    assert reported.found == "numpy 1.26.4, pandas missing, pyarrow 10.0.1"
+    assert reported.todo == "pip install 'pandas>=1.5.3' 'pyarrow>=11', on every worker too"
 
 
 def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,13 +328,13 @@ def test_records_of_the_future_are_told() -> None:
 def test_transactions_of_the_older_protocol_are_told() -> None:
     with oncelog.Broker() as broker:
         lowered(broker)
-        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]
-    assert told["status"] == "warn" and "transaction.version=2" in told["todo"]
+        (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]
+    assert reported["status"] == "warn" and "transaction.version=2" in reported["todo"]
 
 
 def test_it_tells_which_ways_to_write_rows_with_records_a_cluster_allows(broker: RunningBroker) -> None:
-    (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
-    assert told["status"] == "ok" and told["found"].startswith("by an outbox or an inbox")
+    (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+    assert reported["status"] == "ok" and reported["found"].startswith("by an outbox or an inbox")
 
 
 def lowered(broker: oncelog.Broker) -> None:
@@ -346,11 +346,11 @@ def lowered(broker: oncelog.Broker) -> None:
 
 def test_it_tells_what_two_phase_commit_lacks() -> None:
     with oncelog.Broker(settings={"transaction.two.phase.commit.enable": True}) as broker:
-        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
-        assert told["found"] == "by two-phase commit, an outbox or an inbox"
+        (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+        assert reported["found"] == "by two-phase commit, an outbox or an inbox"
         lowered(broker)
-        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
-        assert "an outbox or an inbox; two-phase commit needs" in told["found"]
+        (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
+        assert "an outbox or an inbox; two-phase commit needs" in reported["found"]
 
 
 def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ def test_the_file_says_where_a_reader_starts_who_names_no_place(served: Served, 
 def test_what_contradicts_a_group_is_refused_by_name(served: Served, topic: str, tmp_path: Path) -> None:
     for options in (("--since", "1h"), ("-o", 1), ("-p", 1)):
         assert "--group leaves" in served.run("consume", "-t", topic, "-g", "g", *options).sentence()
-        told = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), *options).sentence()
-        assert "group.id leaves partitions and positions to the group: drop group.id or --" in told
+        reported = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), *options).sentence()
+        assert "group.id leaves partitions and positions to the group: drop group.id or --" in reported
 
 
 def test_a_file_with_a_group_does_not_hinder_the_view_of_transactions(
@@ -164,8 +164,8 @@ def test_a_brokers_setting_that_it_does_not_know_is_told(served: Served, broker:
     """
     alter = ["configs", "alter", "broker", broker]
     for dry_run in (["--dry-run"], []):
-        told = served.run(*alter, "--set-config", "log.retention.mss=1", *dry_run).done()
-        (line,) = told.err.splitlines()
+        reported = served.run(*alter, "--set-config", "log.retention.mss=1", *dry_run).done()
+        (line,) = reported.err.splitlines()
         assert line.startswith("warning: the broker has no setting 'log.retention.mss'")
         assert line.endswith("did you mean log.retention.ms?")
     assert not served.run(*alter, "--delete-config", "log.retention.mss").done().err

@@ -81,10 +81,10 @@ def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
 
 
 def test_what_is_not_offered_is_told_with_the_release_that_has_it(servers: str) -> None:
-    told = call("transactions", "list", "--bootstrap-server", servers).sentence()
-    assert "does not offer ListTransactions; Apache Kafka supports it since 3.0" in told
-    told = call("transactions", "list", "--longer-than", 60, "--bootstrap-server", servers).sentence()
-    assert "since 3.8" in told and "cannot be encoded" not in told
+    reported = call("transactions", "list", "--bootstrap-server", servers).sentence()
+    assert "does not offer ListTransactions; Apache Kafka supports it since 3.0" in reported
+    reported = call("transactions", "list", "--longer-than", 60, "--bootstrap-server", servers).sentence()
+    assert "since 3.8" in reported and "cannot be encoded" not in reported
 
 
 def test_groups_of_kip_848_are_told_with_what_they_need(servers: str) -> None:
@@ -92,16 +92,16 @@ def test_groups_of_kip_848_are_told_with_what_they_need(servers: str) -> None:
         oncelog.Consumer("orders", bootstrap_servers=servers, group_id="g", group_protocol="consumer") as consumer,
         pytest.raises(
             UnsupportedVersionError, match=r"does not offer ConsumerGroupHeartbeat; .* since 4\.0\. "
-        ) as told,
+        ) as reported,
     ):
         consumer.getmany(timeout_ms=60_000)
-    assert "group.version 1" in str(told.value)
-    assert "group.protocol=classic" in str(told.value)
+    assert "group.version 1" in str(reported.value)
+    assert "group.protocol=classic" in str(reported.value)
 
 
 def test_the_latest_timestamp_is_not_asked_of_a_broker_that_would_give_the_first(servers: str) -> None:
-    told = call("get-offsets", "--topic", "orders", "--time", "max-timestamp", "--bootstrap-server", servers)
-    assert "offers versions 1 to 6 of ListOffsets" in told.sentence()
+    reported = call("get-offsets", "--topic", "orders", "--time", "max-timestamp", "--bootstrap-server", servers)
+    assert "offers versions 1 to 6 of ListOffsets" in reported.sentence()
     with oncelog.Admin(bootstrap_servers=servers) as admin, pytest.raises(UnsupportedVersionError):
         admin.list_offsets({oncelog.TopicPartition("orders", 0): -3})
 

@@ -54,20 +54,20 @@ def test_doctor_says_what_the_next_start_will_do(
     leave(broker, group, unique_name, Marker("q", 0, 5, batch.fingerprint, batch.planned_at_ms, batch.offsets))
     assert "name its group" in call(*ask).err, "a copy that writes elsewhere has another marker"
     assert call(*ask, "--group", group).err == ""
-    (told,) = call(*ask, "--json").done().json
-    assert (told["group"], told["marker"]["rows"], told["ends"]) == (group, 5, {f"{unique_name}-0": 0})
-    assert told["next"] == {
+    (reported,) = call(*ask, "--json").done().json
+    assert (reported["group"], reported["marker"]["rows"], reported["ends"]) == (group, 5, {f"{unique_name}-0": 0})
+    assert reported["next"] == {
         "batchId": 0,
         "repeats": True,
         "verdict": "skip",
         "reason": "batch 0 is written: the marker holds this very plan",
     }
-    assert told["transaction"] == "none known"
+    assert reported["transaction"] == "none known"
 
 
 def test_folder_that_is_no_checkpoint_is_told_in_one_sentence(tmp_path: Path) -> None:
-    told = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
-    assert "holds no file metadata" in told
+    reported = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
+    assert "holds no file metadata" in reported
 
 
 def test_a_folder_that_is_no_checkpoint_is_told_with_those_that_it_holds(checkpoint: Checkpoint) -> None:

@@ -64,14 +64,14 @@ def test_tombstones_are_written_and_told_from_text_that_reads_null(served: Serve
     read = ("consume", "-t", topic, "--from-beginning", "-e", "-K", "\\t")
     assert served.run(*read).done().out == 'a\tnull\nb\t"null"\nnull\t\n'
     assert served.run(*read, "--null-marker", "NULL").done().out == lines
-    told = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "-").done().out
-    assert [line.split("\t")[4:] for line in told.splitlines()[1:]] == [["a", "-"], ["b", "null"], ["-", ""]]
-    told = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "").done().out
-    assert [line.split("\t")[4:] for line in told.splitlines()[1:]] == [["a", ""], ["b", "null"], ["", '""']]
-    told = served.run(*read[:-2], "--format", "%k=%s %h\\n", "--null-marker", "").done().out
-    assert told.splitlines() == ["a= h=,g=null", "b=null h=,g=null", "= h=,g=null"]
-    told = served.run("consume", "-t", topic, "--from-beginning", "-e", "--show", "headers").done().out
-    assert told.splitlines()[0] == 'h=null,g="null"\tnull'
+    reported = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "-").done().out
+    assert [line.split("\t")[4:] for line in reported.splitlines()[1:]] == [["a", "-"], ["b", "null"], ["-", ""]]
+    reported = served.run("consume", "-t", topic, "--show-transactions", "-e", "--null-marker", "").done().out
+    assert [line.split("\t")[4:] for line in reported.splitlines()[1:]] == [["a", ""], ["b", "null"], ["", '""']]
+    reported = served.run(*read[:-2], "--format", "%k=%s %h\\n", "--null-marker", "").done().out
+    assert reported.splitlines() == ["a= h=,g=null", "b=null h=,g=null", "= h=,g=null"]
+    reported = served.run("consume", "-t", topic, "--from-beginning", "-e", "--show", "headers").done().out
+    assert reported.splitlines()[0] == 'h=null,g="null"\tnull'
 
 
 def test_a_null_marker_beside_json_is_refused(served: Served, topic: str) -> None:
@@ -225,8 +225,8 @@ def test_a_signal_aborts_what_a_producer_has_open_and_says_so(
         pass  # all are in the log, and the input goes on
     process.send_signal(number)
     out, _ = process.communicate(timeout=120)
-    told = f"0 records acknowledged in {topic}, 0 transactions committed, 100 records aborted with the last one\n"
-    assert (process.returncode, out) == (status, told)
+    reported = f"0 records acknowledged in {topic}, 0 transactions committed, 100 records aborted with the last one\n"
+    assert (process.returncode, out) == (status, reported)
     (listed,) = served.run("transactions", "describe", topic, "--json").done().json
     assert listed["state"] == "CompleteAbort"
 

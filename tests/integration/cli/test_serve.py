@@ -152,8 +152,8 @@ def test_a_console_whose_port_is_taken_says_so_in_one_sentence() -> None:
         command = [str(ONCELOG), "console", "--listen", f"127.0.0.1:{port}", "--with-parent"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as console:
             assert console.stderr is not None
-            said = console.stderr.read()  # its standard input stays open, as that of a broker's console
-    assert said == f"oncelog: the console cannot listen on 127.0.0.1:{port}: Address already in use\n"
+            printed = console.stderr.read()  # its standard input stays open, as that of a broker's console
+    assert printed == f"oncelog: the console cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
 def test_with_json_every_line_of_both_streams_is_json() -> None:
@@ -174,12 +174,12 @@ def test_with_json_every_line_of_both_streams_is_json() -> None:
             [*command, f"127.0.0.1:{taken.getsockname()[1]}"], capture_output=True, text=True, check=False
         )
     assert (refused.returncode, refused.stdout) == (1, "")
-    told = [json.loads(line) for line in refused.stderr.splitlines()]
-    assert told[-1]["level"] == "error" and "in use" in told[-1]["message"].lower()
+    reported = [json.loads(line) for line in refused.stderr.splitlines()]
+    assert reported[-1]["level"] == "error" and "in use" in reported[-1]["message"].lower()
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         (["serve", "--nope"], "no such option '--nope'"),
         (["serve", "--nodes", "99"], "99 is not in the range"),
@@ -188,13 +188,13 @@ def test_with_json_every_line_of_both_streams_is_json() -> None:
         (["console", "--listen"], "requires an argument"),
     ],
 )
-def test_with_json_wrong_usage_is_json(wrong: list[str], told: str) -> None:
+def test_with_json_wrong_usage_is_json(wrong: list[str], reported: str) -> None:
     command = [str(ONCELOG), wrong[0], "--log-format=json", *wrong[1:]]
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (2, "")
     (line,) = map(json.loads, refused.stderr.splitlines())
     assert set(line) == {"time", "level", "logger", "message"} and line["level"] == "error"
-    assert told in line["message"] and f"see oncelog {wrong[0]} --help" in line["message"].replace("See", "see")
+    assert reported in line["message"] and f"see oncelog {wrong[0]} --help" in line["message"].replace("See", "see")
 
 
 def test_with_json_the_lines_of_the_console_beside_are_json() -> None:
@@ -208,8 +208,8 @@ def test_with_json_the_lines_of_the_console_beside_are_json() -> None:
         process.terminate()
         lines += map(json.loads, process.stdout)
     assert all(set(line) == {"time", "level", "logger", "message"} for line in lines)
-    said = sorted(line["message"].split(" ")[0:2] for line in lines)
-    assert said == [["oncelog", "console:"], ["oncelog", "listens"], ["pipelines", "report"]]
+    printed = sorted(line["message"].split(" ")[0:2] for line in lines)
+    assert printed == [["oncelog", "console:"], ["oncelog", "listens"], ["pipelines", "report"]]
 
 
 def test_with_json_a_console_whose_port_is_taken_says_so_in_json() -> None:

@@ -230,8 +230,8 @@ def test_what_waits_for_a_database_is_told_apart_and_completed(in_two_phases: Br
     _fill(in_two_phases.bootstrap_servers, unique_name)
     token = _prepare(in_two_phases.bootstrap_servers, unique_name)
     listed = call("transactions", "list", "--json", *to_it).done().json
-    told = {row["transactional_id"]: row["two_phase_commit"] for row in listed}
-    assert told == {f"{unique_name}-1": None, f"{unique_name}-2": False, unique_name: True}
+    reported = {row["transactional_id"]: row["two_phase_commit"] for row in listed}
+    assert reported == {f"{unique_name}-1": None, f"{unique_name}-2": False, unique_name: True}
     (only,) = call("transactions", "list", "--two-phase", "--json", *to_it).done().json
     assert only["transactional_id"] == unique_name
     (described,) = call("transactions", "describe", unique_name, "--json", *to_it).done().json

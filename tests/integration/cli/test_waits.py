@@ -62,8 +62,8 @@ def test_the_error_that_is_tried_again_is_told(words: tuple[str, ...], request_n
         limits = ("-X", "request.timeout.ms=2500", "-X", "default.api.timeout.ms=2500")
         ended = call(*words, "-b", address, *limits, stdin="1\n")
     assert ended.code == 1
-    told = [match.groups() for line in ended.err.splitlines() if (match := TOLD.fullmatch(line))]
-    named, _, why = told[-1]
+    reported = [match.groups() for line in ended.err.splitlines() if (match := TOLD.fullmatch(line))]
+    named, _, why = reported[-1]
     assert named == address
     assert "KAFKA_STORAGE_ERROR" in why and "the broker's disk is full or failing" in why
 
@@ -87,9 +87,11 @@ def test_a_consumer_that_cannot_join_its_group_says_why(
             admin.create_topics([NewTopic("t", 1)])
         for name in request_names:
             broker.faults.answer_error(name, error, times=None)
-        told = call("consume", "-t", "t", "-g", "g", "-b", address, "--timeout", 2, "-X", f"group.protocol={protocol}")
-    assert told.code == 0
-    first, last = told.err.splitlines()
+        reported = call(
+            "consume", "-t", "t", "-g", "g", "-b", address, "--timeout", 2, "-X", f"group.protocol={protocol}"
+        )
+    assert reported.code == 0
+    first, last = reported.err.splitlines()
     assert first.startswith(f"still waiting for {address} (a partition of group 'g'): the last error was: ")
     assert f"[{error}]" in first
     assert ("oncelog doctor" in first) is (error != "COORDINATOR_LOAD_IN_PROGRESS")

@@ -29,10 +29,10 @@ def test_records_go_round(broker: RunningBroker, topic: str) -> None:
     with oncelog.Producer(bootstrap_servers=servers, linger_ms=5) as producer:
         deliveries = [producer.send(topic, b"%05d" % n, partition=0) for n in range(20_000)]
         assert [delivery.result(60).offset for delivery in deliveries[-3:]] == [19_997, 19_998, 19_999]
-        told: list[int] = []
-        producer.send(topic, b"last", partition=0).add_done_callback(lambda item: told.append(item.result().offset))
+        reported: list[int] = []
+        producer.send(topic, b"last", partition=0).add_done_callback(lambda item: reported.append(item.result().offset))
         producer.flush()
-        assert told == [20_000]
+        assert reported == [20_000]
     with oncelog.Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, 0)])
         read = [record.value for record, _ in zip(consumer, range(20_000), strict=False)]
@@ -227,15 +227,15 @@ producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
 producer.send(topic, b"0", partition=0)
 ends = threading.Event()
 threading._register_atexit(ends.set)  # comes before those that were registered earlier
-def go_on():
+def resume():
     ends.wait(90)
     first.result(90)  # the end of the main thread has sent it
     producer.send(topic, b"2", partition=0)
 first = producer.send(topic, b"1", partition=0)
 if way == "thread":
-    threading.Thread(target=go_on).start()
+    threading.Thread(target=resume).start()
 elif way == "pool":
-    ThreadPoolExecutor(1).submit(go_on)
+    ThreadPoolExecutor(1).submit(resume)
 else:
     atexit.register(lambda: (producer.send(topic, b"2", partition=0), producer.flush()))
 """
@@ -261,11 +261,11 @@ def test_a_record_that_failed_while_nobody_asks_is_told_once(
         producer.flush()
         assert isinstance(asked.exception(), UnknownTopicOrPartitionError)
     del asked
-    told = [record.getMessage() for record in caplog.records if "did not read its outcome" in record.getMessage()]
-    assert len(told) == 1
+    reported = [record.getMessage() for record in caplog.records if "did not read its outcome" in record.getMessage()]
+    assert len(reported) == 1
     assert (
         f"the program did not read its outcome: topic {topic!r} has no partition 17; its partitions are 0 to 1"
-        in told[0]
+        in reported[0]
     )
 
 

@@ -132,13 +132,13 @@ async def test_a_caller_that_raises_leaves_the_others_their_answers() -> None:
         network = Network(config(address))
         starting = asyncio.create_task(network.start())
         await asyncio.sleep(0)
-        told: list[RequestFailure] = []
+        reported: list[RequestFailure] = []
 
         def raises(answer: Answer, version: int, now_ms: int) -> None:
             raise RuntimeError("a bug in a core")
 
         def notes(answer: Answer, version: int, now_ms: int) -> None:
-            told.append(answer)
+            reported.append(answer)
 
         errors: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
@@ -146,7 +146,7 @@ async def test_a_caller_that_raises_leaves_the_others_their_answers() -> None:
             network.send(-1, METADATA, MetadataRequest(topics=None), on_answer)
         starting.cancel()
         await network.close()
-        assert [answer.error for answer in told] == [Error.NETWORK_EXCEPTION]
+        assert [answer.error for answer in reported] == [Error.NETWORK_EXCEPTION]
         assert str(errors[0]["exception"]) == "a bug in a core"
 
 
@@ -205,11 +205,11 @@ async def test_a_bootstrap_server_that_says_nothing_does_not_keep_the_others_fro
 @on_loop
 async def test_of_several_bootstrap_servers_that_say_nothing_each_is_named() -> None:
     async with listening(says_nothing) as one, listening(says_nothing) as other:
-        with pytest.raises(KafkaConnectionError) as told:
+        with pytest.raises(KafkaConnectionError) as reported:
             await Network(config(f"{one},{other}", request_timeout_ms=2000)).start()
         for address in (one, other):
             named = f"{address} accepts connections but does not answer as a Kafka broker"
-            assert f"{named} within request.timeout.ms=2000" in str(told.value)
+            assert f"{named} within request.timeout.ms=2000" in str(reported.value)
 
 
 async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

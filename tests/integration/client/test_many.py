@@ -55,17 +55,17 @@ async def test_columns_arrive_as_they_were_sent_and_each_run_is_told(
     values = [b"%05d" % n if n % 7 else None for n in range(5000)]
     keys = [b"k%d" % (n % 50) if n % 3 else None for n in range(5000)]
     headers: list[Any] = [[("h", b"%d" % n)] if n % 5 == 0 else None for n in range(5000)]
-    stamps = [1000 + n for n in range(5000)]
+    timestamps = [1000 + n for n in range(5000)]
     async with Producer(bootstrap_servers=servers, compression_type=compression, max_batch_size=4000) as producer:
-        told = await (await producer.send_many(unique_name, values, keys, timestamp_ms=stamps, headers=headers))
-    assert sum(item.records for item in told) == 5000
+        reported = await (await producer.send_many(unique_name, values, keys, timestamp_ms=timestamps, headers=headers))
+    assert sum(item.records for item in reported) == 5000
     seen = await asyncio.to_thread(read_back, servers, unique_name, 3)
     expected = sorted(map(repr, zip(keys, values, [tuple(more or ()) for more in headers], strict=True)))
     assert sorted(repr((s.key, s.value, s.headers)) for s in seen) == expected
     for record in seen:
         if record.key is not None:
             assert record.partition == partition_for_key(record.key, 3)
-    for run in told:
+    for run in reported:
         stored = [record for record in seen if record.partition == run.partition]
         assert any(record.offset == run.offset for record in stored)
 
@@ -111,11 +111,11 @@ async def test_arrow_goes_where_keys_or_the_partition_column_say(
             with pytest.raises(IllegalStateError):
                 await producer.send_arrow(unique_name, table)
             await producer.begin_transaction()
-        told = await (await producer.send_arrow(unique_name, table))
-        told += await (await producer.send_arrow(unique_name, placed))
+        reported = await (await producer.send_arrow(unique_name, table))
+        reported += await (await producer.send_arrow(unique_name, placed))
         if settings.get("transactional_id"):
             await producer.commit_transaction()
-    assert sum(item.records for item in told) == 6
+    assert sum(item.records for item in reported) == 6
     seen = await asyncio.to_thread(read_back, servers, unique_name, 4)
     assert {s.value for s in seen} == {b"1", None, b"3", b"4", b"p0", b"p3"}
     assert {s.partition for s in seen if s.value in (b"1", b"4")} == {partition_for_key(b"a", 4)}
@@ -127,9 +127,9 @@ async def test_columns_of_buffers_and_of_numpys_numbers_are_taken(servers: str, 
     name = TopicPartition(await make_topic(servers, unique_name), 0)
     buffer = bytearray(b"buffer")
     async with Producer(bootstrap_servers=servers) as producer:
-        stamps = np.array([1000, 2000], np.int64)
+        timestamps = np.array([1000, 2000], np.int64)
         first = await producer.send_many(
-            unique_name, [buffer, memoryview(b"view")], [None, buffer], timestamp_ms=stamps
+            unique_name, [buffer, memoryview(b"view")], [None, buffer], timestamp_ms=timestamps
         )
         buffer[:] = b"reused"
         await first
@@ -137,8 +137,8 @@ async def test_columns_of_buffers_and_of_numpys_numbers_are_taken(servers: str, 
     async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([name])
         found = [await consumer.getone() for _ in range(3)]
-    told = [(record.key, record.value, record.timestamp) for record in found]
-    assert told == [(None, b"buffer", 1000), (b"buffer", b"view", 2000), (None, None, 3000)]
+    reported = [(record.key, record.value, record.timestamp) for record in found]
+    assert reported == [(None, b"buffer", 1000), (b"buffer", b"view", 2000), (None, None, 3000)]
 
 
 @on_loop
@@ -259,12 +259,12 @@ async def test_rows_whose_batch_was_split_are_told_where_each_part_is(servers: s
     name = await make_topic(servers, unique_name, max_message_bytes="1000")
     values = [b"%0300d" % n for n in range(8)]
     async with Producer(bootstrap_servers=servers) as producer:
-        told = await (await producer.send_many(name, values))
+        reported = await (await producer.send_many(name, values))
         batch = producer.create_batch()
         for value in values:
             batch.append(value=value)
         first = await (await producer.send_batch(batch, name, partition=0))
-    assert [(run.offset, run.records) for run in told] == [(0, 2), (2, 2), (4, 2), (6, 2)]
+    assert [(run.offset, run.records) for run in reported] == [(0, 2), (2, 2), (4, 2), (6, 2)]
     assert first.offset == 8
     assert [record.value for record in await asyncio.to_thread(read_back, servers, name, 1)] == values * 2
 
@@ -290,9 +290,9 @@ async def test_without_acknowledgements_batches_are_told_at_once(
 ) -> None:
     name = await make_topic(servers, unique_name)
     async with producer_class(bootstrap_servers=servers, acks=0, enable_idempotence=False) as producer:
-        told = await (await producer.send_many(name, [b"x" * 1000] * 200))
-        assert sum(run.records for run in told) == 200
-        assert {run.offset for run in told} == {-1}
+        reported = await (await producer.send_many(name, [b"x" * 1000] * 200))
+        assert sum(run.records for run in reported) == 200
+        assert {run.offset for run in reported} == {-1}
         for _ in range(10):
             batch = producer.create_batch()
             while batch.append(value=b"x" * 1000) is not None:
@@ -318,8 +318,8 @@ async def test_without_acknowledgements_records_count_until_the_connection_has_t
                 await asyncio.sleep(0.01)
             assert not sending.done()
             proxy.reading.set()
-            told = await sending
-        assert sum(run.records for run in await told) == len(rows)
+            reported = await sending
+        assert sum(run.records for run in await reported) == len(rows)
         async with asyncio.timeout(60):
             while (await consumer.end_offsets([name]))[name] < len(rows) + 1:
                 await asyncio.sleep(0.05)
@@ -383,10 +383,10 @@ async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, 
             patch.object(producer._sender, "poll", lambda now_ms: None),  # all that is queued stays
         ):
             counting = asyncio.create_task(count_turns())
-            told = await producer.send_arrow(name, pa.concat_tables(pieces))
+            reported = await producer.send_arrow(name, pa.concat_tables(pieces))
             counting.cancel()
         await producer.flush()
-        assert sum(run.records for run in await told) == 150_000
+        assert sum(run.records for run in await reported) == 150_000
     assert yielded == 150_000
     assert 0 < most < 20_000
     assert turns > 10
@@ -469,5 +469,5 @@ async def test_of_a_table_with_a_row_that_cannot_be_sent_nothing_is(servers: str
 async def test_rows_of_a_table_without_keys_fill_batches_of_partitions_in_turn(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, 4)
     async with Producer(bootstrap_servers=servers) as producer:
-        told = await (await producer.send_arrow(name, pa.table({"value": [b"x" * 1000] * 1000})))
-    assert {run.partition for run in told} == {0, 1, 2, 3}
+        reported = await (await producer.send_arrow(name, pa.table({"value": [b"x" * 1000] * 1000})))
+    assert {run.partition for run in reported} == {0, 1, 2, 3}

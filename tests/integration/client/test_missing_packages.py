@@ -41,15 +41,15 @@ def said_without(packages: list[str], statement: str) -> str:
 
 @pytest.mark.parametrize("module", ["session", "lag", "reporting", "session_metrics"])
 def test_what_spark_users_import_names_the_extra(module: str) -> None:
-    said = said_without(["pyspark"], f"import oncelog.spark.{module}")
-    assert said == "PySpark is not installed here: pip install 'oncelog[spark]'"
+    printed = said_without(["pyspark"], f"import oncelog.spark.{module}")
+    assert printed == "PySpark is not installed here: pip install 'oncelog[spark]'"
 
 
 @pytest.mark.parametrize(("kind", "package"), [("PKCS12", "cryptography"), ("JKS", "jks")])
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
 def test_java_s_stores_name_the_extra(store: str, kind: str, package: str) -> None:
-    said = said_without([package], TLS.format(store=store, kind=kind))
-    assert said == f"ssl.{store}.location=s is {kind}, {KEYSTORES}"
+    printed = said_without([package], TLS.format(store=store, kind=kind))
+    assert printed == f"ssl.{store}.location=s is {kind}, {KEYSTORES}"
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_java_s_stores_name_the_extra(store: str, kind: str, package: str) -> No
 )
 @pytest.mark.parametrize("package", ["pyarrow", "numpy"])
 def test_arrow_tables_name_their_packages(client: str, call: str, package: str) -> None:
-    said = said_without([package], ARROW.format(client=client, call=call))
-    assert said == "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"
+    printed = said_without([package], ARROW.format(client=client, call=call))
+    assert printed == "Arrow tables need pyarrow and numpy: pip install pyarrow numpy"

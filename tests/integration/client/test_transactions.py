@@ -331,7 +331,7 @@ async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none
 async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeated(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
-    """A program that called again, as the timeout's message said, was told that no transaction was open."""
+    """A program that called again, as the timeout's message advised, was informed that no transaction was open."""
     await make_topic(broker.bootstrap_servers, unique_name)
     async with (
         KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,

@@ -310,9 +310,9 @@ def test_it_is_a_right_of_its_own() -> None:
             "write": "Write and TwoPhaseCommit on the transactional id",
             "two phase commit": "authorization failed",
         }
-        for name, told in hints.items():
+        for name, reported in hints.items():
             side.set_rules(rules[name])
-            with pytest.raises(KafkaError, match=told) as refused:
+            with pytest.raises(KafkaError, match=reported) as refused:
                 Producer(**settings, two_phase_commit=True).start()  # type: ignore[arg-type]
             assert refused.value.error is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         side.set_rules(rules["write"])

@@ -153,7 +153,7 @@ def test_a_right_program_passes_and_every_slip_is_found(tmp_path: Path) -> None:
     right = _mypy(RIGHT, tmp_path)
     assert right.returncode == 0, right.stdout
     wrong = _mypy(RIGHT + "\n" + "\n".join(WRONG) + "\n", tmp_path)
-    told = {int(line): text for line, text in re.findall(r"program\.py:(\d+): error: (.*)", wrong.stdout)}
+    reported = {int(line): text for line, text in re.findall(r"program\.py:(\d+): error: (.*)", wrong.stdout)}
     first = RIGHT.count("\n") + 2
     for number, (line, word) in enumerate(WRONG.items(), first):
-        assert word in told.get(number, "nothing"), (line, told)
+        assert word in reported.get(number, "nothing"), (line, reported)

@@ -245,11 +245,11 @@ async def _awaited(call: Callable[[], Any]) -> Any:
 async def _check(client: Any) -> None:
     failures = []
     loop = asyncio.get_running_loop()
-    for told, call in _wrong_calls(client):
+    for reported, call in _wrong_calls(client):
         outcome = await asyncio.gather(loop.create_task(_awaited(call)), return_exceptions=True)
         refusal = _refusal(partial(_result, outcome[0]))
         if refusal:
-            failures.append(f"{told}: {refusal}")
+            failures.append(f"{reported}: {refusal}")
     assert not failures, "\n".join(failures)
 
 
@@ -306,9 +306,9 @@ def test_blocking_clients(servers: str, unique_name: str) -> None:
         producer.begin_transaction()
         clients: list[Any] = [admin, producer, consumer]
         failures = [
-            f"{type(client).__name__}.{told}: {refusal}"
+            f"{type(client).__name__}.{reported}: {refusal}"
             for client in clients
-            for told, call in _wrong_calls(client)
+            for reported, call in _wrong_calls(client)
             if (refusal := _refusal(call))
         ]
         producer.commit_transaction()

@@ -247,11 +247,11 @@ def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None
     with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "UNKNOWN_SERVER_ERROR", times=None):
         name = "the_end_is_seen_on_every_partition_soon_after_the_answer"
         arguments = ("conformance", "--bootstrap-server", proxy.bootstrap_servers, "--check", name)
-        told = call(*arguments)
+        reported = call(*arguments)
         answer = json.loads(call(*arguments, "--json").out)
-    assert told.code == 1
-    assert "2 of 2 cases failed" in told.err
-    assert f"KIP-98  transactions: {name}[commit=True]" in told.out
+    assert reported.code == 1
+    assert "2 of 2 cases failed" in reported.err
+    assert f"KIP-98  transactions: {name}[commit=True]" in reported.out
     assert {result["outcome"] for result in answer["results"]} == {"failed"}
     assert left_on(three) == []
 

@@ -129,7 +129,7 @@ def test_a_downgrade_does_not_raise_a_level(connection: RawConnection, how: int)
     assert answer.error_message.endswith("for feature transaction.version. Can't downgrade to a newer version.")
 
 
-def told(connection: RawConnection, levels: dict[str, int]) -> tuple[int, dict[str, int]]:
+def reported(connection: RawConnection, levels: dict[str, int]) -> tuple[int, dict[str, int]]:
     """Wait until the levels are finalized: Kafka's controller answers before its broker knows of a change."""
     return eventually(lambda: found if (found := finalized(connection))[1] == levels else None, 60)
 
@@ -138,9 +138,9 @@ def test_a_level_is_told_with_a_higher_epoch_and_level_0_is_not_told(connection:
     before = finalized(connection)
     assert before[1] == HIGHEST
     assert update(connection, (TRANSACTION, 1, SAFE)).error_code == 0
-    lower = told(connection, {GROUP: 1, TRANSACTION: 1})
+    lower = reported(connection, {GROUP: 1, TRANSACTION: 1})
     assert update(connection, (TRANSACTION, 0, UNSAFE), (GROUP, 0, SAFE)).error_code == 0
-    lowest = told(connection, {})
+    lowest = reported(connection, {})
     assert finalized(connection, 3)[1] == {}
     assert before[0] < lower[0] < lowest[0]
 
@@ -163,8 +163,8 @@ def test_versions_0_and_1_answer_for_each_feature(connection: RawConnection, ver
     wanted = (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE)
     answer = update(connection, *wanted, version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
-    told = [(result.feature, result.error_code, result.error_message) for result in answer.results]
-    assert told == [(name, 0, "NONE") for name, _, _ in (wanted if version < 2 else ())]
+    reported = [(result.feature, result.error_code, result.error_message) for result in answer.results]
+    assert reported == [(name, 0, "NONE") for name, _, _ in (wanted if version < 2 else ())]
 
 
 def test_of_a_feature_that_is_named_twice_the_last_level_holds(connection: RawConnection) -> None:
@@ -271,7 +271,7 @@ def test_a_second_producer_aborts_by_the_level(
 
 
 @LEVELS
-def test_a_time_out_aborts_by_the_level(connection: RawConnection, topic: str, producer_id: str, level: int) -> None:
+def test_a_timeout_aborts_by_the_level(connection: RawConnection, topic: str, producer_id: str, level: int) -> None:
     set_level(connection, TRANSACTION, level)
     producer = RawTransactionalProducer(connection, producer_id, timeout_ms=300).init()
     producer.send(topic, b"a")
@@ -362,8 +362,8 @@ def test_at_group_version_0_there_is_no_consumer_protocol(
     set_level(connection, GROUP, 0)
     for group, beats_with in ((unique_name, epoch), (unique_name, -1), (f"{unique_name}-new", 0), ("", 0)):
         refused = beat(connection, group, member, beats_with, topic)
-        told = refused.error_code, refused.error_message, refused.member_id, refused.member_epoch
-        assert told == (UNSUPPORTED_VERSION, None, None, 0)
+        reported = refused.error_code, refused.error_message, refused.member_id, refused.member_epoch
+        assert reported == (UNSUPPORTED_VERSION, None, None, 0)
     described = connection.ask(ConsumerGroupDescribeRequest([unique_name, "unknown"], True), 1).groups
     assert [(one.group_id, one.error_code, one.error_message) for one in described] == [
         (unique_name, UNSUPPORTED_VERSION, None),

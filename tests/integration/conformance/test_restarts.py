@@ -1,7 +1,7 @@
 """Checks 11-15 and 47: what a broker knows after a crash, after damage to its files, and after a clean stop.
 
 One life of a node serves all tests: everything is written first, then the node is killed, its files are damaged, and it
-is started again; then it is stopped cleanly and started once more. Each test looks at one part of that story.
+is started again; then it is stopped cleanly and started once more. Each test looks at one part of that course.
 """
 
 from __future__ import annotations

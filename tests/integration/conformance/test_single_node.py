@@ -39,9 +39,9 @@ def test_a_handshake_is_refused_and_the_connection_stays(
 def test_an_authentication_is_refused_and_the_connection_stays(connection: RawConnection, version: int) -> None:
     for _ in range(2):
         answer = connection.ask(SaslAuthenticateRequest(b"\0user\0password"), version)
-        told = answer.error_code, answer.error_message, answer.auth_bytes, answer.session_lifetime_ms
+        reported = answer.error_code, answer.error_message, answer.auth_bytes, answer.session_lifetime_ms
         message = "SaslAuthenticate request received after successful authentication"
-        assert told == (ILLEGAL_SASL_STATE, message, b"", 0)
+        assert reported == (ILLEGAL_SASL_STATE, message, b"", 0)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
@@ -107,12 +107,12 @@ def test_only_the_metadata_alone_has_a_quorum(
     answer = connection.ask(DescribeQuorumRequest(topics), version)
     assert (answer.error_code, answer.error_message, answer.nodes) == (0, "", [])
     message = "This server does not host this topic-partition." if version >= 2 else ""
-    told = [
+    reported = [
         (topic.topic_name, [(part.partition_index, part.error_code, part.error_message) for part in topic.partitions])
         for topic in answer.topics
     ]
     expected = [(index, UNKNOWN_TOPIC_OR_PARTITION, message) for index in (0, 1)]
-    assert told == [(name, [expected[index] for index in parts]) for name, parts in asked]
+    assert reported == [(name, [expected[index] for index in parts]) for name, parts in asked]
 
 
 def test_kafka_pythons_admin_describes_the_quorum_and_the_features(broker: RunningBroker) -> None:

@@ -50,7 +50,10 @@ def page(context: BrowserContext) -> Iterator[Page]:
     opened = context.new_page()
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
+    opened.on(
+        "console",
+        lambda printed: complaints.append(printed.text) if "Content Security Policy" in printed.text else None,
+    )
     yield opened
     assert complaints == []
 

@@ -72,8 +72,8 @@ def filled(oncelog_console: RunningConsole, oncelog_broker: RunningBroker) -> It
     """A console with a topic whose records have every possible outcome, one open transaction among them, a
     group, and a query with its chart."""
     servers = oncelog_broker.bootstrap_servers
-    told = replace(PROGRESS, pipeline=TOPIC, query_id=TOPIC)
-    report(oncelog_console, replace(told, batch=6), told)
+    reported = replace(PROGRESS, pipeline=TOPIC, query_id=TOPIC)
+    report(oncelog_console, replace(reported, batch=6), reported)
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(TOPIC, 1)])
         admin.alter_consumer_group_offsets(TOPIC, {TopicPartition(TOPIC, 0): 1})

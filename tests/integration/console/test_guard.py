@@ -190,9 +190,9 @@ def test_half_of_a_surrogate_pair_stops_no_page(
     with Admin(bootstrap_servers=servers) as admin, Producer(bootstrap_servers=servers) as producer:
         admin.create_topics([NewTopic(unique_name, 1)])
         producer.send_and_wait(unique_name, rb'{"a": "\ud800"}', partition=0)
-    told = {"session": "s", "pipeline": f"{unique_name}\ud800", "progress": {"rows_per_second": 10**400}}
+    reported = {"session": "s", "pipeline": f"{unique_name}\ud800", "progress": {"rows_per_second": 10**400}}
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    assert ask(oncelog_console, "POST", "/api/pipelines", json.dumps(told), headers).status == 204
+    assert ask(oncelog_console, "POST", "/api/pipelines", json.dumps(reported), headers).status == 204
     for path in (f"/records?topic={unique_name}", f"/record?topic={unique_name}&partition=0", "/pipelines"):
         answer = ask(oncelog_console, "GET", path)
         assert (answer.status, "\\ud800" in answer.text) == (200, True), path

@@ -24,12 +24,12 @@ PROGRESS = Progress(
 )  # fmt: skip
 
 
-def report(console: RunningConsole, *told: Progress, state: tuple[str, str] | None = None) -> None:
+def report(console: RunningConsole, *reported: Progress, state: tuple[str, str] | None = None) -> None:
     reporter = ConsoleReporter(console.url, TOKEN)
-    for progress in told:
+    for progress in reported:
         reporter.progress(progress)
     if state is not None:
-        reporter.state(told[-1].pipeline, *state)
+        reporter.state(reported[-1].pipeline, *state)
     reporter.close()
 
 
@@ -42,8 +42,8 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
         marker = Marker(query, 8, 500, "abc", 1_767_225_600_000, "[]").encode()
         where = TopicPartition(unique_name, 0)
         admin.alter_consumer_group_offsets(f"oncelog-marker-{unique_name}", {where: OffsetAndMetadata(0, marker)})
-    told = replace(PROGRESS, pipeline=unique_name, query_id=query)
-    report(oncelog_console, replace(told, batch=6, path="none", rows=0), told)
+    reported = replace(PROGRESS, pipeline=unique_name, query_id=query)
+    report(oncelog_console, replace(reported, batch=6, path="none", rows=0), reported)
     page.goto(f"{oncelog_console.url}/pipelines")
     card = page.locator("section.card", has_text=unique_name)
     expect(card).to_contain_text("512.5 rows/s")
@@ -54,13 +54,13 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
     expect(card).to_contain_text("batch 8, ahead of batch 7")
     expect(card.locator("progress")).to_have_attribute("value", "0.25")
     expect(card.locator("canvas")).to_be_visible()
-    report(oncelog_console, replace(told, batch=8, lag=0))
+    report(oncelog_console, replace(reported, batch=8, lag=0))
     expect(card).to_contain_text("batch 8, in step with the checkpoint")
     expect(card.locator("canvas")).to_be_visible()  # the part around it was updated, the chart stayed
-    report(oncelog_console, replace(told, batch=9, lag=None))
+    report(oncelog_console, replace(reported, batch=9, lag=None))
     expect(card).to_contain_text("the last batch does not say how many are left")
     expect(card.locator("progress")).to_have_count(0)
-    report(oncelog_console, replace(told, batch=10), state=("failed", "<b>it broke</b>"))
+    report(oncelog_console, replace(reported, batch=10), state=("failed", "<b>it broke</b>"))
     expect(card).to_contain_text("<b>it broke</b>")
 
 
@@ -99,11 +99,13 @@ def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
 def test_killed_run_is_told_by_its_successor_and_tables_hold_what_is_in_no_marker(
     page: Page, oncelog_console: RunningConsole, unique_name: str
 ) -> None:
-    told = replace(PROGRESS, pipeline=unique_name, query_id=f"query-{unique_name}", sinks={"delta table lake/late": 5})
+    reported = replace(
+        PROGRESS, pipeline=unique_name, query_id=f"query-{unique_name}", sinks={"delta table lake/late": 5}
+    )
     for session in ("killed:1", "next:2"):
         reporter = ConsoleReporter(oncelog_console.url, TOKEN)
         reporter._session = session
-        reporter.progress(told)
+        reporter.progress(reported)
         reporter.close()
     page.goto(f"{oncelog_console.url}/pipelines")
     card = page.locator("section.card", has_text=unique_name)

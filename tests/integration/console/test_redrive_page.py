@@ -78,11 +78,11 @@ def test_choice_and_what_is_wrong_with_it(page: Page, console: RunningConsole, w
     assert apart(lambda: world.values(world.origin)) == list(range(1, 20, 2))
     shown(page, console, topic=world.dead, name="odd-ones")
     expect(page.get_by_role("alert")).to_contain_text("with another --where or --error")
-    for query, told in (
+    for query, reported in (
         ({"to": world.dead}, "in their own topic"),
         ({"parking": world.parked}, "need each other"),
         ({"where": "number"}, "HEADER=VALUE"),
         ({"limit": "0"}, "from 1 to 5000"),
     ):
         shown(page, console, topic=world.dead, **query)
-        expect(page.get_by_role("alert")).to_contain_text(told)
+        expect(page.get_by_role("alert")).to_contain_text(reported)

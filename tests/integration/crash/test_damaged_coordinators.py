@@ -141,8 +141,8 @@ def test_a_damaged_record_costs_its_own_partition_its_coordinator(
             unreadable = page.value("oncelog_coordinator_partitions_unreadable", coordinator=coordinator)
             assert unreadable == len(DAMAGES)
     for topic in TOPICS:
-        told = [f"{topic}-{index} cannot be read at or after offset" in caplog.text for index in range(PARTITIONS)]
-        assert told == [index in DAMAGES for index in range(PARTITIONS)]
+        reported = [f"{topic}-{index} cannot be read at or after offset" in caplog.text for index in range(PARTITIONS)]
+        assert reported == [index in DAMAGES for index in range(PARTITIONS)]
     assert [path.read_bytes() for path in paths] == left, "what is left is there for whoever mends it"
 
 

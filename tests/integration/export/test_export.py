@@ -91,9 +91,9 @@ def test_disk_that_is_full_in_the_middle_of_a_file_is_told_and_later_continued(e
     more = [os.urandom(100).hex().encode() for _ in range(2000)]
     exported.produce(more)
     with full_disk(50_000):
-        told = exported.export().sentence()
-    assert f"{exported.to} cannot be written: " in told
-    assert "File too large" in told
+        reported = exported.export().sentence()
+    assert f"{exported.to} cannot be written: " in reported
+    assert "File too large" in reported
     assert len(exported.rows()) == 10 or exported.to.suffix == ".csv", "a CSV file may hold more until the next run"
     assert exported.export().done().err == f"2000 records exported to {exported.to}\n"
     assert exported.values() == sorted([*(one.decode() for one in numbered(0, 10)), *(one.decode() for one in more)])
@@ -195,8 +195,8 @@ def test_records_that_were_deleted_before_are_not_passed_over_silently(exported:
     with Admin(bootstrap_servers=exported.address) as admin:
         admin.delete_records({first: 4})
     assert f"Records of {exported.name}-0 from offset 3 to 3 were deleted" in exported.export().sentence()
-    told = exported.export("--skip-deleted").done().err
-    assert told == f"3 records exported to {exported.to}, 1 offsets skipped that were deleted\n"
+    reported = exported.export("--skip-deleted").done().err
+    assert reported == f"3 records exported to {exported.to}, 1 offsets skipped that were deleted\n"
     assert exported.values() == ["v0000", "v0001", "v0002", "v0003", "v0005", "v0006", "v0007"]
 
 
@@ -259,8 +259,8 @@ def test_damaged_position_is_told(exported: ExportedTopic) -> None:
             next(exported.to.glob("*.parquet")).write_bytes(b"PAR1 cut")
         case _:
             (exported.to / "_delta_log" / f"{1:020}.json").write_text("{")
-    said = exported.export().sentence()
-    assert "somebody has changed it" in said or "cannot be read" in said
+    printed = exported.export().sentence()
+    assert "another program has changed it" in printed or "cannot be read" in printed
 
 
 def test_json_of_headers_is_json(exported: ExportedTopic) -> None:
@@ -288,12 +288,12 @@ def test_timestamps_of_any_year_are_exported_and_those_that_tables_cannot_hold_e
         for form in FORMATS:
             call("export", unique_name, "--to", tmp_path / f"out.{form}", "-b", address).done()
         producer.send(unique_name, b"v", timestamp_ms=NANOSECONDS).result()
-    told = (
+    reported = (
         f"The record {unique_name}-0:{len(held)} has the timestamp {NANOSECONDS} ms, and timestamps of a table end at"
     )
     for form in FORMATS:
         again = ("export", unique_name, "--to", tmp_path / f"out.{form}", "-b", address)
-        assert told in call(*again).sentence()
+        assert reported in call(*again).sentence()
         assert "1 malformed as null" in call(*again, "--malformed", "null").done().err
     with (tmp_path / "out.csv").open(newline="") as file:
         texts = [one["timestamp"] for one in csv.DictReader(file)]

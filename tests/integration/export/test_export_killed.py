@@ -118,8 +118,8 @@ def test_of_two_exports_at_once_one_is_refused(
         assert first.stdout is not None
         assert first.stdout.readline() == "there\n"
         second = exported.export()
-        _, said = first.communicate("go on\n", timeout=60)
+        _, printed = first.communicate("go on\n", timeout=60)
     codes = sorted((first.returncode, second.code))
-    assert codes == [0, 1], (said, second.err)
-    assert "run one at a time" in (said if first.returncode else second.sentence())
+    assert codes == [0, 1], (printed, second.err)
+    assert "run one at a time" in (printed if first.returncode else second.sentence())
     assert exported.values() == [value.decode() for value in numbered(0, 10)]

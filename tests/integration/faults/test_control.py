@@ -83,8 +83,8 @@ def test_a_fault_is_made_looked_at_and_removed(control: FaultControl) -> None:
 def test_what_is_no_fault_is_refused(
     path: str, body: object, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
-    answered, told = ask(idle_control.address, path, "POST", body)
-    assert (answered, complaint in told["error"]) == (status, True), told
+    answered, reported = ask(idle_control.address, path, "POST", body)
+    assert (answered, complaint in reported["error"]) == (status, True), reported
     assert ask(idle_control.address, "/faults") == (200, [])
 
 
@@ -105,8 +105,8 @@ def test_what_is_no_fault_is_refused(
 def test_what_is_asked_wrongly_is_told(
     method: str, path: str, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
-    answered, told = ask(idle_control.address, path, method)
-    assert (answered, complaint in told["error"]) == (status, True), told
+    answered, reported = ask(idle_control.address, path, method)
+    assert (answered, complaint in reported["error"]) == (status, True), reported
 
 
 HEAD = b"POST /faults HTTP/1.1\r\nHost: localhost\r\n"
@@ -227,9 +227,9 @@ def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker,
             assert producer.send_and_wait(unique_name, b"x").offset == 0
         assert ask(place["control"], "/faults") == (200, [])
         process.send_signal(signal.SIGINT)
-        told = json.loads(process.stdout.read())
+        reported = json.loads(process.stdout.read())
         assert process.wait(120) == 130
-    assert told == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 times"]}
+    assert reported == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 times"]}
 
 
 def test_the_command_tells_what_struck_when_it_is_terminated(oncelog_broker: oncelog.Broker) -> None:
@@ -239,9 +239,9 @@ def test_the_command_tells_what_struck_when_it_is_terminated(oncelog_broker: onc
         assert process.stdout is not None and process.stderr is not None
         assert "listens on" in process.stdout.readline()
         process.terminate()
-        told = process.stderr.read()
+        reported = process.stderr.read()
         assert process.wait(120) == 143
-    assert "struck 0 times" in told
+    assert "struck 0 times" in reported
 
 
 def test_a_wrong_fault_is_refused_before_anything_listens() -> None:
@@ -256,8 +256,8 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        servers, control = told["listening"], f"http://{told['faults']}"
+        reported = json.loads(process.stdout.readline())
+        servers, control = reported["listening"], f"http://{reported['faults']}"
 
         def post(path: str, value: dict[str, object]) -> dict[str, object]:
             request = urllib.request.Request(control + path, json.dumps(value).encode(), method="POST")

@@ -48,7 +48,7 @@ def end(child, write):
     assert os.waitpid(child, 0)[1] == 0
 
 def in_the_child():
-    told = [refusal(use) for use in (
+    reported = [refusal(use) for use in (
         broker.restart, lambda: broker.pass_time(1), lambda: producer.send("t", b"x"),
         lambda: cluster.leader("t", 0), proxy.end_connections,
     )]

@@ -111,10 +111,10 @@ def test_what_conformance_and_lab_go_through_is_closed_to_others(secured: str) -
 def test_the_lab_runs_behind_a_login(secured: str, tmp_path: Path) -> None:
     from oncelog.apps.lab.flows import FLOWS, run
 
-    story = run(FLOWS["commit"], AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN}))
-    assert story.promises
-    assert all(promise.held for promise in story.promises)
-    assert all("Sasl" not in event.text for event in story.events)
+    trace = run(FLOWS["commit"], AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN}))
+    assert trace.promises
+    assert all(promise.held for promise in trace.promises)
+    assert all("Sasl" not in event.text for event in trace.events)
 
 
 def test_the_command_tells_its_login(secured: str, tmp_path: Path, unique_name: str) -> None:
@@ -124,8 +124,8 @@ def test_the_command_tells_its_login(secured: str, tmp_path: Path, unique_name: 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         try:
             assert running.stdout is not None
-            told = json.loads(running.stdout.readline())
-            write(told["listening"], unique_name, told["client_properties"])
+            reported = json.loads(running.stdout.readline())
+            write(reported["listening"], unique_name, reported["client_properties"])
         finally:
             running.kill()
-    assert "annas-secret" not in json.dumps(told)
+    assert "annas-secret" not in json.dumps(reported)

@@ -19,7 +19,9 @@ def test_the_log_says_once_why_connections_are_closed(caplog: pytest.LogCaptureF
                 with socket.create_connection((host, int(port)), 30) as client:
                     assert client.recv(1) == b""
             assert proxy.why_closed.startswith(f"{broker}: ")
-            told = [record.getMessage() for record in caplog.records if record.name == "oncelog.apps.proxy.upstream"]
-            assert told == [
+            reported = [
+                record.getMessage() for record in caplog.records if record.name == "oncelog.apps.proxy.upstream"
+            ]
+            assert reported == [
                 f"a client's connection was closed, because the broker cannot be reached: {proxy.why_closed}"
             ]

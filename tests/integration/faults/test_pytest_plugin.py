@@ -251,9 +251,9 @@ def test_the_broker_of_a_test_is_an_oncelog_broker() -> None:
 def test_a_cluster_that_is_there_says_what_it_lacks() -> None:
     shared = ExistingCluster("127.0.0.1:9")
     for name in ("node", "faults", "pass_time", "leader", "move_leader", "restart", "data"):
-        with pytest.raises(AttributeError) as told:
+        with pytest.raises(AttributeError) as reported:
             getattr(shared, name)
-        assert str(told.value) == (
+        assert str(reported.value) == (
             f"{name} exists with an embedded broker only, and these tests run against an existing cluster"
         )
     assert not hasattr(shared, "nothing_of_the_kind")

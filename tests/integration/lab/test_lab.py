@@ -75,15 +75,15 @@ def test_what_cannot_be_done_to_a_cluster_is_refused(broker: RunningBroker, name
 def test_flows_on_an_older_broker_are_shown_or_left_out_with_the_reason(tmp_path: Path) -> None:
     """Apache Kafka 2.8 does not take the newest Produce, and cannot be asked for the state of a transaction."""
     with older_broker() as broker:
-        told = call(
+        reported = call(
             "lab", "all", "--html", tmp_path / "lab.html", "--json", "--bootstrap-server", broker.bootstrap_servers
         )
         with pytest.raises(LabError, match="does not offer DescribeTransactions; Apache Kafka supports it since"):
             run(FLOWS["commit"], settings_for(broker.bootstrap_servers))
-    assert told.code == 0
-    shown = [trace["flow"] for trace in told.json["flows"]]
+    assert reported.code == 0
+    shown = [trace["flow"] for trace in reported.json["flows"]]
     assert shown == ["acknowledged", "acks-lost", "batch-lost", "cache-overrun", "new-pid"]
-    left_out = told.err.splitlines()
+    left_out = reported.err.splitlines()
     assert {line.split()[0] for line in left_out if "is left out" in line} == FLOWS.keys() - set(shown)
 
 
@@ -206,8 +206,8 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_the_command_tells_draws_and_answers_in_json(page: Path) -> None:
-    told = call("lab", "commit", "acks-lost", "--html", page).done().out
-    assert "PID 0, epoch 0, sequence 1" in told
+    reported = call("lab", "commit", "acks-lost", "--html", page).done().out
+    assert "PID 0, epoch 0, sequence 1" in reported
     assert page.read_text().count("<section") == 2
     answer = json.loads(call("lab", "commit", "--html", page, "--json").done().out)
     (flow,) = answer["flows"]
@@ -232,9 +232,9 @@ def test_an_impossible_flow_is_refused_by_name_and_left_out_of_all(oncelog_broke
 
 def test_a_flow_is_told_when_it_is_over_not_when_all_are(oncelog_broker: RunningBroker, page: Path) -> None:
     to_it = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--html", page)
-    told = call("lab", "commit", "coordinator-dies", *to_it)
-    assert "coordinator cannot be crashed from outside" in told.sentence()
-    assert FLOWS["commit"].title in told.out
+    reported = call("lab", "commit", "coordinator-dies", *to_it)
+    assert "coordinator cannot be crashed from outside" in reported.sentence()
+    assert FLOWS["commit"].title in reported.out
 
 
 def test_settings_of_a_client_need_a_cluster(page: Path) -> None:

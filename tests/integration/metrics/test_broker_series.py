@@ -35,8 +35,8 @@ def test_every_series_of_the_catalogue_is_there_and_no_other(page: Page) -> None
     ends = {MetricKind.COUNTER: "", MetricKind.SUMMARY: "_count"}
     there = {name for name, family in FAMILIES.items() if f"{name}{ends.get(family.kind, '')}" in page.names}
     assert set(FAMILIES) == there
-    told = {name.removesuffix("_total") for name in FAMILIES}
-    assert {family.removesuffix("_total") for family in page.families} <= told
+    reported = {name.removesuffix("_total") for name in FAMILIES}
+    assert {family.removesuffix("_total") for family in page.families} <= reported
 
 
 def test_counters_are_there_before_they_count(page: Page) -> None:

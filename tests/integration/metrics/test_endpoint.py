@@ -131,9 +131,9 @@ def test_a_partition_that_its_disk_stopped_ends_readiness_not_life(
         monkeypatch.setattr(OsFile, "append", refuses)
         connection.produce("broken", batch(b"v"))
         monkeypatch.undo()
-        status, said = health(broker.metrics_address, "ready")
-        assert status == 503 and said["status"] == "offline because of a failed disk"
-        assert list(said["partitions"]) == ["broken-0"] and "restart" in said["todo"]
+        status, printed = health(broker.metrics_address, "ready")
+        assert status == 503 and printed["status"] == "offline because of a failed disk"
+        assert list(printed["partitions"]) == ["broken-0"] and "restart" in printed["todo"]
         assert health(broker.metrics_address, "live") == (200, {"status": "alive"})
         page = scrape(broker.metrics_address)
         assert page.value("oncelog_ready") == 0
@@ -189,8 +189,8 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
         assert broker._thread is not None
         broker._thread.loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
         assert holds.wait(60)
-        status, said = health(broker.metrics_address, "live")
-        assert status == 503 and said["status"] == "hangs"
+        status, printed = health(broker.metrics_address, "live")
+        assert status == 503 and printed["status"] == "hangs"
         assert health(broker.metrics_address, "ready")[0] == 503
         hold.set()
         assert eventually(lambda: health(broker.metrics_address, "live")[0] == 200 or None)

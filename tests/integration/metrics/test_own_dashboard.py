@@ -100,11 +100,11 @@ def test_the_rules_file_holds_what_prometheus_takes_and_nothing_else() -> None:
     """The keys of Prometheus' ``rulefmt``, durations as it reads them, and templates in which its functions' braces
     close.
     """
-    told = yaml.safe_load(RULES.read_text())
-    assert set(told) == {"groups"}
-    names = [group["name"] for group in told["groups"]]
+    reported = yaml.safe_load(RULES.read_text())
+    assert set(reported) == {"groups"}
+    names = [group["name"] for group in reported["groups"]]
     assert len(names) == len(set(names))
-    for group in told["groups"]:
+    for group in reported["groups"]:
         assert set(group) <= {"name", "interval", "limit", "rules"}
         for rule in group["rules"]:
             assert {"alert", "expr"} <= set(rule) <= {"alert", "expr", "for", "labels", "annotations"}

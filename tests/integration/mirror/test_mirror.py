@@ -53,7 +53,7 @@ class Clusters:
     target: Admin
     topic: str
     addresses: tuple[str, str]
-    said: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[TopicPartition, TopicPartition]:
@@ -61,7 +61,7 @@ class Clusters:
 
     def mirror(self, name: str | None = None, **more: Any) -> Mirror:
         settings = MirrorSettings(name or self.topic, Selection((self.topic,)), **more)
-        return Mirror(self.source, self.target, settings, self.said.append)
+        return Mirror(self.source, self.target, settings, self.printed.append)
 
     async def check_equal(self) -> None:
         """Readers of A and of B receive the same records, timestamps included."""
@@ -224,7 +224,7 @@ def test_marker_of_a_spark_sink_comes_with_its_batch(play: Callable[[Flow], None
         await write_spark_batch(made.target, group, name, 4)
         await made.mirrored()
         assert await marker() == "batch 4", "the query has gone on there"
-        assert any(f"{group!r} is left alone: its marker" in text for text in made.said)
+        assert any(f"{group!r} is left alone: its marker" in text for text in made.printed)
 
     play(flow)
 
@@ -241,7 +241,7 @@ def test_group_that_is_active_on_the_target_is_left_alone(play: Callable[[Flow],
             await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
             await caught_up(mirror)
             assert made.names[0] not in await made.target.list_consumer_group_offsets(group)
-        assert any("left alone" in text and group in text for text in made.said)
+        assert any("left alone" in text and group in text for text in made.printed)
 
     play(flow)
 
@@ -288,10 +288,10 @@ def test_partitions_and_settings_follow(play: Callable[[Flow], None]) -> None:
         assert await made.values(3) == [b"new"]
         again = await made.mirrored()
         assert not (await again.round()).records
-        told = (await made.target.describe_configs([resource]))[resource]
-        assert told["max.message.bytes"].value == "54321"
-        assert told["retention.ms"].source != "DYNAMIC_TOPIC_CONFIG"
-        assert told["message.timestamp.type"].value == "CreateTime"
+        reported = (await made.target.describe_configs([resource]))[resource]
+        assert reported["max.message.bytes"].value == "54321"
+        assert reported["retention.ms"].source != "DYNAMIC_TOPIC_CONFIG"
+        assert reported["message.timestamp.type"].value == "CreateTime"
 
     play(flow)
 
@@ -329,7 +329,7 @@ def test_topic_recreated_on_the_source_is_stopped_and_others_go_on(play: Callabl
         await made.write(b"again")
         await caught_up(mirror)
         assert await made.values() == [b"one"]
-        assert any("recreated on the source" in text for text in made.said)
+        assert any("recreated on the source" in text for text in made.printed)
 
     play(flow)
 
@@ -349,17 +349,17 @@ def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_fro
             await made.write(b"one")
             old = await made.mirrored()
             await old.close()
-        made.said.clear()
+        made.printed.clear()
         await made.write(b"two")
         mirror = await made.mirrored()
-        assert (await made.values(), made.said) == ([b"one", b"two"], [])
+        assert (await made.values(), made.printed) == ([b"one", b"two"], [])
         await mirror.close()
         await made.source.delete_topics([made.topic])
         await made.source.create_topics([NewTopic(made.topic, 2, 1)])
         await made.write(b"again")
         await (await made.started()).round()
         assert await made.values() == [b"one", b"two"]
-        assert any("recreated on the source" in text for text in made.said)
+        assert any("recreated on the source" in text for text in made.printed)
 
     play(flow)
 
@@ -376,7 +376,7 @@ def test_a_cluster_that_is_upgraded_is_mirrored_on(unique_name: str) -> None:
             (topic,) = await source.describe_topics([unique_name])
             assert any(topic.topic_id) == bool(before)
             mirror = await made.mirrored()
-            assert (await made.values(), made.said) == ([*before, value], [])
+            assert (await made.values(), made.printed) == ([*before, value], [])
             await mirror.close()
 
     with ApacheKafka(version="2.8.2", properties={"inter.broker.protocol.version": "2.7"}) as kafka, Broker() as target:
@@ -399,8 +399,8 @@ def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None
             await mirror.round()
         assert not mirror.has_reached(ends)
         assert mirror.held_back_by(100.0) is None
-        told = mirror.held_back_by(100.0 + REPORT_AFTER_S)
-        assert told is not None and f"producer {pid} in {made.names[0]} from offset 0 on" in told
+        reported = mirror.held_back_by(100.0 + REPORT_AFTER_S)
+        assert reported is not None and f"producer {pid} in {made.names[0]} from offset 0 on" in reported
         assert mirror.held_back_by(1000.0) is None
         await made.source.abort_transaction(made.names[0], start_offset=0)
         await caught_up(mirror)
@@ -470,7 +470,7 @@ def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.mirrored()
         with pytest.raises(MirrorRefused, match="the same cluster"):
-            await Mirror(made.source, made.source, MirrorSettings("x", Selection()), made.said.append).open()
+            await Mirror(made.source, made.source, MirrorSettings("x", Selection()), made.printed.append).open()
         assert "oncelog-mirror.x" not in await made.source.list_topics()
 
     play(flow)
@@ -480,7 +480,7 @@ def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: 
     async def flow(made: Clusters) -> None:
         mirror = await made.mirrored()
         backwards = Mirror(
-            made.target, made.source, MirrorSettings(made.topic, Selection((made.topic,))), made.said.append
+            made.target, made.source, MirrorSettings(made.topic, Selection((made.topic,))), made.printed.append
         )
         for _ in range(2):
             with pytest.raises(MirrorRefused, match="in circles"):
@@ -498,15 +498,15 @@ def test_topic_that_comes_later_and_would_go_in_circles_is_stopped(play: Callabl
     async def flow(made: Clusters) -> None:
         later = f"{made.topic}-later"
         back = MirrorSettings(f"{made.topic}-back", Selection((later,)))
-        backwards = Mirror(made.target, made.source, back, made.said.append)
+        backwards = Mirror(made.target, made.source, back, made.printed.append)
         await backwards.open()
         forth = MirrorSettings(made.topic, Selection((made.topic, later)))
-        mirror = Mirror(made.source, made.target, forth, made.said.append)
+        mirror = Mirror(made.source, made.target, forth, made.printed.append)
         await mirror.open()
         await made.source.create_topics([NewTopic(later, 1, 1)])
         await caught_up(mirror)
         await caught_up(backwards)
-        assert any("in circles" in text for text in made.said)
+        assert any("in circles" in text for text in made.printed)
         mirror.check_complete()
         with pytest.raises(MirrorRefused, match=f"chosen topics {later} are not mirrored"):
             backwards.check_complete()
@@ -520,7 +520,7 @@ def test_topic_chosen_later_brings_its_groups_offsets(play: Callable[[Flow], Non
         await made.source.create_topics([NewTopic(other, 1, 1)])
         await made.write(b"one", b"two")
         await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
-        first = Mirror(made.source, made.target, MirrorSettings(made.topic, Selection((other,))), made.said.append)
+        first = Mirror(made.source, made.target, MirrorSettings(made.topic, Selection((other,))), made.printed.append)
         await first.open()
         await caught_up(first)
         await first.close()
@@ -604,7 +604,7 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
             ]
         )
         mirror = await made.mirrored()
-        assert any("may not be read" in text for text in made.said)
+        assert any("may not be read" in text for text in made.printed)
         await caught_up(mirror)
         assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
         assert not await made.target.list_consumer_group_offsets(sink, negative=True), "it would not be its batch's"
@@ -619,7 +619,7 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
         )
         await made.source.create_acls([hidden])
         await caught_up(mirror)
-        assert any(f"DESCRIBE on {group}" in text for text in made.said)
+        assert any(f"DESCRIBE on {group}" in text for text in made.printed)
 
     async def main(source: str) -> None:
         async with clusters((source, brokers[1]), unique_name) as made:

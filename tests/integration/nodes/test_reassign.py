@@ -44,10 +44,10 @@ def test_kafkas_tool_gives_each_partition_three_replicas_and_each_node_leads(
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         producer.send("t", b"before", partition=2).result(60)
         run_tool(*command, "--execute")
-        told = run_tool(*command, "--verify")
+        reported = run_tool(*command, "--verify")
         run_tool(f"{TOOLS}.LeaderElectionCommand", *servers, "--election-type", "PREFERRED", "--all-topic-partitions")
         producer.send("t", b"after", partition=2).result(60)
-    assert told.count(" is completed.") == 3
+    assert reported.count(" is completed.") == 3
     assert placed(broker) == [(1, (1, 2, 3)), (2, (2, 1, 3)), (3, (3, 1, 2))]
     assert values(broker.bootstrap_servers, "t", 3) == [b"before", b"after"]
 

@@ -128,8 +128,8 @@ def test_source_that_comes_back_over_a_topic_made_again_is_refused_and_another_c
     changing.run(("t",), sinks)
     changing.make_again("u")
     changing.send("u", 20)  # longer than before
-    told = changing.refused(("t", "u"), sinks)
-    assert f"topic {changing.topic('u')} was deleted and recreated (its id was" in told
+    reported = changing.refused(("t", "u"), sinks)
+    assert f"topic {changing.topic('u')} was deleted and recreated (its id was" in reported
     changing.send("t", 1)
     changing.run(("t",), sinks)
     assert changing.ids("a") == sorted([*range(15), *range(18)])
@@ -194,8 +194,8 @@ def test_tables_beside_topics_come_and_go(changing: Changing, postgres: Postgres
     changing.make("t", "a", "b")
     changing.send("t", 10)
     changing.run(("t",), {"a": ""})
-    told = changing.refused(("t",), {"a": "", **all_tables})
-    assert "none to a table as sink 'lake' (delta table " in told
+    reported = changing.refused(("t",), {"a": "", **all_tables})
+    assert "none to a table as sink 'lake' (delta table " in reported
     changing.send("t", 1)
     changing.run(("t",), {"a": ""})  # the change can be taken back
     first = {name: text.replace("})", ", 'onMissingMarker': 'write'})") for name, text in all_tables.items()}
@@ -209,8 +209,8 @@ def test_tables_beside_topics_come_and_go(changing: Changing, postgres: Postgres
     changing.send("t", 5)
     fewer = {name: text for name, text in all_tables.items() if name != "file"}
     changing.run(("t",), {"a": "", "b": "", **fewer})
-    told = changing.refused(("t",), {"a": "", "b": "", **all_tables})
-    assert "table sink 'file' was taken out" in told
+    reported = changing.refused(("t",), {"a": "", "b": "", **all_tables})
+    assert "table sink 'file' was taken out" in reported
     changing.send("t", 5)
     changing.run(("t",), {"b": "", **fewer})
     changing.send("t", 5)

@@ -139,11 +139,13 @@ def test_pipeline_gets_dead_letters_and_one_more_sink_and_goes_on(
     before = letters.replace('malformed = "dead-letter"\n', "").replace("dead_letter = ", "# ")
     produce(address, unique_name, [b'{"carrier": "AA", "delay": 20}', b"bad"])
     options = ("--once", "--bootstrap-server", address)
-    told = pipeline.refused(str(pipeline.write("late.toml", before)), *options)
-    assert "is not JSON of the schema" in told
+    reported = pipeline.refused(str(pipeline.write("late.toml", before)), *options)
+    assert "is not JSON of the schema" in reported
     more = letters[: letters.index("[query]")] + MORE.format(topic=unique_name)
-    told = pipeline.refused(str(pipeline.write("late.toml", more)), *options)
-    assert "its last run planned a batch and did not end it, and the batch has the reads source__source, whose" in told
+    reported = pipeline.refused(str(pipeline.write("late.toml", more)), *options)
+    assert (
+        "its last run planned a batch and did not end it, and the batch has the reads source__source, whose" in reported
+    )
     runs: list[tuple[str, list[bytes | None]]] = [(letters, []), (more, [b'{"carrier": "UA", "delay": 30}', b"worse"])]
     for file, values in runs:
         produce(address, unique_name, values)

@@ -70,8 +70,8 @@ def test_example_runs_as_it_stands_and_prints_what_the_page_shows(tmp_path: Path
     shown = re.sub("  +", "\t", page.partition("```text\n")[2].partition("```")[0])
     assert len(rows_of(shown)) == 6
     assert rows_of(ended.stdout) == rows_of(shown)
-    told = next(line for line in ended.stderr.splitlines() if "; new: coupon" in line)
-    assert f"    {told}\n" in page
+    reported = next(line for line in ended.stderr.splitlines() if "; new: coupon" in line)
+    assert f"    {reported}\n" in page
     assert list(tmp_path.iterdir()) == []
 
 

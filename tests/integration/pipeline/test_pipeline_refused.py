@@ -22,7 +22,7 @@ class RunningBroker(Protocol):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "printed"),
     [
         ("p.toml", "[source\n", "cannot be read as TOML"),
         ("p.toml", GOOD.replace("[sink]", "[snk]"), "unknown entry 'snk'.*did you mean sink"),
@@ -40,12 +40,12 @@ class RunningBroker(Protocol):
     ],
 )
 def test_file_that_is_no_pipeline_is_refused_by_name(
-    cold_pipeline: PipelineCommand, name: str, text: str, said: str
+    cold_pipeline: PipelineCommand, name: str, text: str, printed: str
 ) -> None:
     path = cold_pipeline.write(name, text)
     with pytest.raises(OncelogError) as refused:
         load_pipelines(path)
-    assert re.search(said, str(refused.value)), str(refused.value)
+    assert re.search(printed, str(refused.value)), str(refused.value)
 
 
 def test_missing_file_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:

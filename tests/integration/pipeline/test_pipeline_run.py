@@ -181,7 +181,7 @@ def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: Pipeline
 
 
 @pytest.mark.parametrize(
-    ("value", "sql", "said"),
+    ("value", "sql", "printed"),
     [
         (b'{"carrier": "AA"}', "select carrier, dely from source", "cannot be resolved. Did you mean"),
         (b'{"carrier": "AA"}', "selekt carrier from source", "Syntax error at or near 'selekt'"),
@@ -194,9 +194,9 @@ def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: Pipeline
     ids=["unknown column", "syntax", "malformed value"],
 )
 def test_pipeline_that_fails_says_why_in_one_sentence(
-    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, said: str
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, printed: str
 ) -> None:
-    assert_refused(oncelog_broker, unique_name, pipeline, value, sql, said)
+    assert_refused(oncelog_broker, unique_name, pipeline, value, sql, printed)
 
 
 @pytest.mark.soak
@@ -208,7 +208,7 @@ def test_nothing_that_spark_prints_comes_before_the_sentence(
 
 
 def assert_refused(
-    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, said: str
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, printed: str
 ) -> None:
     address = oncelog_broker.bootstrap_servers
     for topic in (unique_name, f"{unique_name}-out"):
@@ -220,7 +220,7 @@ def assert_refused(
         f'[query]\nsql = "{sql}"\n[sink]\ntopic = "{unique_name}-out"\n',
     )
     sentence = pipeline.refused(str(file), "--once", "--bootstrap-server", address)
-    assert said in sentence
+    assert printed in sentence
     assert "pipeline bad " in sentence
 
 

@@ -92,15 +92,15 @@ def test_each_record_is_read_with_its_own_schema_and_a_new_field_appears_after_a
         foreign = AvroSerializer(registry, {"type": "record", "name": "Other", "fields": []}, subject="other")({})
         bad = [b"no magic", b"\0\0\0\x03\xe7" + whole[5:], whole[:-1], whole + b"x", b"", b"\0\0", foreign]
         produce(address, unique_name, [whole, *bad, None, first({"id": 2, "amount": Decimal(2)})])
-        told = pipeline.run(*options)
-        assert told.returncode == 0, told.stderr
-        assert f"orders: source is read into {unique_name}-value:1" in told.stderr
+        reported = pipeline.run(*options)
+        assert reported.returncode == 0, reported.stderr
+        assert f"orders: source is read into {unique_name}-value:1" in reported.stderr
         later = first({"id": 4, "amount": Decimal(4)})
         second = AvroSerializer(registry, NOTED, topic=unique_name)
         produce(address, unique_name, [second({"id": 3, "amount": Decimal(3), "note": "late"}), later])
-        told = pipeline.run(*options)
-        assert told.returncode == 0, told.stderr
-        assert f"is read into {unique_name}-value:2, and was into {unique_name}-value:1; new: note" in told.stderr
+        reported = pipeline.run(*options)
+        assert reported.returncode == 0, reported.stderr
+        assert f"is read into {unique_name}-value:2, and was into {unique_name}-value:1; new: note" in reported.stderr
         found = values_of(address, f"{unique_name}-out", registry)
         known = registry.versions(f"{unique_name}-out-value")
     assert [(order["id"], str(order["amount"]), order.get("note")) for order in found] == [
@@ -145,8 +145,8 @@ def test_schemas_are_named_in_headers(
         with Producer(bootstrap_servers=address) as producer:
             producer.send_and_wait(unique_name, b"\x02", headers=[named])
             producer.send_and_wait(unique_name, b"\x02", headers=[(named[0], b"\1" + bytes(16))])
-        told = pipeline.run(str(file), "--once", "--bootstrap-server", address)
-        assert told.returncode == 0, told.stderr
+        reported = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert reported.returncode == 0, reported.stderr
         (out,) = [one for one in committed(address, f"{unique_name}-out") if one.key is not None]
         assert [header for header, _ in out.headers] == ["mine"]
         assert AvroDeserializer(registry)(out.value) == {"id": 1, "amount": Decimal("1.50")}
@@ -276,9 +276,9 @@ def test_columns_that_the_registry_refuses_are_refused_before_anything_is_writte
         registry.register(f"{unique_name}-out-value", Schema(json.dumps({**ORDER, "name": "Other"})))
     produce(address, unique_name, [write({"id": 1, "amount": Decimal(1)}), b"malformed"])
     file = pipeline.write("orders.toml", AVRO.format(topic=unique_name, url=registry_url))
-    told = pipeline.refused(str(file), "--once", "-b", address)
-    assert "pipeline orders cannot write: the schema registry" in told
-    assert "incompatible" in told
+    reported = pipeline.refused(str(file), "--once", "-b", address)
+    assert "pipeline orders cannot write: the schema registry" in reported
+    assert "incompatible" in reported
     assert committed(address, f"{unique_name}-out") == committed(address, f"{unique_name}-dead") == []
 
 
@@ -311,9 +311,9 @@ def test_malformed_record_stops_the_pipeline_whichever_columns_it_uses(
     file = pipeline.write("strict.toml", STRICT.format(topic=unique_name))
     ended = pipeline.run(str(file), "--once", "-b", address, "--schema-registry", registry_url)
     assert ended.returncode == 1
-    told = ended.stderr.splitlines()[-1]
-    assert f"Record 1 of {unique_name}-0 cannot be read: the bytes do not fit schema 1: they end too early" in told
-    assert "correct the schema, or set malformed to dead-letter or null" in told
+    reported = ended.stderr.splitlines()[-1]
+    assert f"Record 1 of {unique_name}-0 cannot be read: the bytes do not fit schema 1: they end too early" in reported
+    assert "correct the schema, or set malformed to dead-letter or null" in reported
     assert committed(address, f"{unique_name}-out") == []
 
 
@@ -335,10 +335,10 @@ def test_good_record_that_the_readers_schema_cannot_take_is_not_to_be_left_out(
     file = pipeline.write("strict.toml", STRICT.format(topic=unique_name))
     ended = pipeline.run(str(file), "--once", "-b", address, "--schema-registry", registry_url)
     assert ended.returncode == 1
-    told = ended.stderr.splitlines()[-1]
-    assert f"Record 0 of {unique_name}-0 cannot be read: schema 1: new was not written, and has no default" in told
-    assert "nothing is wrong with the record: set the source's schema to a version that can take it" in told
-    assert "malformed" not in told
+    reported = ended.stderr.splitlines()[-1]
+    assert f"Record 0 of {unique_name}-0 cannot be read: schema 1: new was not written, and has no default" in reported
+    assert "nothing is wrong with the record: set the source's schema to a version that can take it" in reported
+    assert "malformed" not in reported
 
 
 @pytest.mark.soak

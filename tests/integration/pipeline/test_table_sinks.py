@@ -150,8 +150,8 @@ def test_topic_and_tables_of_one_pipeline_have_each_row_once(
 def check_doctor(pipeline: PipelineCommand, file: Path, address: str, url: str) -> None:
     """It knows all tables, and finds the columns of one that somebody has changed."""
     words = ["pipeline", "doctor", "oncelog-checkpoints/orders", "--pipeline", file, "-b", address, "--json"]
-    told = run(*words, cwd=pipeline.folder).done().json
-    tables = [one for one in told if "table" in one]
+    reported = run(*words, cwd=pipeline.folder).done().json
+    tables = [one for one in reported if "table" in one]
     assert [one["table"].split()[0] for one in tables] == ["delta", "iceberg", "postgresql", "sqlite"]
     assert [(one["next"]["verdict"], one["columns"], one["missingRights"]) for one in tables] == [
         ("write", None, [])
@@ -208,9 +208,9 @@ def test_doctor_knows_each_sink_before_the_first_start_and_a_start_refuses_what_
             line["protocol"] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     words = ["pipeline", "doctor", "oncelog-checkpoints/new", "--pipeline", file, "-b", address]
-    told = run(*words, "--json", cwd=pipeline.folder)
-    assert told.code == 1, told.err
-    topic, delta, sqlite, iceberg = told.json
+    reported = run(*words, "--json", cwd=pipeline.folder)
+    assert reported.code == 1, reported.err
+    topic, delta, sqlite, iceberg = reported.json
     assert (topic["topic"], topic["partitions"], topic["next"]["verdict"]) == (f"{unique_name}-nowhere", None, "refuse")
     assert "has the feature rowTracking, which deltalake" in delta["columns"]
     assert (sqlite["columns"], sqlite["tableId"], sqlite["next"]["reason"]) == (
@@ -302,7 +302,7 @@ def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, p
 
 
 @pytest.mark.parametrize(
-    ("sink", "told"),
+    ("sink", "reported"),
     [
         ('format = "oracle"\ntable = "t"', "Invalid value 'oracle' for option format"),
         ('format = "sqlite"\ntable = "t"', "needs the option url"),
@@ -312,9 +312,9 @@ def test_table_alone_in_mode_complete(broker: RunningBroker, unique_name: str, p
         ('format = "delta"\ntable = "t"\noptions = { nonsense = 1 }', "Unknown option 'nonsense' of a table"),
     ],
 )
-def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, told: str) -> None:
+def test_wrong_table_is_refused_before_spark_starts(pipeline: PipelineCommand, sink: str, reported: str) -> None:
     text = f'[source]\ntopic = "t"\n[query]\nsql = "select 1 as id from source"\n[sink]\n{sink}\n'
-    assert told in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")
+    assert reported in pipeline.refused(str(pipeline.write("wrong.toml", text)), "--once")
 
 
 MOVED = """

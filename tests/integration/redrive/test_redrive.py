@@ -264,8 +264,8 @@ def thirteenth(letter):
 
 def test_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None:
     (tmp_path / "repairs.py").write_text(TRANSFORM)
-    said = world.redrive("--transform", "repairs:thirteenth", cwd=tmp_path).sentence()
-    assert f"failed at dead letter {world.dead}-0:6: KeyError: '12'" in said
+    message = world.redrive("--transform", "repairs:thirteenth", cwd=tmp_path).sentence()
+    assert f"failed at dead letter {world.dead}-0:6: KeyError: '12'" in message
     assert world.values(world.origin) == []
     ended = world.redrive("--transform", "repairs:tens", cwd=tmp_path).done()
     assert ended.err == "16 dead letters sent back, 4 skipped\n"
@@ -273,7 +273,7 @@ def test_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--transform", "nomodule:f"], "cannot be loaded: ModuleNotFoundError"),
         (["--transform", "json:nothing"], "module json has no function nothing"),
@@ -285,8 +285,8 @@ def test_transform_repairs_skips_and_stops(world: World, tmp_path: Path) -> None
         (["-b", "127.0.0.1:1", "--parking", "dead", "--max-attempts", "1"], "other topics"),
     ],
 )
-def test_wrong_options_are_refused_before_a_broker_is_asked(options: list[str], said: str) -> None:
-    assert said in run("redrive", "dead", *options).sentence()
+def test_wrong_options_are_refused_before_a_broker_is_asked(options: list[str], message: str) -> None:
+    assert message in run("redrive", "dead", *options).sentence()
 
 
 def test_topic_that_is_not_there_is_refused_with_nothing_sent(world: World) -> None:

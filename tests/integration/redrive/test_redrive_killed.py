@@ -99,9 +99,9 @@ def test_second_run_of_a_name_stops_the_first(broker: RunningBroker, unique_name
         assert first.stdout is not None
         assert first.stdout.readline() == "there\n"
         world.redrive().done()
-        _, said = first.communicate("go on\n", timeout=60)
+        _, printed = first.communicate("go on\n", timeout=60)
     assert first.returncode == 1
-    assert "Another redrive of group" in said
+    assert "Another redrive of group" in printed
     assert world.values(world.origin) == list(range(20))
 
     async def positions() -> int:

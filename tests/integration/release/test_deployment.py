@@ -191,15 +191,15 @@ def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
 def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
     """The words are those that Spark passes to a driver's container on Kubernetes."""
     given = ["--properties-file", "/opt/spark/conf/spark.properties", "local:///opt/oncelog/main.py", "two words"]
-    told = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
-    assert told[:3] == ["spark-submit", "--deploy-mode", "client"]
-    assert "spark.driver.bindAddress=10.0.0.7" in told
-    assert told[-4:] == given
+    reported = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
+    assert reported[:3] == ["spark-submit", "--deploy-mode", "client"]
+    assert "spark.driver.bindAddress=10.0.0.7" in reported
+    assert reported[-4:] == given
 
 
 def test_the_image_is_an_executor_where_spark_says_so(tmp_path: Path) -> None:
     """The variables are those that Spark passes to an executor's container on Kubernetes."""
-    told = entered(
+    reported = entered(
         tmp_path,
         ["executor"],
         **{f"SPARK_JAVA_OPT_{number}": f"-Dnumber={number} of 11" for number in range(11)},
@@ -213,10 +213,10 @@ def test_the_image_is_an_executor_where_spark_says_so(tmp_path: Path) -> None:
         SPARK_RESOURCE_PROFILE_ID="0",
         SPARK_CONF_DIR="/opt/spark/conf",
     )
-    assert told[:12] == ["java", *(f"-Dnumber={number} of 11" for number in range(11))]
-    assert told[12:15] == ["-Xms2g", "-Xmx2g", "-cp"]
-    assert told[15] == f"/opt/spark/conf:{Path(pyspark.__file__).parent}/jars/*"
-    assert dict(zip(told[17::2], told[18::2], strict=True)) == {
+    assert reported[:12] == ["java", *(f"-Dnumber={number} of 11" for number in range(11))]
+    assert reported[12:15] == ["-Xms2g", "-Xmx2g", "-cp"]
+    assert reported[15] == f"/opt/spark/conf:{Path(pyspark.__file__).parent}/jars/*"
+    assert dict(zip(reported[17::2], reported[18::2], strict=True)) == {
         "--driver-url": "spark://driver:7078",
         "--executor-id": "3",
         "--cores": "1",

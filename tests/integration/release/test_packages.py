@@ -114,9 +114,9 @@ def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None
 
 @pytest.mark.soak
 def test_a_dry_run_of_a_release_builds_and_checks_and_says_what_is_missing(source: Path) -> None:
-    said = _run(sys.executable, "-m", "tools.release", "--dry-run", "--build", "--tag", "v0.0.0", cwd=source)
-    assert "### Broker" in said  # the changelog's section
-    assert "PASSED" in said and "built oncelog-" in said
+    printed = _run(sys.executable, "-m", "tools.release", "--dry-run", "--build", "--tag", "v0.0.0", cwd=source)
+    assert "### Broker" in printed  # the changelog's section
+    assert "PASSED" in printed and "built oncelog-" in printed
 
 
 def test_a_build_without_a_compiler_is_tagged_as_what_it_is(distributions: dict[str, Path]) -> None:

@@ -105,7 +105,7 @@ def running() -> Iterator[StandIn]:
         do_POST = do_GET
         do_DELETE = do_GET
 
-        def log_message(self, *said: object) -> None:
+        def log_message(self, *printed: object) -> None:
             """Nothing on standard error."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

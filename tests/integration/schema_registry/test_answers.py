@@ -129,9 +129,9 @@ def test_compatibility_is_checked_without_registering(url: str) -> None:
     assert checked(url, avro("a", "b=1"), "latest").body == {"is_compatible": True}
     assert checked(url, avro("a", "b"), "latest").body == {"is_compatible": False}
     assert checked(url, avro("a", "b")).body == {"is_compatible": False}
-    told = checked(url, avro("a", "b"), "1", verbose=True).body
-    assert told["is_compatible"] is False
-    assert "READER_FIELD_MISSING_DEFAULT_VALUE" in told["messages"][0]
+    reported = checked(url, avro("a", "b"), "1", verbose=True).body
+    assert reported["is_compatible"] is False
+    assert "READER_FIELD_MISSING_DEFAULT_VALUE" in reported["messages"][0]
     assert checked(url, avro("a"), "1", verbose=True).body == {"is_compatible": True, "messages": []}
     wrong = checked(url, "{", "1", verbose=True).body
     assert wrong["is_compatible"] is False

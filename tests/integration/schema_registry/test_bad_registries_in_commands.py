@@ -115,33 +115,33 @@ def refused(words: tuple[str, ...], url: str, servers: str) -> str:
 def test_a_registry_that_is_away_refuses_or_hangs_is_told_in_one_line(
     stand_in: StandIn, servers: str, files: Path, short_timeout: None, words: tuple[str, ...]
 ) -> None:
-    for _, answer, said in BAD:
+    for _, answer, printed in BAD:
         stand_in.misbehave = lambda target, answer=answer: answer  # type: ignore[misc]
-        assert said in refused(words, stand_in.url, servers)
+        assert printed in refused(words, stand_in.url, servers)
     stand_in.misbehave = slow
     assert "cannot be reached: no answer within 0.2 s" in refused(words, stand_in.url, servers)
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{free.getsockname()[1]}"
-        told = refused(words, away, servers)
-    assert f"the schema registry {away} cannot be reached" in told
+        reported = refused(words, away, servers)
+    assert f"the schema registry {away} cannot be reached" in reported
 
 
-@pytest.mark.parametrize(("answer", "said"), [case[1:] for case in LIES], ids=[case[0] for case in LIES])
+@pytest.mark.parametrize(("answer", "printed"), [case[1:] for case in LIES], ids=[case[0] for case in LIES])
 @pytest.mark.parametrize("words", [COMMANDS[8], COMMANDS[10]], ids=[NAMES[8], NAMES[10]])
 def test_an_answer_about_something_else_is_not_believed(
-    stand_in: StandIn, servers: str, files: Path, words: tuple[str, ...], answer: Answer, said: str
+    stand_in: StandIn, servers: str, files: Path, words: tuple[str, ...], answer: Answer, printed: str
 ) -> None:
     stand_in.misbehave = lambda target: answer
-    if words[0] == "produce" and "no Avro" in said:  # it fetches the schema by its id
+    if words[0] == "produce" and "no Avro" in printed:  # it fetches the schema by its id
         stand_in.misbehave = lambda target: answer if "/ids/" in target else lie()
-    assert said in refused(words, stand_in.url, servers)
+    assert printed in refused(words, stand_in.url, servers)
 
 
 def test_an_answer_about_another_id_is_not_believed(stand_in: StandIn) -> None:
     stand_in.misbehave = lambda target: lie(id=8)
-    said = call("schemas", "show", "7", "--schema-registry", stand_in.url).sentence()
-    assert "was asked for schema id 7 and answers with schema id 8" in said
+    printed = call("schemas", "show", "7", "--schema-registry", stand_in.url).sentence()
+    assert "was asked for schema id 7 and answers with schema id 8" in printed
 
 
 def test_a_bearer_token_opens_a_registry_that_asks_for_it(stand_in: StandIn, servers: str, files: Path) -> None:
@@ -161,6 +161,6 @@ def test_a_bearer_token_opens_a_registry_that_asks_for_it(stand_in: StandIn, ser
     assert listed == [{"subject": "orders-value", "versions": [1]}]
     there = ("--bootstrap-server", servers)
     for words in (("schemas", "list"), ("pipeline", "run", "PIPELINE.toml", "--once", *there)):
-        told = call(*words, "--schema-registry-config", "wrong").sentence()
-        assert "asks for a login" in told
-        assert "other" not in told
+        reported = call(*words, "--schema-registry-config", "wrong").sentence()
+        assert "asks for a login" in reported
+        assert "other" not in reported

@@ -114,11 +114,11 @@ def test_reasons_after_the_fifth_are_counted_at_the_end(oncelog_command: Command
         producer.send(orders, b"plain")
         producer.flush()
     for words in (("--from-beginning",), ("--show-transactions",)):
-        told = oncelog_command("consume", "-t", orders, "-e", *words).done().err.splitlines()
-        assert sum("its value stays as it is" in line for line in told) == 5
-        assert "3 more keys and values stay as they are; --json has each reason" in told
-    told = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "-c", "6").done().err.splitlines()
-    assert "1 more key or value stays as it is; --json has each reason" in told
+        reported = oncelog_command("consume", "-t", orders, "-e", *words).done().err.splitlines()
+        assert sum("its value stays as it is" in line for line in reported) == 5
+        assert "3 more keys and values stay as they are; --json has each reason" in reported
+    reported = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "-c", "6").done().err.splitlines()
+    assert "1 more key or value stays as it is; --json has each reason" in reported
     assert "more" not in oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "--json").done().err
 
 
@@ -137,7 +137,7 @@ def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, o
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "printed"),
     [
         ("{", "line 2 of the input is not JSON, as a schema needs it"),
         ('{"id": "x"}', "line 2 of the input: id must be long, not 'x'"),
@@ -145,11 +145,11 @@ def test_transactions_are_shown_with_decoded_values(oncelog_command: Commands, o
         ('{"id": 1, "more": 2}', "line 2 of the input: the value does not fit the Avro schema Order"),
     ],
 )
-def test_a_line_that_does_not_fit_is_named(oncelog_command: Commands, orders: str, line: str, said: str) -> None:
+def test_a_line_that_does_not_fit_is_named(oncelog_command: Commands, orders: str, line: str, printed: str) -> None:
     file = oncelog_command.file("order.avsc", ORDER)
     refused = oncelog_command("produce", "-t", orders, "--value-schema", file, stdin='{"id": 1}\n' + line)
     assert refused.code == 1
-    assert said in refused.err
+    assert printed in refused.err
 
 
 def test_schemas_are_registered_checked_compared_and_deleted(oncelog_command: Commands) -> None:

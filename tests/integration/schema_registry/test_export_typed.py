@@ -228,11 +228,11 @@ def test_csv_has_a_column_for_each_field(exporter: Exporter) -> None:
 
 def test_what_does_not_fit_is_refused_with_its_place_or_null(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE), b"plain", b"\0\0\0\0\1cut")
-    said = exporter.run("out.parquet").sentence()
-    assert f"The value of record {exporter.topic}-0:1 cannot be read: no schema id" in said
+    printed = exporter.run("out.parquet").sentence()
+    assert f"The value of record {exporter.topic}-0:1 cannot be read: no schema id" in printed
     assert [path.name for path in (exporter.folder / "out.parquet").iterdir()] == [".lock"]
-    told = exporter.run("out.parquet", "--malformed", "null").done().err
-    assert told.endswith(", 2 malformed as null\n")
+    reported = exporter.run("out.parquet", "--malformed", "null").done().err
+    assert reported.endswith(", 2 malformed as null\n")
     assert [value is None for value in exporter.table("out.parquet").to_pylist()] == [False, True, True]
 
 
@@ -244,11 +244,11 @@ def test_good_record_that_the_columns_cannot_take_is_never_left_out(exporter: Ex
     new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string"}]}
     exporter.registry.register(f"{exporter.topic}-value", Schema(json.dumps(new)))
     for more in ((), ("--malformed", "null")):
-        told = exporter.run("out.parquet", *more).sentence()
-        assert f"The value of record {exporter.topic}-0:0 cannot be read into the columns: schema " in told
-        assert ": b was not written, and has no default" in told
-        assert "nothing is wrong with the record" in told
-        assert "--malformed" not in told
+        reported = exporter.run("out.parquet", *more).sentence()
+        assert f"The value of record {exporter.topic}-0:0 cannot be read into the columns: schema " in reported
+        assert ": b was not written, and has no default" in reported
+        assert "nothing is wrong with the record" in reported
+        assert "--malformed" not in reported
     new = {**old, "fields": [*old["fields"], {"name": "b", "type": "string", "default": "x"}]}
     exporter.registry.register(f"{exporter.topic}-value", Schema(json.dumps(new)))
     assert exporter.table("again.parquet").to_pylist() == [{"a": 1, "b": "x"}]
@@ -273,8 +273,8 @@ def test_other_columns_than_before_are_refused(exporter: Exporter) -> None:
     for name in ("out.parquet", "out.csv", "out.delta"):
         exporter.run(name).done()
         to = exporter.folder / name
-        said = call("export", exporter.topic, "--to", to, "-b", exporter.servers).sentence()
-        assert "repeat --schema-registry as it was" in said
+        printed = call("export", exporter.topic, "--to", to, "-b", exporter.servers).sentence()
+        assert "repeat --schema-registry as it was" in printed
 
 
 @pytest.fixture
@@ -291,8 +291,8 @@ def two_messages(exporter: Exporter) -> Exporter:
 
 
 def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
-    said = two_messages.run("out.parquet").sentence()
-    assert "the message is a shop.Other, not a shop.Order; --message NAME exports" in said
+    printed = two_messages.run("out.parquet").sentence()
+    assert "the message is a shop.Other, not a shop.Order; --message NAME exports" in printed
     assert [one is None for one in two_messages.table("out.parquet", "--malformed", "null").to_pylist()] == [
         False,
         True,
@@ -302,13 +302,13 @@ def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
 def test_columns_are_those_of_the_message_that_is_named(two_messages: Exporter) -> None:
     rows = two_messages.table("other.parquet", "--message", "Other", "--malformed", "null")
     assert rows.to_pylist() == [None, {"number": 1}]
-    said = two_messages.run("unknown.parquet", "--message", "Nothing").sentence()
-    assert "the Protobuf file has no message 'Nothing'; its messages: Order, Other" in said
+    printed = two_messages.run("unknown.parquet", "--message", "Nothing").sentence()
+    assert "the Protobuf file has no message 'Nothing'; its messages: Order, Other" in printed
 
 
 def test_message_of_a_schema_that_has_none_is_refused(exporter: Exporter) -> None:
     exporter.send(avro(exporter)(VALUE))
-    said = exporter.run("out.parquet", "--message", "Order").sentence()
-    assert "the schema is of type AVRO, and has no messages to choose from: leave out 'Order'" in said
+    printed = exporter.run("out.parquet", "--message", "Order").sentence()
+    assert "the schema is of type AVRO, and has no messages to choose from: leave out 'Order'" in printed
     without = call("export", exporter.topic, "--to", "out.parquet", "--message", "Order", "-b", exporter.servers)
     assert "--message names a message of a schema: give --schema-registry too" in without.sentence()

@@ -60,10 +60,10 @@ class Readers:
                 producer.send_and_wait(self.topic, value, b"k")
 
     def payloads(self) -> list[bytes]:
-        told = (
+        reported = (
             call("consume", "-t", self.topic, "-b", self.servers, "--from-beginning", "--to-end", "--json").done().out
         )
-        values = [json.loads(line)["value"] for line in told.splitlines()]
+        values = [json.loads(line)["value"] for line in reported.splitlines()]
         return [one.encode() if isinstance(one, str) else base64.b64decode(one["base64"]) for one in values]
 
     def produce(self, file: Path, *lines: Any) -> None:
@@ -71,8 +71,8 @@ class Readers:
         call("produce", *self._options, "--value-schema", file, stdin=text).done()
 
     def consumed(self) -> list[Any]:
-        told = call("consume", *self._options, "--from-beginning", "--to-end", "--json").done().out
-        return [json.loads(line)["value"] for line in told.splitlines()]
+        reported = call("consume", *self._options, "--from-beginning", "--to-end", "--json").done().out
+        return [json.loads(line)["value"] for line in reported.splitlines()]
 
     def repeated(self) -> None:
         """What ``consume --json`` prints, by ``produce --json-lines``."""
@@ -231,8 +231,8 @@ def test_message_that_the_file_does_not_have_is_refused(readers: Readers) -> Non
     file.write_text('syntax = "proto3";\npackage shop;\nmessage First { int32 a = 1; message In { } }\n')
     line = json.dumps({"value": {"a": 7}, "value_schema": {"name": "Other"}})
     options = ["-t", readers.topic, "-b", readers.servers, "--schema-registry", readers.url, "--json-lines"]
-    said = call("produce", *options, "--value-schema", file, stdin=f"{line}\n").err
-    assert "line 1 of the input: the Protobuf file has no message 'Other'; its messages: First, First.In" in said
+    printed = call("produce", *options, "--value-schema", file, stdin=f"{line}\n").err
+    assert "line 1 of the input: the Protobuf file has no message 'Other'; its messages: First, First.In" in printed
 
 
 def test_protobuf_fields_are_found_by_number(readers: Readers) -> None:

@@ -177,7 +177,7 @@ def test_an_option_wins_over_the_file_and_that_over_the_environment(
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "printed"),
     [
         ({"ssl_ca_locatoin": "x"}, "unknown property 'ssl.ca.locatoin'.*did you mean ssl.ca.location?"),
         ({"ssl_ca_location": "/nowhere.pem"}, "TLS for the schema registry cannot be set up with /nowhere.pem"),
@@ -193,10 +193,10 @@ def test_an_option_wins_over_the_file_and_that_over_the_environment(
     ],
 )
 def test_what_a_file_may_not_say_is_refused(
-    lines: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lines: dict[str, str], printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ONCELOG_SCHEMA_REGISTRY", raising=False)
     file = properties(tmp_path, **{"url": "https://127.0.0.1:9", **lines})
     refused = call("schemas", "list", "--schema-registry-config", file)
     assert refused.code == 1
-    assert re.search(said, refused.err), refused.err
+    assert re.search(printed, refused.err), refused.err

@@ -89,7 +89,7 @@ def _running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.wait(60)
 
 
-def _said(process: subprocess.Popen[str], name: str) -> str:
+def _printed(process: subprocess.Popen[str], name: str) -> str:
     assert process.stdout is not None
     while True:
         line = process.stdout.readline()
@@ -102,14 +102,14 @@ def _said(process: subprocess.Popen[str], name: str) -> str:
 def test_the_command_runs_in_front_of_either_broker(broker: RunningBroker, topic: str) -> None:
     options = ["--listen", "127.0.0.1:0", "--topic", topic, "--json"]
     with _running("schema-registry", "-b", broker.bootstrap_servers, *options) as process:
-        url = _said(process, "schema_registry")
+        url = _printed(process, "schema_registry")
         assert register(url, "x", '"string"').body["id"] == 1
     assert process.returncode == 0
 
 
 def test_a_broker_and_a_registry_beside_it() -> None:
     with _running("serve", "--listen", "127.0.0.1:0", "--schema-registry", "127.0.0.1:0", "--json") as process:
-        url = _said(process, "schema_registry")
+        url = _printed(process, "schema_registry")
         assert register(url, "x", '"string"').body["id"] == 1
     assert process.returncode == 0
 
@@ -118,8 +118,8 @@ def test_the_console_beside_a_broker_decodes_by_the_registry_beside_it(monkeypat
     monkeypatch.setenv("ONCELOG_SCHEMA_REGISTRY", "http://127.0.0.1:9")
     beside = ("--schema-registry", "127.0.0.1:0", "--console", "127.0.0.1:0")
     with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
-        url = _said(process, "schema_registry")
-        console = _said(process, "console")
+        url = _printed(process, "schema_registry")
+        console = _printed(process, "console")
         assert register(url, "of-the-registry-beside", '"string"').body["id"] == 1
         with urlopen(f"{console}/schemas", timeout=60) as answer:
             page = answer.read().decode()
@@ -132,7 +132,7 @@ def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
         registry = f"127.0.0.1:{taken.getsockname()[1]}"
         beside = ("--schema-registry", registry, "--console", "127.0.0.1:0")
         with _running("serve", "--listen", "127.0.0.1:0", *beside, "--json") as process:
-            assert _said(process, "console").startswith("http://127.0.0.1:")
+            assert _printed(process, "console").startswith("http://127.0.0.1:")
     assert process.returncode == 0
 
 

@@ -165,13 +165,13 @@ def test_every_request_in_place_of_a_login_gets_its_own_error(sides: tuple[Side,
             request = asked.build(b"id-of-some-topic")
             early = answers(side, [SENT["handshake"], frame(request, asked.version)])[1:]
             found.setdefault(asked.name, {})[side.name] = [
-                told(answer, request.API_KEY, asked.version) for answer in early
+                reported(answer, request.API_KEY, asked.version) for answer in early
             ]
     differing = {name: both for name, both in found.items() if both["oncelog"] != both["kafka"]}
     assert not differing, "\n".join(f"{name}: {both}" for name, both in differing.items())
 
 
-def told(answer: bytes | str, api_key: int, version: int) -> Any:
+def reported(answer: bytes | str, api_key: int, version: int) -> Any:
     """All fields of an answer; some of Apache Kafka's are in the order of a hash map."""
     if isinstance(answer, str):
         return answer

@@ -88,28 +88,28 @@ def set_jaas(client: RawConnection, value: str) -> Any:
 def test_no_secret_is_in_the_log_or_in_an_answer(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[object] = []
+    reported: list[object] = []
     answer = plain_login(broker, f"\0paul\0{PLAIN}".encode())
     assert answer.error_code == 0
     wrong = WRONG.encode()
     for token in (b"\0paul\0%b", b"\0nobody\0%b", b"%b", b"\0%b", b"\0\0%b\0\0", b"\0paul\0%b\xff", b"\0\xffpaul\0%b"):
-        told.append(answer := plain_login(broker, token % wrong))
+        reported.append(answer := plain_login(broker, token % wrong))
         assert answer.error_code != 0
     assert scram_login(broker, FIRST) == ""
-    told.append(refused := scram_login(broker, WRONG))
+    reported.append(refused := scram_login(broker, WRONG))
     assert refused
     with RawConnection(str(broker.addresses["PLAINTEXT"])) as client:
         for name, iterations, mechanism in (("lea", 4096, 1), ("lea", 1, 1), ("lea", 4096, 9), ("", 4096, 1)):
             upsertion = ScramCredentialUpsertion(name, mechanism, iterations, SALT, SALTED)
-            told.append(client.ask(AlterUserScramCredentialsRequest([], [upsertion]), 0))
+            reported.append(client.ask(AlterUserScramCredentialsRequest([], [upsertion]), 0))
         for value in (
             f'{MODULE} user_paul="{LATER}";',
             f'{MODULE} user_paul="{LATER}',
             f"{LATER}",
             f"{MODULE} {LATER};",
         ):
-            told.append(set_jaas(client, value))
-        told.append(client.ask(DescribeConfigsRequest([DescribeConfigsResource(BROKER, "1", None)], True, True), 4))
+            reported.append(set_jaas(client, value))
+        reported.append(client.ask(DescribeConfigsRequest([DescribeConfigsResource(BROKER, "1", None)], True, True), 4))
 
     def broken(*_: object) -> None:
         raise RuntimeError("a defect")
@@ -122,11 +122,11 @@ def test_no_secret_is_in_the_log_or_in_an_answer(
         listener = {"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "PLAIN"}
         with pytest.raises(OncelogError) as failure:
             oncelog.Broker(settings=listener | values).start()
-        told += [str(failure.value), repr(failure.value)]
+        reported += [str(failure.value), repr(failure.value)]
     for wrong_user in (f"SCRAM-SHA-256=[name=fay,password={LATER}", f"SCRAM-MD5=[name=fay,password={LATER}]"):
         with pytest.raises(OncelogError) as failure:
             oncelog.Broker(settings=dict(listener), first_users=[wrong_user]).start()
-        told += [str(failure.value), repr(failure.value)]
+        reported += [str(failure.value), repr(failure.value)]
     assert "login refused" in caplog.text
     assert mentions(caplog.text) == []
-    assert [(text, found) for text in map(repr, told) if (found := mentions(text))] == []
+    assert [(text, found) for text in map(repr, reported) if (found := mentions(text))] == []

@@ -208,7 +208,7 @@ def as_admin(servers: str) -> RawConnection:
 
 def limit_producer(admin: RawConnection) -> None:
     entry = EntryData([EntityData("user", "admin")], [OpData("producer_byte_rate", RATE, False)])
-    assert [told.error_code for told in admin.ask(AlterClientQuotasRequest([entry], False), 1).entries] == [0]
+    assert [reported.error_code for reported in admin.ask(AlterClientQuotasRequest([entry], False), 1).entries] == [0]
 
 
 def produce_throttled_ms(admin: RawConnection) -> int:

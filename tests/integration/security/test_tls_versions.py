@@ -69,8 +69,10 @@ def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_w
 ) -> None:
     with pytest.raises(ssl.SSLError, match="alert protocol version"):
         agreed(broker, authority.certificate, listener, version)
-    told = "connection refused from 127.0.0.1: TLS: the client supports none of the versions in ssl.enabled.protocols"
-    eventually(lambda: told in caplog.text)
+    reported = (
+        "connection refused from 127.0.0.1: TLS: the client supports none of the versions in ssl.enabled.protocols"
+    )
+    eventually(lambda: reported in caplog.text)
 
 
 def test_a_plain_client_of_an_encrypted_listener_is_told_in_the_log(

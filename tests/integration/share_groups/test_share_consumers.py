@@ -41,8 +41,8 @@ class Server:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ends_with_us(self._process.pid)
         assert self._process.stdout is not None
-        said = self._process.stdout.readline()
-        self.servers = said.split("listens on ")[1].split(",")[0].strip()
+        printed = self._process.stdout.readline()
+        self.servers = printed.split("listens on ")[1].split(",")[0].strip()
         self._port = int(self.servers.rpartition(":")[2])
 
     def kill(self) -> None:

@@ -50,9 +50,9 @@ class DriverProcess:
 
     def line(self, timeout_s: float = TIMEOUT_S) -> Any:
         """What the driver says next. Raises AssertionError if it has ended or says nothing."""
-        said = self.line_unless_ended(timeout_s)
-        assert said is not None, f"the driver ended:\n{self._log.read_text()[-3000:]}"
-        return said
+        printed = self.line_unless_ended(timeout_s)
+        assert printed is not None, f"the driver ended:\n{self._log.read_text()[-3000:]}"
+        return printed
 
     def line_unless_ended(self, timeout_s: float = TIMEOUT_S) -> Any:
         """What the driver says next; None if it has ended."""

@@ -218,9 +218,9 @@ def test_struct_whose_fields_have_another_order_follows_the_advice(
     )
     expected = [_by_name(row.asDict(recursive=True)) for row in rows.collect()]
     for name in kinds:
-        with pytest.raises(OncelogError, match=f"Column {name} of delta .*: write ") as told:
+        with pytest.raises(OncelogError, match=f"Column {name} of delta .*: write ") as reported:
             write(rows, TableFormat.DELTA, "", table)
-        advice = str(told.value).partition(": write ")[2].partition(" in the query (")[0]
+        advice = str(reported.value).partition(": write ")[2].partition(" in the query (")[0]
         rows = rows.selectExpr(*(f"{advice} as `{one}`" if one == name else f"`{one}`" for one in rows.columns))
     write(rows, TableFormat.DELTA, "", table)
     stored = DeltaTable(table).to_pyarrow_table().sort_by("id").to_pylist()[1:]

@@ -52,9 +52,9 @@ def test_ten_thousand_partition_values_take_bounded_memory_and_leave_nothing(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < MORE_MB * 1024
     query.end(0)
     checkpoint = Checkpoint.open(str(query.root))
-    told = diagnose_table(checkpoint, options, "", frame.schema, NOW_MS, older_than_h=0)
-    assert (told.refused, told.marker is not None, len(told.leftovers)) == (False, True, VALUES)
-    store.remove(told.leftovers, 0)
+    reported = diagnose_table(checkpoint, options, "", frame.schema, NOW_MS, older_than_h=0)
+    assert (reported.refused, reported.marker is not None, len(reported.leftovers)) == (False, True, VALUES)
+    store.remove(reported.leftovers, 0)
     assert store.leftovers(0) == []
     table = DeltaTable(options.table)
     named = {Path(uri).name for uri in table.file_uris()}

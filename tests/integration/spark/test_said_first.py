@@ -53,9 +53,9 @@ def test_refusal_of_to_table_is_one_sentence(
         DeltaTable(table).alter.add_constraint({"positive": "id > 0"})
     with caplog.at_level(logging.ERROR, LOGGER):
         text = ended(spark, tmp_path, columns, to_table({"format": "delta", "table": table} | options))
-    (said,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
-    assert sentence in said
-    assert "\n" not in said
+    (printed,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    assert sentence in printed
+    assert "\n" not in printed
     assert before(text, sentence) <= 12
 
 
@@ -66,9 +66,9 @@ def test_refusal_of_for_each_batch_is_one_sentence(
     options = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "topic": topic}
     with caplog.at_level(logging.ERROR, LOGGER):
         text = ended(spark, tmp_path, "value as id", for_each_batch(options))
-    (said,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
-    assert "value" in said
-    assert before(text, said) <= 12
+    (printed,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    assert "value" in printed
+    assert before(text, printed) <= 12
 
 
 def test_lake_table_that_cannot_be_written_is_refused_when_to_table_is_called(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def variables() -> dict[str, str]:
     return {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(HOME), "SPARK_SUBMIT_OPTS": QUICK_JAVA}
 
 
-def said(folder: Path, *command: str) -> str:
+def printed(folder: Path, *command: str) -> str:
     """What a program says, in a folder that has the metastore."""
     words = [str(HOME / "bin" / command[0]), *command[1:]]
     ran = subprocess.run(words, cwd=folder, env=variables(), capture_output=True, text=True, timeout=400, check=False)
@@ -66,9 +66,9 @@ def test_table_of_spark_sql_lasts_and_is_used_through_the_thrift_server(
     address = oncelog_broker.bootstrap_servers
     topic = create_topic(address, unique_name, 1)
     create = f"CREATE TABLE orders USING oncelog OPTIONS (kafka.bootstrap.servers '{address}', subscribe '{topic}')"
-    said(tmp_path, "spark-sql", *SETTINGS, "-e", f"{create}; INSERT INTO orders (value) VALUES (X'4F4E45')")
+    printed(tmp_path, "spark-sql", *SETTINGS, "-e", f"{create}; INSERT INTO orders (value) VALUES (X'4F4E45')")
     statements = "INSERT INTO orders (value) VALUES (X'54574F'); SELECT CAST(value AS STRING) AS text FROM orders"
     with thrift_server(tmp_path) as server:
-        shown = said(tmp_path, "beeline", "-u", server, "-e", statements)
+        shown = printed(tmp_path, "beeline", "-u", server, "-e", statements)
     assert "ONE" in shown and "TWO" in shown
     assert values(committed(address, topic)) == [b"ONE", b"TWO"]

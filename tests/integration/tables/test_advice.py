@@ -44,9 +44,11 @@ def written_until(refusal: SinkRefused) -> int:
 def test_checkpoint_that_is_older(world: World, query: Query) -> None:
     for number in (1, 2):
         query.forget(number)
-    with pytest.raises(SinkRefused, match="start with a new checkpoint and, as startingOffsets, the offsets") as told:
+    with pytest.raises(
+        SinkRefused, match="start with a new checkpoint and, as startingOffsets, the offsets"
+    ) as reported:
         query.write(1, [(1, "b")], at_ms=NOW_MS + 1)
-    goes_on_after(world, written_until(told.value))
+    goes_on_after(world, written_until(reported.value))
 
 
 def test_copies_of_a_checkpoint(world: World, query: Query) -> None:
@@ -54,9 +56,9 @@ def test_copies_of_a_checkpoint(world: World, query: Query) -> None:
     copy.run(3, [ROWS[3]])
     query.plan(3, upto=33)
     query.end(3)
-    with pytest.raises(SinkRefused, match="two copies of a checkpoint have written: continue with") as told:
+    with pytest.raises(SinkRefused, match="two copies of a checkpoint have written: continue with") as reported:
         query.write(4, [ROWS[4]])
-    goes_on_after(world, written_until(told.value))
+    goes_on_after(world, written_until(reported.value))
 
 
 def test_table_that_has_lost_batches(world: World, query: Query) -> None:
@@ -65,8 +67,8 @@ def test_table_that_has_lost_batches(world: World, query: Query) -> None:
     query.run(4, [ROWS[4]])
     restore()
     query.plan(5)
-    told = "batches 3 to 4 are not in this table, whose last is batch 2 .* remove the files above 2"
-    with pytest.raises(SinkRefused, match=told):
+    reported = "batches 3 to 4 are not in this table, whose last is batch 2 .* remove the files above 2"
+    with pytest.raises(SinkRefused, match=reported):
         query.write(5, [])
     for number in (3, 4, 5):
         query.forget(number)
@@ -84,8 +86,8 @@ def test_batch_that_may_be_there(world: World, query: Query, is_there: bool) -> 
     world.clean_identities()
     late_ms = NOW_MS + 400 * DAY_MS
     there = [row for row in world.read() if row[0] < 10]
-    told = r"look at what the destination holds, then set onMissingMarker to write \(batch 3 is not there\)"
-    with pytest.raises(SinkRefused, match=told):
+    reported = r"look at what the destination holds, then set onMissingMarker to write \(batch 3 is not there\)"
+    with pytest.raises(SinkRefused, match=reported):
         query.write(3, [ROWS[3]], now_ms=late_ms)
     choice = OnMissingMarker.SKIP if ROWS[3] in there else OnMissingMarker.WRITE
     query.write(3, [ROWS[3]], now_ms=late_ms, on_missing=choice)
@@ -101,14 +103,16 @@ def test_file_that_a_power_failure_left_empty(world: World, query: Query) -> Non
     with pytest.raises(CheckpointError, match="holds an empty file offsets/3, as a power failure leaves it: remove it"):
         query.write(3, [ROWS[3]])
     plan.unlink()
-    with pytest.raises(SinkRefused, match="the table holds another plan of it") as told:
+    with pytest.raises(SinkRefused, match="the table holds another plan of it") as reported:
         query.write(3, [ROWS[3], ROWS[4]], upto=4, at_ms=NOW_MS + 5)
-    goes_on_after(world, written_until(told.value))
+    goes_on_after(world, written_until(reported.value))
 
 
 def test_file_that_is_not_what_spark_writes(world: World, query: Query) -> None:
     Path(query.root / "metadata").write_text("nonsense")
-    told = "restore it, or start with a new checkpoint and, as startingOffsets, the offsets up to which the destination"
-    with pytest.raises(CheckpointError, match=told):
+    reported = (
+        "restore it, or start with a new checkpoint and, as startingOffsets, the offsets up to which the destination"
+    )
+    with pytest.raises(CheckpointError, match=reported):
         query.write(3, [ROWS[3]])
     goes_on_after(world, 2)

@@ -117,8 +117,10 @@ def test_two_sinks_of_a_query_with_one_table_have_names(world: World) -> None:
     first = Query(world.folder / "checkpoint", world.options)
     second = Query(world.folder / "checkpoint", world.options, name="second")
     first.write(0, [(0, "first")])
-    told = r"as it is written: .* holds batch 0 of this query as written by the sink without a name .*, and none by "
-    with pytest.raises(SinkRefused, match=told):
+    reported = (
+        r"as it is written: .* holds batch 0 of this query as written by the sink without a name .*, and none by "
+    )
+    with pytest.raises(SinkRefused, match=reported):
         second.write(0, [(0, "second")])
 
 
@@ -163,9 +165,9 @@ def test_cleaned_identity_is_refused(world: World, query: Query) -> None:
 def test_cleaned_identity_is_decided_by_the_user(world: World, query: Query, choice: OnMissingMarker) -> None:
     world.clean_identities()
     rows = world.read()
-    told = query.write(2, [(3, "d")], on_missing=choice)
-    assert told.outcome is (WRITTEN if choice is OnMissingMarker.WRITE else SKIPPED)
-    assert f"onMissingMarker is {choice.value}" in told.warnings[0]
+    reported = query.write(2, [(3, "d")], on_missing=choice)
+    assert reported.outcome is (WRITTEN if choice is OnMissingMarker.WRITE else SKIPPED)
+    assert f"onMissingMarker is {choice.value}" in reported.warnings[0]
     assert query.write(2, [(3, "d")]).outcome is SKIPPED
     assert world.read() == (sorted([*rows, (3, "d")]) if choice is OnMissingMarker.WRITE else rows)
 

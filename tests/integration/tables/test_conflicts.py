@@ -59,12 +59,12 @@ def test_two_drivers_with_one_checkpoint_write_one_copy(world: World, query: Que
 def test_zombie_with_a_later_batch_makes_this_one_refused(world: World, query: Query, step: BatchStep) -> None:
     copy = query.copied(world.folder / "copy")
 
-    def go_on() -> None:
+    def resume() -> None:
         copy.run(1, [(1, "copy")], upto=50)
         copy.run(2, [(2, "copy")], upto=60)
 
     with pytest.raises(SinkRefused, match="the table holds batch 2 already"):
-        query.write(1, [(1, "own")], observe=once_at(step, go_on))
+        query.write(1, [(1, "own")], observe=once_at(step, resume))
     assert world.read() == [(0, "a"), (1, "copy"), (2, "copy")]
 
 

@@ -277,10 +277,10 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "existing-tables.md"
 def test_page_names_the_features_that_the_library_writes(tmp_path: Path) -> None:
     """Features of tables that are there are read off its table, and the library is asked."""
     rows = re.findall(r"^\| ((?:`[\w-]+`(?:, )?)+) \| (written|refused)(.*) \|$", PAGE.read_text(), re.MULTILINE)
-    told = {name: (what, more) for names, what, more in rows for name in re.findall("`([^`]+)`", names)}
-    assert {"appendOnly", "clustering", "rowTracking", "typeWidening"} <= set(told)
-    del told["columnMapping"]  # a matter of its mode
-    for name, (what, more) in told.items():
+    reported = {name: (what, more) for names, what, more in rows for name in re.findall("`([^`]+)`", names)}
+    assert {"appendOnly", "clustering", "rowTracking", "typeWidening"} <= set(reported)
+    del reported["columnMapping"]  # a matter of its mode
+    for name, (what, more) in reported.items():
         if name.startswith("write."):
             continue
         options = TableOptions(TableFormat.DELTA, str(tmp_path / name))

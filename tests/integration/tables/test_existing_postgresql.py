@@ -397,9 +397,9 @@ KEYS = [
 def test_what_is_said_about_a_key_without_an_index_helps(existing: Existing, made: str, says: str) -> None:
     existing.run(made)
     columns = ("id", "at") if "PARTITION" in made else ("id",)
-    with pytest.raises(ConfigError, match=f"no unique index of the table is on just these .*: .*{says}") as told:
+    with pytest.raises(ConfigError, match=f"no unique index of the table is on just these .*: .*{says}") as found:
         existing.start(dict.fromkeys(columns, StringType()), mode=Mode.UPSERT, key=("id",))
-    advised = re.search(says, str(told.value))
+    advised = re.search(says, str(found.value))
     assert advised is not None
     if advised.groups():
         existing.run(advised[1])

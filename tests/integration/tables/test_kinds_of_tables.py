@@ -152,7 +152,7 @@ TRIGGER = """
 CREATE FUNCTION changes() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF NEW.a = 'drop' THEN RETURN NULL; END IF;
     IF NEW.a = 'fail' THEN RAISE EXCEPTION 'no % here', NEW.a USING HINT = 'send others'; END IF;
-    NEW.a := NEW.a || '!'; NEW.stamp := 1; RETURN NEW;
+    NEW.a := NEW.a || '!'; NEW.mark := 1; RETURN NEW;
 END $$;
 CREATE TRIGGER changes BEFORE INSERT ON o FOR EACH ROW EXECUTE FUNCTION changes()
 """
@@ -160,7 +160,7 @@ CREATE TRIGGER changes BEFORE INSERT ON o FOR EACH ROW EXECUTE FUNCTION changes(
 
 def test_trigger_changes_rows_drops_rows_and_fills_columns(existing: Existing) -> None:
     """The row that it drops is no sign of a crash, and the column that it fills is no column that is missing."""
-    existing.run("CREATE TABLE o (a text, stamp int NOT NULL)")
+    existing.run("CREATE TABLE o (a text, mark int NOT NULL)")
     existing.run(TRIGGER)
     existing.write({"a": texts("x", "drop", "y")})
     assert existing.run("SELECT * FROM o ORDER BY a") == [("x!", 1), ("y!", 1)]
@@ -312,7 +312,7 @@ def test_row_security_holds_for_the_rows(existing: Existing) -> None:
 
 
 def test_timeout_of_the_role_is_refused_once(existing: Existing) -> None:
-    existing.run("CREATE TABLE o (a text, stamp int)")
+    existing.run("CREATE TABLE o (a text, mark int)")
     existing.run(TRIGGER.replace("IF NEW.a = 'drop' THEN RETURN NULL; END IF;", "PERFORM pg_sleep(60);"))
     with psycopg.connect(existing.url, autocommit=True) as connection:
         name = connection.info.dbname

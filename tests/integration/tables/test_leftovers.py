@@ -114,10 +114,10 @@ def test_command_tells_and_deletes(world: World, query: Query) -> None:
     task(query)
     age(world)
     words = ("pipeline", "clean", "-o", "format=delta", "-o", f"table={world.options.table}")
-    told = call(*words, "--dry-run").done()
-    assert told.err.startswith("1 left over, ")
-    assert told.err.endswith(", nothing was deleted\n")
-    assert told.out.startswith("part-oncelog-")
+    reported = call(*words, "--dry-run").done()
+    assert reported.err.startswith("1 left over, ")
+    assert reported.err.endswith(", nothing was deleted\n")
+    assert reported.out.startswith("part-oncelog-")
     (line,) = call(*words, "--json").done().json_lines
     assert line["deleted"] is True
     assert call(*words).done().err == "0 left over, 0 bytes, deleted\n"
@@ -190,7 +190,7 @@ def test_missing_rights_are_told(world: World, query: Query) -> None:
         ]
         connection.execute("GRANT INSERT, UPDATE ON flights, oncelog_batches TO examined")
         (missing,) = examined(query).missing_rights
-        assert missing.endswith("for rows on their way, which writers = 0 does without")
+        assert missing.endswith("for staged rows, which writers = 0 does without")
         query.options = replace(query.options, driver_writes=True)
         assert examined(query).missing_rights == []
         connection.execute("DROP TABLE flights")

@@ -19,11 +19,11 @@ LONG = "ü" * 32
 
 @pytest.mark.parametrize("evolve", [False, True])
 def test_column_whose_name_would_be_cut(existing: Existing, evolve: bool) -> None:
-    told = f"has a name of 64 bytes, {LONG}, and PostgreSQL's names have at most 63: shorten it"
-    with pytest.raises(ConfigError, match=told):
+    reported = f"has a name of 64 bytes, {LONG}, and PostgreSQL's names have at most 63: shorten it"
+    with pytest.raises(ConfigError, match=reported):
         existing.write({"id": numbers(1), LONG: texts("a")}, "made", evolve=evolve)
     existing.run(f'CREATE TABLE o (id bigint, "{LONG}" text)')
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=reported):
         existing.write({"id": numbers(1), LONG: texts("a")}, evolve=evolve)
     existing.write({"id": numbers(1), LONG[:31]: texts("a")})
     assert existing.run("SELECT * FROM o") == [(1, "a")]
@@ -78,10 +78,10 @@ def as_role(existing: Existing, role: str, way: str) -> Existing:
 def test_sequence_that_the_role_may_not_use(existing: Existing, role: str) -> None:
     existing.run(f"GRANT CREATE ON SCHEMA public TO {role}")
     sink = as_role(existing, role, existing.way)
-    with pytest.raises(ConfigError, match="which the role may not use: GRANT USAGE ON SEQUENCE") as told:
+    with pytest.raises(ConfigError, match="which the role may not use: GRANT USAGE ON SEQUENCE") as reported:
         sink.start({"t": texts()[0]})
     sink.write({"id": numbers(7), "t": texts("its own number")})
-    existing.run(str(told.value).partition("use: ")[2].partition(", or")[0])
+    existing.run(str(reported.value).partition("use: ")[2].partition(", or")[0])
     sink.write({"t": texts("the next")})
     assert existing.run("SELECT * FROM o ORDER BY id") == [(1, "the next"), (7, "its own number")]
 
@@ -94,7 +94,7 @@ def test_role_that_may_create_nothing(existing: Existing, role: str) -> None:
         sink.write(rows, driver_writes=True)
     page = (Path(__file__).parents[3] / "docs/how-to/tables-in-detail.md").read_text()
     existing.run(page.partition("```sql\n")[2].partition("```")[0].replace("TO loader", f"TO {role}"))
-    with pytest.raises(TableRefused, match="for rows on their way, which writers = 0 does without"):
+    with pytest.raises(TableRefused, match="for staged rows, which writers = 0 does without"):
         sink.write(rows)
     sink.write(rows, driver_writes=True)
     assert existing.run("SELECT * FROM o") == [(1, "a")]

@@ -109,7 +109,7 @@ class TestCopiedRows:
                 connection.execute(f"TRUNCATE {pickle.loads(found[0].written or b'')}".encode())
             return found
 
-        with pytest.raises(OncelogError, match=r"Of 2000 rows on their way to .*, 0 are there: PostgreSQL has crashed"):
+        with pytest.raises(OncelogError, match=r"0 of 2000 staged rows of .* were found: PostgreSQL has crashed"):
             query.write(0, [], schema=schema, made=made)
         query.run(0, [], schema=schema, made=lambda: list(store.task_writer()(iter(short))))
         with psycopg.connect(query.options.url) as connection:

@@ -130,7 +130,7 @@ def test_copies_of_a_checkpoint_that_commit_at_once_leave_one_copy(world: World,
     query.plan(1)
     copies = [query.copied(world.folder / f"copy{number}") for number in range(3)]
     together = threading.Barrier(len(copies))
-    told: list[object] = []
+    reported: list[object] = []
 
     def write(copy: Query) -> None:
         def wait(reached: BatchStep, batch_id: int | None) -> None:
@@ -139,14 +139,14 @@ def test_copies_of_a_checkpoint_that_commit_at_once_leave_one_copy(world: World,
                 together.wait(60)
 
         waited: list[int] = []
-        told.append(copy.write(1, [(1, "b")], observe=wait).outcome)
+        reported.append(copy.write(1, [(1, "b")], observe=wait).outcome)
 
     threads = [threading.Thread(target=write, args=(copy,)) for copy in copies]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(told) == len(copies)
+    assert len(reported) == len(copies)
     assert world.read() == [(0, "a"), (1, "b")]
 
 

@@ -352,9 +352,9 @@ class Query:
         return written
 
     def run(self, batch_id: int, rows: Sequence[Row], **more: Any) -> Told:
-        told = self.write(batch_id, rows, **more)
+        reported = self.write(batch_id, rows, **more)
         self.end(batch_id)
-        return told
+        return reported
 
 
 def with_mode(world: World, mode: Mode, key: tuple[str, ...] = ()) -> TableOptions:

@@ -148,7 +148,7 @@ def test_an_instance_that_stood_still_while_another_took_over_breaks_nothing(
             pass
         finally:
             second.close()
-        first.go_on()
+        first.resume()
         assert first.outcome is None or isinstance(first.outcome, SHUT_OUT), at
     last = TwoPhase(servers, unique_name, database)
     last.start()

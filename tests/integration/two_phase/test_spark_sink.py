@@ -32,7 +32,7 @@ def options(broker: RunningBroker, topic: str, folder: Path, **more: str) -> Sin
     return parse_sink_options(given | {SETTING: "true"} | more, streaming=True)
 
 
-def test_a_batch_has_no_time_out_and_the_next_start_aborts_what_is_left(
+def test_a_batch_has_no_timeout_and_the_next_start_aborts_what_is_left(
     enabled: Broker, unique_name: str, tmp_path: Path
 ) -> None:
     chosen = options(enabled, unique_name, tmp_path)

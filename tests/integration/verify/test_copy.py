@@ -141,13 +141,13 @@ def test_interrupted_comparison_continues_where_it_was(
     async def run(most: int) -> Report:
         report = Report()
 
-        def tell(amount: int, text: str) -> None:
+        def note(amount: int, text: str) -> None:
             read.append(amount)
             if sum(read) > most:
                 raise Interrupted
 
         async with AsyncAdmin(bootstrap_servers=broker.bootstrap_servers) as admin:
-            await verify_copy(admin, admin, wanted, tmp_path, report, tell)
+            await verify_copy(admin, admin, wanted, tmp_path, report, note)
         return report
 
     with pytest.raises(Interrupted):

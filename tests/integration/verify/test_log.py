@@ -75,10 +75,10 @@ def test_open_transaction_is_told_and_is_no_finding(broker: RunningBroker, admin
         producer.begin_transaction()
         producer.send(unique_name, b"open").get()
         outcome = verify(broker, unique_name).done()
-        (told,) = found(outcome, "allowed")
-        assert told["finding"] == "open-transaction"
-        assert (told["partition"], told["first_offset"]) == (0, 0)
-        assert told["transactional_id"] == unique_name
+        (reported,) = found(outcome, "allowed")
+        assert reported["finding"] == "open-transaction"
+        assert (reported["partition"], reported["first_offset"]) == (0, 0)
+        assert reported["transactional_id"] == unique_name
         producer.abort_transaction()
 
 

@@ -54,8 +54,8 @@ def test_batches_are_compared_with_their_plans(broker: RunningBroker, unique_nam
     lost = verify(broker, checkpoint)
     assert (lost.code, lost.json["counts"]) == (1, {"batch-missing": 1})
     write(broker, group, unique_name, checkpoint, 2, 3)
-    told = verify(broker, checkpoint).done().json
-    assert (told["counts"], told["looked_at"]["batches"], told["looked_at"]["records"]) == ({}, 3, 9)
+    reported = verify(broker, checkpoint).done().json
+    assert (reported["counts"], reported["looked_at"]["batches"], reported["looked_at"]["records"]) == ({}, 3, 9)
     write(broker, group, unique_name, checkpoint, 2, 4)
     again = verify(broker, checkpoint)
     assert (again.code, again.json["counts"]) == (1, {"batch-twice": 1, "batch-rows": 1})

@@ -229,13 +229,13 @@ def test_both_fill_up_to_the_same_row(
     one_stamp: bool,
     start: int,
 ) -> None:
-    stamps: Any = 5 if one_stamp else [row[0] for row in rows]
+    timestamps: Any = 5 if one_stamp else [row[0] for row in rows]
     keys, values = [row[1] for row in rows], [row[2] for row in rows]
     headers: list[Any] = [row[3] or None for row in rows]
     start = min(start, len(rows))
     compiled, pure = native.RecordArea(), _pure.RecordArea()
-    reached = compiled.append_rows(limit, stamps, keys, values, headers, start)
-    assert reached == pure.append_rows(limit, stamps, keys, values, headers, start)
+    reached = compiled.append_rows(limit, timestamps, keys, values, headers, start)
+    assert reached == pure.append_rows(limit, timestamps, keys, values, headers, start)
     assert compiled.to_bytes() == pure.to_bytes()
     assert reached > start or start == len(rows)
     assert reached == start + pure.count

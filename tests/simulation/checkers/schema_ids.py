@@ -28,9 +28,9 @@ def check(history: History) -> Sequence[str]:
 
 def _two_meanings(history: History) -> Iterator[str]:
     means: dict[int, str] = {}
-    said = [(one.schema, one.id) for one in history.registered] + history.looked_up
+    printed = [(one.schema, one.id) for one in history.registered] + history.looked_up
     stored = [one for record in history.stored_schemas if (one := _version(record)) is not None]
-    for schema, given in [*said, *((one.schema, one.id) for one in stored)]:
+    for schema, given in [*printed, *((one.schema, one.id) for one in stored)]:
         if means.setdefault(given, schema) != schema:
             yield f"id {given} means {means[given]} and {schema}"
 

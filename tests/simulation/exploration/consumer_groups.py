@@ -2,7 +2,7 @@
 
 Shipped: what a heartbeat means (``consumer_rules.judge``), a member's next step (``reconcile``), who may commit
 (``consumer_rules.may_commit``), who owns what (``ConsumerGroup``), and the uniform assignor. Model: clients that join,
-send heartbeats with what they own, give up and take what they are told, leave, and give everything up when they are
+send heartbeats with what they own, give up and take what they are informed, leave, and give everything up when they are
 refused; sessions that expire without their clients' knowledge; answers that are lost, after which a client reports
 everything again; copies of heartbeats that arrive late. Every change of the members begins an epoch, and the target is
 computed at the next heartbeat.
@@ -49,12 +49,12 @@ class Member(NamedTuple):
 
 
 class Client(NamedTuple):
-    """``told``: what it may own by the last answer. ``unsure``: an answer was lost. ``removed``: its session has
+    """``informed``: what it may own by the last answer. ``unsure``: an answer was lost. ``removed``: its session has
     expired, and it does not know."""
 
     epoch: int = JOIN_EPOCH
     owned: Partitions = NOTHING
-    told: Partitions = NOTHING
+    informed: Partitions = NOTHING
     unsure: bool = False
     removed: bool = False
     left: bool = False
@@ -136,7 +136,7 @@ class Groups:
                 yield Step(f"the session of {member.name} expires", _with(gone, number, client))
 
     def ended(self, world: World) -> bool:
-        """Everything is owned, and nobody is told anything new."""
+        """Everything is owned, and nobody is informed anything new."""
         there = [number for number, client in enumerate(world.clients) if not client.left]
         members = {member.name: member for member in world.members}
         if world.epoch != world.assignment_epoch or sorted(members) != [_name(number) for number in there]:
@@ -144,7 +144,7 @@ class Groups:
         for number in there:
             client, member = world.clients[number], members[_name(number)]
             owned = frozenset(dict(member.assigned))
-            if not (client.owned == client.told == owned and client.epoch == member.epoch == world.epoch):
+            if not (client.owned == client.informed == owned and client.epoch == member.epoch == world.epoch):
                 return False
         owned_by_any = frozenset().union(*(world.clients[number].owned for number in there))
         return not there or len(owned_by_any) == self._bounds.partitions
@@ -181,14 +181,15 @@ class Groups:
 
     def _client(self, world: World, number: int, client: Client) -> Iterator[Step[World]]:
         yield from self._heartbeat(world, number, client)
-        if client.owned - client.told:
+        if client.owned - client.informed:
             yield Step(
-                f"{_name(number)} gives up {sorted(client.owned - client.told)}",
-                _with(world, number, client._replace(owned=client.owned & client.told)),
+                f"{_name(number)} gives up {sorted(client.owned - client.informed)}",
+                _with(world, number, client._replace(owned=client.owned & client.informed)),
             )
-        elif client.told - client.owned:
+        elif client.informed - client.owned:
             yield Step(
-                f"{_name(number)} takes {sorted(client.told)}", _with(world, number, client._replace(owned=client.told))
+                f"{_name(number)} takes {sorted(client.informed)}",
+                _with(world, number, client._replace(owned=client.informed)),
             )
         if world.leaves and client.epoch:
             gone = self._removed(world, _name(number))._replace(leaves=world.leaves - 1)
@@ -201,9 +202,9 @@ class Groups:
             broken = "" if client.removed or world.unheard else f"{MEMBER_REFUSED}: {answer.name}"
             yield Step(f"{request}: {answer.name}", _with(after, number, Client()), broken)
         else:
-            epoch, told = answer
+            epoch, informed = answer
             heard = client._replace(
-                epoch=epoch, told=client.told if told is None else told, unsure=False, removed=False
+                epoch=epoch, informed=client.informed if informed is None else informed, unsure=False, removed=False
             )
             yield Step(str(request), _with(after, number, heard))
         if world.lost:
@@ -216,7 +217,7 @@ class Groups:
     # --- the coordinator
 
     def _serve(self, world: World, request: Heartbeat) -> tuple[tuple[int, Partitions | None] | Error, World]:
-        """The member's epoch, and what it is told to own if it is told."""
+        """The member's epoch, and what it is informed to own if it is informed."""
         group, name = _group(world), _name(request.client)
         reported = {TOPIC: request.reported}
         verdict, member = judge(group, name, None, request.epoch, reported)
@@ -232,8 +233,8 @@ class Groups:
         after = reconcile(member, goal)
         group.put_member(after)
         tells = request.full or member.assigned != after.assigned
-        told = frozenset(after.assigned.get(TOPIC, {})) if tells else None
-        return (after.epoch, told), _stored(world, group)
+        informed = frozenset(after.assigned.get(TOPIC, {})) if tells else None
+        return (after.epoch, informed), _stored(world, group)
 
     def _assign(self, group: ConsumerGroup) -> None:
         if group.assignment_epoch == group.epoch:

@@ -22,8 +22,8 @@ def _name(bounds: object) -> str | None:
     if not isinstance(bounds, Bounds):
         return None
     words = ("lost", "expiries", "leaves")
-    told = [f"{bounds.clients} clients, {bounds.partitions} partitions"]
-    return ", ".join([*told, *(f"{getattr(bounds, word)} {word}" for word in words if getattr(bounds, word))])
+    reported = [f"{bounds.clients} clients, {bounds.partitions} partitions"]
+    return ", ".join([*reported, *(f"{getattr(bounds, word)} {word}" for word in words if getattr(bounds, word))])
 
 
 @pytest.mark.parametrize(

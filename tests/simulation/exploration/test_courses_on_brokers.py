@@ -48,16 +48,16 @@ def test_a_heartbeat_that_arrives_late_raises_the_epoch_of_a_member_without_tell
         )
         answer = connection.ask(request, 1)
         assert answer.error_code == Error.NONE
-        told = answer.assignment
-        partitions = None if told is None else [p for topic in told.topic_partitions for p in topic.partitions]
+        reported = answer.assignment
+        partitions = None if reported is None else [p for topic in reported.topic_partitions for p in topic.partitions]
         return answer.member_epoch, partitions
 
     with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 2, 1)])
     with RawConnection(broker.bootstrap_servers) as connection:
         find_coordinator(connection, unique_name, 0)
-        epoch, told = eventually(lambda: found if (found := heartbeat(connection, one, 0))[1] else None)
-        assert told == [0, 1]
+        epoch, reported = eventually(lambda: found if (found := heartbeat(connection, one, 0))[1] else None)
+        assert reported == [0, 1]
         heartbeat(connection, other, 0)
         newer = eventually(lambda: found[0] if (found := heartbeat(connection, one, 0))[0] > epoch else None)
         assert heartbeat(connection, one, epoch) == (newer, None)

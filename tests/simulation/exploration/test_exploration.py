@@ -29,10 +29,10 @@ OLDER_LATE = Bounds(version=1, lost=0, late=1, deaths=0, late_kinds=EVERYTHING -
 
 
 def _name(bounds: Bounds) -> str:
-    told = [f"{bounds.transactions} of each", f"version {bounds.version}"]
-    told += [word for word, is_so in (("one producer", bounds.alone), ("gone", bounds.quits)) if is_so]
-    told += [f"{count} {what}" for what in ("lost", "late", "deaths") if (count := getattr(bounds, what))]
-    return ", ".join([*told, *(["last epochs"] if bounds.first_epoch else [])])
+    reported = [f"{bounds.transactions} of each", f"version {bounds.version}"]
+    reported += [word for word, is_so in (("one producer", bounds.alone), ("gone", bounds.quits)) if is_so]
+    reported += [f"{count} {what}" for what in ("lost", "late", "deaths") if (count := getattr(bounds, what))]
+    return ", ".join([*reported, *(["last epochs"] if bounds.first_epoch else [])])
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ class ServeProcess:
         line = stdout.readline() if ready else ""
         if not line:
             raise NodeFailed(f"the broker does not serve (exit code {process.poll()}):\n{self.log_tail()}")
-        told = json.loads(line)
-        self.listen, self.faults = told["listening"], told.get("faults", "")
+        reported = json.loads(line)
+        self.listen, self.faults = reported["listening"], reported.get("faults", "")
 
     def check_alive(self) -> None:
         """:raises NodeFailed: the process ended on its own."""

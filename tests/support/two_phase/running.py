@@ -86,7 +86,7 @@ class Paused:
             self.standing.set()
             program.close()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._go.set()
         self._thread.join(120)
         assert not self._thread.is_alive()

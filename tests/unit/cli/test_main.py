@@ -27,13 +27,13 @@ def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(NotImplementedError(), "NotImplementedError"), (ValueError("x"), "ValueError: x")]
+    ("error", "printed"), [(NotImplementedError(), "NotImplementedError"), (ValueError("x"), "ValueError: x")]
 )
 def test_a_bug_without_a_message_is_named_by_its_kind(
-    error: Exception, said: str, capsys: pytest.CaptureFixture[str]
+    error: Exception, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say_bug(["topics", "list"], type(error), error, None)
-    assert capsys.readouterr().err == f"oncelog: unexpected {said}; run it again with --debug and report it\n"
+    assert capsys.readouterr().err == f"oncelog: unexpected {printed}; run it again with --debug and report it\n"
 
 
 @pytest.mark.parametrize(

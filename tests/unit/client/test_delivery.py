@@ -29,7 +29,7 @@ class SettledMeanwhile(Delivery[int]):
 
 
 def test_a_callback_that_is_added_while_the_outcome_comes_is_called_once() -> None:
-    told: list[int] = []
+    reported: list[int] = []
     delivery = SettledMeanwhile(cast(Any, None))
-    delivery.add_done_callback(lambda done: told.append(done.result()))
-    assert told == [7]
+    delivery.add_done_callback(lambda done: reported.append(done.result()))
+    assert reported == [7]

@@ -119,11 +119,11 @@ AMBIGUOUS: list[tuple[Any, Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "value", "said"), AMBIGUOUS)
-def test_of_two_types_that_fit_none_is_guessed(schema: Any, value: Any, said: str) -> None:
+@pytest.mark.parametrize(("schema", "value", "printed"), AMBIGUOUS)
+def test_of_two_types_that_fit_none_is_guessed(schema: Any, value: Any, printed: str) -> None:
     with pytest.raises(SchemaError) as refused:
         AvroCodec(Schema(json.dumps(schema)), {}).from_json(value)
-    assert said in str(refused.value)
+    assert printed in str(refused.value)
 
 
 PYTHON: list[tuple[Any, Any, str | bytes]] = [
@@ -174,9 +174,9 @@ UNFIT: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "said"), UNFIT, ids=[said for _, _, said in UNFIT])
-def test_what_does_not_fit_is_refused_with_its_place(schema: Any, value: Any, said: str) -> None:
-    with pytest.raises(SchemaError, match=said):
+@pytest.mark.parametrize(("schema", "value", "printed"), UNFIT, ids=[printed for _, _, printed in UNFIT])
+def test_what_does_not_fit_is_refused_with_its_place(schema: Any, value: Any, printed: str) -> None:
+    with pytest.raises(SchemaError, match=printed):
         AvroCodec(Schema(json.dumps(schema)), {}).from_json(value)
 
 

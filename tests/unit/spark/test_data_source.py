@@ -69,8 +69,8 @@ def test_import_without_python_data_sources_names_what_works_there() -> None:
     program = "import sys; sys.modules['pyspark.sql.datasource'] = None; import oncelog.spark.data_source"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    told = done.stderr.splitlines()[-1]
-    assert told.startswith("oncelog.errors.ConfigError: PySpark") and 'read with format("kafka")' in told
+    reported = done.stderr.splitlines()[-1]
+    assert reported.startswith("oncelog.errors.ConfigError: PySpark") and 'read with format("kafka")' in reported
 
 
 @pytest.mark.parametrize(

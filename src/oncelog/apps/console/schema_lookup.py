@@ -1,6 +1,7 @@
 """Decodes keys and values by the schemas of a registry, without the console's loop waiting for it.
 
-Pages :meth:`~RegistryReader.learn` the ids of the records that they have read, in a thread; decoding then asks nobody.
+Pages :meth:`~RegistryReader.learn` the ids of the records that they have read, in a thread; decoding then sends no
+request.
 """
 
 from __future__ import annotations

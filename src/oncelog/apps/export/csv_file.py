@@ -116,7 +116,7 @@ class CsvFile:
 
 
 def _last_line(file: BinaryIO) -> bytes:
-    """The last line that is whole; what a killed run has left after it is cut off."""
+    """The last line that is whole; the rest, which a killed run left, is truncated."""
     file.seek(0)
     whole = file.read().rpartition(b"\n")[0]
     file.truncate(len(whole) + 1 if whole else 0)

@@ -25,7 +25,7 @@ _ID_BYTES = 8
 
 
 class Export:
-    """One run over the records that are there when it starts.
+    """One run over the records that exist when it starts.
 
     :param consumer: reads committed records, without a group.
     :param part_bytes: after this much, rows are committed.
@@ -115,7 +115,7 @@ class Export:
         if start > end:
             raise ExportError(
                 f"{name} ends at offset {end}, and the export has read to {start}: the topic was restored from an "
-                "older copy, or records of it were lost; choose another name to export what it has now"
+                "older copy, or records of it were lost; choose another name to export the topic's present records"
             )
         if start < first and not self._skip_deleted:
             raise ExportError(
@@ -131,7 +131,7 @@ class Export:
         return sum(self._ends[name] - position for name, position in self._positions.items())
 
     def round(self) -> bool:
-        """Read what is there, and commit it if it is enough; False at the end."""
+        """Read the available records, and commit them if they are enough; False at the end."""
         waiting = [name for name in self._ends if self._positions[name] < self._ends[name]]
         if waiting:
             for name, table in self._consumer.getmany_arrow(*waiting, timeout_ms=_POLL_MS, headers=True).items():
@@ -204,7 +204,7 @@ def _schema(typed: Mapping[str, TypedColumn]) -> pa.Schema:
 
 
 def schema_ids(registry: Any, topic: str, begun: ExportProgress | None) -> dict[str, int]:
-    """The schemas whose columns key and value get: those that the export was begun with, else the newest of the
+    """The schemas whose columns key and value get: those that the export began with, otherwise the newest of the
     subjects ``TOPIC-key``, if there is one, and ``TOPIC-value``.
 
     :raises SchemaRegistryError: there is no subject for the values.

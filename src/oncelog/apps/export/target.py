@@ -61,7 +61,7 @@ class ExportTarget(Protocol):
     def begun(self, topic: str, partitions: Sequence[int]) -> ExportProgress | None:
         """How far an earlier run of this topic has come; None if there was none. What it left unfinished is removed.
 
-        :raises ExportError: what is there is not this export's.
+        :raises ExportError: the existing content is not this export's.
         """
         ...
 

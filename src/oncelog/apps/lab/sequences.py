@@ -49,7 +49,7 @@ def batch_lost(context: FlowContext) -> None:
     producer = context.producer(PRODUCER, max_batch_size=0)
     producer.send_and_wait(context.topic, b"a")
     with context.faults.blackhole(None, "Produce", times=1, topic=context.topic) as fault:
-        context.note(PRODUCER, "the next batch is lost on its way; those behind it arrive")
+        context.note(PRODUCER, "the network loses the next batch; those behind it arrive")
         sent = [producer.send(context.topic, value) for value in (b"b", b"c")]
         fault.wait(60)
         context.recorder.wait(lambda recorder: recorder.answers_of(ApiKey.PRODUCE) == 1)
@@ -123,7 +123,7 @@ def restarted(context: FlowContext) -> None:
     context.recorder.wait(lambda recorder: recorder.events[-1].delivery is TraceDelivery.ARRIVED)
     log = context.log()
     context.promise(
-        "the two have different PIDs, so nobody can see that it is the same record",
+        "the two have different PIDs, so the broker cannot see that it is the same record",
         len({entry.producer_id for entry in log}) == 2,
     )
     context.promise(

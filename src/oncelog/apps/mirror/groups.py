@@ -23,7 +23,7 @@ _AT_REST = ("Empty", "Dead")
 
 GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
 """An offset below 0 is no position but the marker of a Spark sink, which counts by its metadata: it goes to B as it is,
-in the transaction of the batch that it tells of, so the sink knows there what is written."""
+in the transaction of the batch that it describes, so the sink on B knows which batches are written."""
 
 
 class OffsetCommit(NamedTuple):
@@ -83,8 +83,8 @@ class LateOffsets:
     """Positions that A reported at a start, for groups whose commits may lie below the mirror's position.
 
     These are groups of topics that were chosen later, and groups whose offsets B has deleted since. Their positions are
-    due when everything that A had then (``ends``) is on B: records written in a transaction with one of them are there,
-    too. A position that ``__consumer_offsets`` delivers before that is newer.
+    due when everything that A had then (``ends``) is on B: records written in a transaction with one of them exist
+    there, too. A position that ``__consumer_offsets`` delivers before that is newer.
     """
 
     def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:

@@ -22,7 +22,7 @@ from oncelog.settings.config import BrokerConfig
 
 
 class _InlineBackground:
-    """``ports.Background`` for a broker that nobody waits for."""
+    """``ports.Background`` for a broker without clients."""
 
     def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
         try:

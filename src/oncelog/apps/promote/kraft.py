@@ -8,8 +8,8 @@ records, each with its frame version, API key and own version. Source: KIP-630, 
 Invariants
 - The snapshot's offset is above 0: Kafka regards a log with a snapshot at 0 as empty, ignores its records, and
   renames every partition folder to ``-stray``.
-- A partition has no leader (-1) and the last leader epoch used: the controller elects one with a higher epoch once the
-  broker is there. A leader named here would be removed first, and the coordinators with it.
+- A partition has no leader (-1) and the last leader epoch used: the controller elects one with a higher epoch once
+  the broker has started. A leader named here would be removed first, and the coordinators with it.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def _check(
     for name, address in taken:  # of the clients' listeners parse_listeners has looked
         if address.is_every:
             raise ConfigError(
-                f"nobody can reach listener {name} at {address.host}: name the host with --controller or --internal"
+                f"no client can reach listener {name} at {address.host}: name the host with --controller or --internal"
             )
     if listen is not None and given.get(LISTENERS):
         before = parse_listeners(None, given, DEFAULT_LISTEN)

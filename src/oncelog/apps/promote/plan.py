@@ -229,7 +229,7 @@ def _locked_metadata(source: Path) -> Iterator[Path]:
 
 
 def _opened(path: Path) -> int | None:
-    """A descriptor for the lock; None if nothing may be written there: a snapshot of a volume, somebody else's."""
+    """A descriptor for the lock; None if nothing may be written there: a snapshot of a volume, or another program's."""
     try:
         return os.open(path, os.O_RDWR)
     except FileNotFoundError as error:

@@ -447,7 +447,8 @@ class FaultProxy:
         self._advertised = advertised or self._listen.host
         if self._upstream.identifies and not self._listen.is_loopback:
             raise ProxyError(
-                f"whoever reaches a proxy with a login acts with it: it may listen only on this machine, not {listen}"
+                f"every client of a proxy with a login acts under that login: it may listen only on this machine, "
+                f"not {listen}"
             )
         self._login = ProxyLogin() if self._upstream.identifies and not open_to_all else None
         self._thread: LoopThread | None = None
@@ -501,7 +502,7 @@ class FaultProxy:
             thread.end(proxy.close)
 
     def end_connections(self) -> None:
-        """Close every connection, losing what is on its way; clients may connect again."""
+        """Close every connection, losing the data in flight; clients may connect again."""
         if self._proxy is None or self._thread is None:
             raise ProxyError(NOT_RUNNING)
         self._thread.run(self._proxy.end_connections())

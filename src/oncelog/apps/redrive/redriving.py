@@ -28,7 +28,7 @@ _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 _POLL_MS = 500
 _RETENTION = "offsets.retention.minutes"
 _RETENTION_MINUTES = 10_080
-"""Apache Kafka's default, if the broker's value may not be read, or the broker does not offer to tell it."""
+"""Apache Kafka's default, if the user may not read the broker's value, or the broker does not offer it."""
 
 
 def group_of(topic: str, name: str) -> str:
@@ -46,7 +46,7 @@ class Decided:
 
 
 class Redrive:
-    """One run over the dead letters that are there when it starts.
+    """One run over the dead letters that exist when it starts.
 
     :param consumer: reads committed records, without a group.
     :param producer: transactional, with the group's name as its id; None: nothing is written.
@@ -112,7 +112,7 @@ class Redrive:
                 raise RedriveError(
                     f"{name} ends at offset {ends[name].offset}, and group {self._group} has read to "
                     f"{read.offset}: the topic was created again, or records of it were lost; delete the group, or "
-                    "give this redrive a --name of its own, to begin with the letters that are there now"
+                    "give this redrive a --name of its own, to begin with the letters that exist now"
                 )
         self._stored, self._keeps = starts, bool(committed)
         self._ends = {name: ends[name].offset for name in names if starts[name] < ends[name].offset}

@@ -12,7 +12,7 @@ TRANSACTION_LIMIT_MS = 900_000
 
 @dataclass(frozen=True)
 class Expected:
-    """Kafka's defaults, where nobody says otherwise."""
+    """Kafka's defaults, unless something else is given."""
 
     compacted: bool = False
     """Whether compaction may have removed records."""

@@ -1,4 +1,4 @@
-"""Finds keys that came back: below what compaction has cleaned, each key may be there once.
+"""Finds keys that came back: below the cleaner's position, each key may occur once.
 
 Called by :mod:`oncelog.apps.verify.partition_check` for compacted partitions, with every data batch. How far the
 cleaner has been is known of a data folder (its checkpoint), and of any other log from what it has removed: it cleans
@@ -49,7 +49,7 @@ class KeyChecks:
         self._open: dict[int, list[tuple[bytes, int]]] = {}
         self._twice: list[RepeatedKey] = []
         self.came_back: list[RepeatedKey] = []
-        """Keys that are there twice below what the cleaner has reached."""
+        """Keys that occur twice below the cleaner's position."""
 
     def close(self) -> None:
         """Report what came back."""

@@ -75,7 +75,7 @@ def verify_folder(
 ) -> None:
     """Check some partitions of the data folder ``disk``.
 
-    :param expected: what nobody can read from the folder. A topic that has a cleaner's checkpoint is compacted in any
+    :param expected: facts that the folder does not contain. A topic that has a cleaner's checkpoint is compacted in any
         case.
     :param advance: called with the number of bytes that were read, and what is read.
     """

@@ -99,7 +99,7 @@ async def verify_topics(
                 for item in topic.partitions:
                     where = TopicPartition(topic.name, item.partition)
                     if item.leader < 0:
-                        report.add("no-leader", where, "nobody can read it now")
+                        report.add("no-leader", where, "no client can read it now")
                     else:
                         await run.partition(where, consumer)
         await run.judge()

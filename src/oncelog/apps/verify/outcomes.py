@@ -108,7 +108,7 @@ class Outcomes:
         return frozenset(producer_id for producer_id, _, own_epoch in self._mixed() if not own_epoch)
 
     def decide(self, decisions: Iterable[TransactionOutcome]) -> None:
-        """Take what coordinators have decided."""
+        """Take the coordinators' decisions."""
         self._store.executemany(
             "INSERT INTO decided VALUES (?, ?, ?, ?, ?)",
             ((one.producer_id, *where, one.decided_ms, one.committed) for one in decisions for where in one.partitions),

@@ -1,4 +1,4 @@
-"""Faults inside a broker: on requests before they reach it, on markers on their way to partitions, on its disk.
+"""Faults inside a broker: on requests before they reach it, on markers before they reach partitions, on its disk.
 
 Lives on the broker's own thread, where ``oncelog.Broker`` puts it; tests' threads share the rules.
 Requests of a connection keep their order: one that waits delays those behind it, as on a network.

@@ -74,7 +74,7 @@ def plan(
     config = log.config
     if not config.compacted:
         return None
-    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: other records are there now
+    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: the file has other records now
         first_dirty_offset = 0
     dirty_from = max(first_dirty_offset, log.log_start_offset)
     segments = _cleanable(log, now_ms)

@@ -100,7 +100,7 @@ class MetadataFile:
     def start(self) -> Iterator[bool]:
         """Lock the file; what is done inside is the change that a start is. An error closes the file.
 
-        Yields whether the file is new: its tables are there and empty.
+        Yields whether the file is new: its tables exist and are empty.
 
         :raises MetadataError: it is not a metadata file, is damaged or in use, or the disk is full.
         """

@@ -82,7 +82,9 @@ def _remove_cut_beginning(disk: Disk) -> None:
         return
     page = disk.read(FILE_NAME)
     if page and _SQLITE.startswith(page[: len(_SQLITE)].rstrip(b"\0")) and not any(page[_EMPTY_PAGE_BYTES:]):
-        logger.warning("%s was cut off while it was made, before anything was kept in it: it is made again", FILE_NAME)
+        logger.warning(
+            "%s is incomplete (its creation was interrupted while it was empty); creating it again", FILE_NAME
+        )
         disk.remove(FILE_NAME)
 
 

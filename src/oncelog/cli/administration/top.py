@@ -100,7 +100,7 @@ def _print(
     show: Callable[[Row], None],
     report: Callable[[str], None],
 ) -> None:
-    """Print one picture below the other, for a file, a pipe or a program."""
+    """Print one screen below the other, for a file, a pipe or a program."""
     before = look(admin, internal)
     while True:
         time.sleep(interval)
@@ -118,7 +118,7 @@ def _print(
 
 
 def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Console) -> None:
-    """Draw one picture after the other, each in the place of the last."""
+    """Draw one screen after the other, each in the place of the last."""
     from rich.live import Live
 
     before = look(admin, internal)

@@ -118,7 +118,7 @@ def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]
         TopicPartition(topic.name, item.partition)
         for topic in topics
         for item in topic.partitions
-        if item.leader >= 0  # nobody else knows offsets, and asking would wait until there is one
+        if item.leader >= 0  # only a leader knows offsets, and a request would wait until there is one
     ]
     first = admin.list_offsets(dict.fromkeys(partitions, -2)) if partitions else {}
     stable = admin.list_offsets(dict.fromkeys(partitions, -1), read_committed=True) if partitions else {}

@@ -262,7 +262,7 @@ def fence(cluster: ConnectionOptions, transactional_ids: tuple[str, ...], force:
     """Fence the producers of these ids, and abort what they left open.
 
     An open transaction of two-phase commit is refused: its database may have committed its part. Coordinators of Apache
-    Kafka before 3.0 describe no transaction: there an id that nobody has used is not refused but created.
+    Kafka before 3.0 describe no transaction: there an unused id is not refused but created.
 
     \b
     Example:
@@ -303,7 +303,8 @@ def _described(admin: Admin, transactional_ids: tuple[str, ...]) -> list[Transac
 def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> None:
     """End a prepared transaction as its database decided: commit it if the token is its own, else abort it.
 
-    Use it if the program will not start again; otherwise it ends what it has prepared when it starts. The producer is
+    Use it if the program will not start again; otherwise it ends its prepared transaction when it starts. The producer
+    is
     fenced.
 
     \b

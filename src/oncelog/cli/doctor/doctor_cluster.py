@@ -26,7 +26,8 @@ MAX_NAMED = 5
 EARLIEST = -2
 SKEW_MS = 60_000
 KEEPS_PREPARED = 6
-"""The version of InitProducerId from which a producer can find what an earlier one has prepared (KIP-939)."""
+"""The version of InitProducerId from which a producer can find the transaction that an earlier producer prepared
+(KIP-939)."""
 
 
 def findings(admin: Admin, pause_min: int) -> Iterator[DoctorFinding]:

@@ -152,7 +152,7 @@ def _clock() -> DoctorFinding:
     if kept_in_step() is False:
         return warn(
             "clock",
-            f"{state}, and as far as the kernel knows nothing synchronises it",
+            f"{state}, and according to the kernel nothing synchronises it",
             "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
         )
     return DoctorFinding("clock", state)

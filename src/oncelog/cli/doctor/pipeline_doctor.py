@@ -54,7 +54,7 @@ def doctor(
     """Print what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
     It changes nothing. Exit status 1 if the query would be refused. With --pipeline, it also prints what the tables
-    hold, how their columns differ from the rows, which rights are missing, and what tasks have left behind; that also
+    hold, how their columns differ from the rows, which rights are missing, and which files tasks left behind; that also
     before the first start, when there is no CHECKPOINT yet.
 
     \b

@@ -36,7 +36,7 @@ def check_console(console: str, listeners: Sequence[Listener], settings: Mapping
 
 
 def check_registry(registry: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> None:
-    """Refuse, before the broker starts, a schema registry that could not reach it, or would ask nobody for a login.
+    """Refuse, before the broker starts, a schema registry that could not reach it, or would not require a login.
 
     :raises ConfigError: other machines could reach the address, or every listener encrypts or asks for a login.
     :raises OncelogError: packages are missing.
@@ -125,7 +125,7 @@ def _process(words: Sequence[str], stdout: int | None = None) -> Iterator[subpro
 
 
 def _client_properties(command: str, listeners: Sequence[Listener], settings: Mapping[str, str]) -> dict[str, str]:
-    """How a client on this machine connects to the broker: through a plain listener if there is one, else with a
+    """How a client on this machine connects to the broker: through a plain listener if there is one, otherwise with a
     login."""
     for wanted in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT):
         for listener in listeners:

@@ -82,7 +82,7 @@ def command(
 ) -> None:
     """Replay flights through two Spark pipelines, kill everything meanwhile, and prove that nothing is lost.
 
-    Exit status 0: every record is there exactly once and right; 1: it is not.
+    Exit status 0: every record exists exactly once and is right; 1: it is not.
 
     \b
     Examples:

@@ -102,8 +102,8 @@ def command(
     transaction of the source whole or not at all. Groups' offsets are translated exactly and set on the target as long
     as the group is not active there. Killed at any point, the same command continues where the last transaction ended.
 
-    Before a switch-over stop the producers of the source, or revoke their rights: --switch-over waits for what they
-    have written, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
+    Before a switch-over stop the producers of the source, or revoke their rights: --switch-over waits for their
+    records, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
 
     \b
     Examples:

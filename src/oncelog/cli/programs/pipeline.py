@@ -270,7 +270,7 @@ def _run(
 def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     """Spark's JVM may be killed: with this process, which was asked to stop, or because the machine has no memory left.
 
-    :raises OncelogError: it ended or never started, and nobody has asked for that.
+    :raises OncelogError: it ended or never started without a request.
     """
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException, PySparkRuntimeError

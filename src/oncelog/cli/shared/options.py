@@ -137,7 +137,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
 
 
 def led(admin: Admin, names: Sequence[TopicPartition]) -> tuple[list[TopicPartition], str]:
-    """The partitions that have a leader, and a sentence about the others, whose offsets nobody knows.
+    """The partitions that have a leader, and a sentence about the others, whose offsets are unknown.
 
     A partition that does not exist counts as led: the request about it says so.
     """

@@ -1,7 +1,7 @@
 """How commands show things: aligned tables, JSON lines, progress on a terminal.
 
-Called by the commands. Results go to standard output, progress and remarks to standard error, progress only where
-that is a terminal and rich is there to draw it.
+Called by the commands. Results go to standard output, progress and remarks to standard error, progress only if that
+is a terminal and rich is installed.
 """
 
 from __future__ import annotations

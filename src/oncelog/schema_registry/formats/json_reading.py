@@ -73,7 +73,7 @@ class ReferenceResolver(Protocol):
     def lookup(self, ref: str) -> Any:
         """``contents``, the schema that is referred to, and ``resolver``, for the references in it.
 
-        :raises Unresolvable: nothing is there.
+        :raises Unresolvable: there is no value.
         """
 
     def in_subresource(self, subresource: Resource[Any]) -> ReferenceResolver:

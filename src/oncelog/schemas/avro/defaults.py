@@ -1,4 +1,4 @@
-"""The bytes of a field's default. Pure; called by whoever reads records without the field, or writes them.
+"""The bytes of a field's default. Pure; called by readers and writers of records without the field.
 
 A default's JSON is Avro's own: bytes are texts of ISO-8859-1, and a logical type stands there as the type that it is
 made of. The bytes are read as any other value, so that a default is equal in all readers.

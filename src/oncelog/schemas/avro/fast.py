@@ -50,7 +50,7 @@ def _prepared(made: Any) -> Any:
 
 
 def _set_default(types: NamedTypes, field: Any) -> None:
-    """A default that does not fit is none: whoever leaves the field out is told that it is missing."""
+    """A default that does not fit is none: a writer that leaves the field out gets an error that names it."""
     of_field = types.of(field["type"])
     plan = resolve(of_field, of_field, is_payload=False)
     try:

@@ -149,7 +149,7 @@ class UnionNaming:
         return self._value(self._types.root, value, "")
 
     def _value(self, schema: Any, value: Any, where: str) -> Any:
-        """What does not fit stays as it is: whoever writes it says why."""
+        """What does not fit stays as it is: the writer's error gives the reason."""
         known = self._types.known(schema)
         if isinstance(known, list):
             return self._union(known, value, where)

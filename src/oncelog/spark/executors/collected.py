@@ -113,7 +113,7 @@ def collect_rows(
     Raises Repeated if a stage before it ran again, and BadRow for a row that cannot become a record.
 
     :param positions: of the columns to write, whose names are all different.
-    :param encoding: called when the rows are there.
+    :param encoding: called when the rows have arrived.
     :param sink: the transactional id; batches of one sink are similar.
     """
     context = rows.sparkSession.sparkContext

@@ -144,7 +144,7 @@ class KafkaAccess(Protocol):
     """Blocking; each call repeats retriable errors within the client's timeouts, and raises OncelogError for others."""
 
     def partition_counts(self, topics: Sequence[str] | None, *, wait: bool = False) -> Mapping[str, int]:
-        """Partition counts of topics; None asks for all but internal ones. Unknown topics are left out.
+        """Partition counts of topics; None asks for all except internal topics. Unknown topics are left out.
 
         :param wait: ask for a moment: a topic that was just created is not known to all brokers yet.
         """
@@ -181,7 +181,7 @@ class KafkaAccess(Protocol):
     ) -> Mapping[TopicPartition, LogEnd]:
         """The same, behind each transaction whose end was acknowledged before the call: waits for its markers.
 
-        :param read: what the caller has read; it does not wait while there is something else to read.
+        :param read: the position of the caller; it does not wait while there is something else to read.
         """
         ...
 

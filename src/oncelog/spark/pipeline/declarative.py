@@ -12,7 +12,7 @@ def starting_after(flow: str, *, source: int | str = 0, otherwise: str = "earlie
     """The ``startingOffsets`` with which a flow that is refreshed in full continues where it has ended.
 
     To be used with ``onFullRefresh`` ``after`` of the sink, which checks that nothing is left out or doubled. Spark
-    ignores it where a flow has a checkpoint, and the source refuses it in a topic that was made again since. Raises
+    ignores it where a flow has a checkpoint, and the source refuses it in a topic that was recreated since. Raises
     CheckpointError if the folder cannot be read.
 
     :param flow: the folder of the flow's checkpoints, ``STORAGE/_checkpoints/SINK/FLOW``.

@@ -5,7 +5,7 @@ apart by names instead of their order (:data:`oncelog.spark.versions.HAS_SOURCE_
 begins where the other reads of its source are, so a sink that comes later gets what comes from then on. Spark forgets
 a read that a batch does not have, so the checkpoint keeps its place apart.
 
-Pure but for :func:`known_reads` and :func:`keep_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
+Pure except for :func:`known_reads` and :func:`keep_reads`. Called by :mod:`oncelog.spark.pipeline.running` and
 :mod:`oncelog.spark.pipeline.rows`.
 """
 

@@ -203,7 +203,7 @@ def _parsed(rows: DataFrame, source: Source) -> DataFrame:
     The value is put into an array, followed by an object whose name it cannot know, because Spark ignores what follows
     a JSON value and treats an empty text as null. Whether the value is good is decided in an array that is exploded, so
     that a malformed one fails whichever columns the transform uses: Spark may evaluate a later filter before an earlier
-    one, and drops columns that nobody reads, but it keeps the rows that explode makes. Nor does it optimize across the
+    one, and drops columns without a reader, but it keeps the rows that explode makes. Nor does it optimize across the
     explode, so the value is not parsed once for each column.
     """
     columns, name = _columns(source.schema), secrets.token_hex(8)

@@ -98,7 +98,7 @@ class ResolvedBounds:
         return rows._jdf.ofRows(rows.sparkSession._jsparkSession, made)
 
     def _begin(self, spark: Any) -> None:
-        """Forget what another JVM has."""
+        """Forget the objects of another JVM."""
         java = spark.sparkContext._gateway
         if java is not self._java:
             self.close()

@@ -1,4 +1,4 @@
-"""The JVM of the driver: its process, its classes, and what ``spark-submit`` has told it."""
+"""The JVM of the driver: its process, its classes, and the arguments that ``spark-submit`` passed."""
 
 from __future__ import annotations
 

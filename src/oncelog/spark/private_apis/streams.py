@@ -128,7 +128,7 @@ def _batch_of(query: Any) -> int | None:
 
 
 def _is_before_4() -> bool:
-    """py4j cannot be asked what an object has: any name is a method until it is called."""
+    """py4j does not list an object's members: any name is a method until it is called."""
     from pyspark import __version__
 
     return __version__.startswith("3.")

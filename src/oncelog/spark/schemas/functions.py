@@ -144,7 +144,7 @@ def open_registry(access: Access, given: Mapping[str, Any] | None = None) -> Sch
 def find_target(
     registry: SchemaRegistry, subject: str, schema: str | Schema | None = None, message: str = ""
 ) -> ReaderSchema:
-    """What is written with: a version that is there, or a schema that is registered now.
+    """What is written with: a registered version, or a schema that is registered now.
 
     :raises SchemaRegistryError: the registry refuses, or cannot be asked.
     """

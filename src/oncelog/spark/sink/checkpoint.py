@@ -68,7 +68,7 @@ class Checkpoint:
         return bool(self._files.type_name == "local")
 
     def is_new(self) -> bool:
-        """Whether no query has started here yet: nothing of a checkpoint is there."""
+        """Whether no query has started here yet: the checkpoint does not exist."""
         return self._read("metadata") is None and not self.batches("offsets")
 
     def query_id(self) -> str:

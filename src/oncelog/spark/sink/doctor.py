@@ -221,7 +221,7 @@ def predict(coming: ComingBatch, marker: Marker | None, found: Found, now_ms: in
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
-    """The groups to examine: the named one, else those that the checkpoint remembers.
+    """The groups to examine: the named group, otherwise the groups that the checkpoint remembers.
 
     Raises CheckpointError if there is none.
     """

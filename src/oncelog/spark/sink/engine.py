@@ -13,8 +13,8 @@ skip or refuse. Invariants:
 - The marker is in the same transaction as the records, so either both are visible or neither is.
 - A missing marker counts only if it is read after :meth:`SinkTransaction.begin` has ended a dead run's transaction and
   fenced any process that might still be writing: what it says then stays true.
-- A run whose batch is in, or behind what is in, fences nobody: no marker goes back, so this is known before, and the
-  fence would only end the transaction of the run that goes on.
+- A run whose batch is written, or older than a written batch, fences no other run: no marker goes back, so this is
+  known before, and the fence would only end the transaction of the run that goes on.
 - A failed or unknown commit raises. Spark repeats the batch, and the next run's first two steps find out what happened.
 """
 
@@ -85,7 +85,8 @@ class SinkTransaction(Protocol):
         ...
 
     def begin(self) -> None:
-        """Abort what an earlier run has left open, and fence that run: it can neither write nor commit from now on."""
+        """Abort the transaction that an earlier run left open, and fence that run: it can neither write nor commit
+        from now on."""
         ...
 
     def read_marker(self) -> Found:
@@ -185,7 +186,7 @@ class WriteEngine(Generic[AnyTransaction]):
 
         For a caller that computes the batch's rows meanwhile, in another thread.
 
-        :param unless_marked: fence nobody if the destination has a marker, of whichever batch.
+        :param unless_marked: fence no run if the destination has a marker of any batch.
         """
         self._reached(BatchStep.STARTED)
         self._found = None if self._plan is None else self._transaction.look()

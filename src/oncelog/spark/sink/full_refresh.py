@@ -1,7 +1,7 @@
 """What a sink does after a full refresh of a declarative pipeline (``spark-pipelines``, PySpark 4.1 and later).
 
 A full refresh gives a flow a new checkpoint: the flow's folder ``STORAGE/_checkpoints/SINK/FLOW`` holds one for each,
-numbered from 0. The flow then reads its source again, and what it has written to a topic stays there. So the first
+numbered from 0. The flow then reads its source again, and the records that it wrote to a topic stay there. So the first
 batch of a new checkpoint is refused unless the option ``onFullRefresh`` says what is meant. Called on the driver,
 before the rows of a micro-batch are computed.
 """

@@ -1,7 +1,7 @@
-"""The topics of a sink: they exist before a batch is written, or the sink was told to create them.
+"""The topics of a sink: they exist before a batch is written, or an option has the sink create them.
 
-Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts. A
-broker is never asked to create a topic because somebody names it: a misspelt name would become an empty topic.
+Called on the driver, before the rows of a batch are computed, and by the runner of pipelines before a query starts.
+No request lets a broker create a topic because a row names it: a misspelt name would become an empty topic.
 """
 
 from __future__ import annotations

@@ -130,7 +130,8 @@ def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker
 
 
 def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The batches. Calls the observer when half of them are taken: all but the last window of these have been sent."""
+    """The batches. Calls the observer when half of them are taken: all of these except the last window have been
+    sent."""
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

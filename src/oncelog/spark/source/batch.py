@@ -55,7 +55,7 @@ class BatchReader(VersionChecked, DataSourceReader):
                 "is there"
             )
         for text in [*lost, *beyond]:
-            logger.warning("%s; continuing with what is there, because failOnDataLoss is false", text)
+            logger.warning("%s; continuing with the records that exist, because failOnDataLoss is false", text)
         ranges = [
             OffsetRange(
                 partition,

@@ -23,13 +23,13 @@ else:
 
     @dataclass(frozen=True)
     class ReadMaxRows(ReadLimit):  # type: ignore[no-redef]
-        """At most about so many rows."""
+        """About this many rows at most."""
 
         max_rows: int
 
     @dataclass(frozen=True)
     class ReadMinRows(ReadLimit):  # type: ignore[no-redef]
-        """Nothing, until there are so many rows."""
+        """Nothing until this many rows exist."""
 
         min_rows: int
 

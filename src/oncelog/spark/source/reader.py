@@ -122,7 +122,7 @@ def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordB
 
 
 def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[BatchBytes]:
-    """The record batches of a range, as far as the log is the planned one."""
+    """The record batches of a range, up to where the log differs from the plan."""
     fetcher = cluster_for(options).fetcher(item, options.isolation)
     position = item.start
     try:
@@ -145,7 +145,7 @@ def _report_loss(options: SourceOptions, item: OffsetRange, position: int, log_s
     end = min(log_start_offset, item.end)
     text = f"Records {position} to {end - 1} of {item.partition} were deleted before they were read"
     if options.fail_on_data_loss:
-        raise DataLoss(f"{text}; set failOnDataLoss to false to continue with what is there")
+        raise DataLoss(f"{text}; set failOnDataLoss to false to continue with the records that exist")
     logger.warning("%s; continuing without them, because failOnDataLoss is false", text)
 
 

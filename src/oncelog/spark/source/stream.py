@@ -321,8 +321,8 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         Requested each time, about 90 times a second for an idle query, as in Spark's own connector: a program that has
         sent records and calls ``processAllAvailable`` waits for those.
 
-        :param read: what the query has read: if nothing else is there, and only then, transactions that are being ended
-            are waited for. Empty: they are in any case.
+        :param read: the query's position: only if there are no other records, it waits for transactions that are
+            being ended. Empty: they are in any case.
         """
         self._current_partitions()  # drops cached ends now and then, so that the ids are looked up again
         known = self._latest

@@ -2,7 +2,7 @@
 
 PySpark hands a Python data source none of a catalog table's properties, and not its name: only the columns that the
 catalog has kept, with their metadata. So ``CREATE TABLE`` without a column list, which asks the source for the columns,
-leaves the options there, and whoever gets these columns reads them.
+keeps the options, and the reader of these columns reads them.
 
 - Reads find them under :data:`INTERNAL`, one of Spark's own names for metadata that it takes off the columns of every
   other table, view and file which a query makes from this one. So they stay in this table.

@@ -1,6 +1,7 @@
 """Spark's types in tables: what each becomes in a format, and how rows are cast before tasks write them.
 
-Called on the driver by :mod:`oncelog.spark.tables.sink` and the stores. Pure, but for :func:`prepared`, which builds a
+Called on the driver by :mod:`oncelog.spark.tables.sink` and the stores. Pure, except for :func:`prepared`, which
+builds a
 Spark plan. A type that a format cannot hold is refused with the column's name.
 """
 
@@ -238,7 +239,7 @@ def check_partitions(found: Sequence[str], options: TableOptions) -> None:
     if options.partition_by != tuple(found):
         raise ConfigError(
             f"{options} is partitioned by {', '.join(found) or 'nothing'}, and partitionBy says "
-            f"{', '.join(options.partition_by) or 'nothing'}: set it to what the table has"
+            f"{', '.join(options.partition_by) or 'nothing'}: set it to the table's value"
         )
 
 

@@ -1,8 +1,8 @@
 """Writes one micro-batch into a table exactly once: look, then one pass of the write engine; again after a conflict.
 
 Called by :mod:`oncelog.spark.tables.sink`. No Spark and no I/O: the table is a
-:class:`~oncelog.spark.tables.store.TableStore`, the rows a callable. A table's transaction fences nobody when it
-begins: what was seen is compared again when it commits.
+:class:`~oncelog.spark.tables.store.TableStore`, the rows a callable. A table's transaction fences no other run when
+it begins: what was seen is compared again when it commits.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TableTransaction:
         return self.seen.marker
 
     def prepared(self, table_id: str) -> None:
-        """The table is there now, and has this id."""
+        """The table exists now, and has this id."""
         self.seen = self.seen._replace(table_id=self.seen.table_id or table_id)
 
     def add_marker(self, marker: Marker) -> None:
@@ -128,7 +128,8 @@ def write_batch(
     now_ms: Callable[[], int],
     pause: Callable[[int], None],
 ) -> tuple[BatchOutcome, Sequence[WrittenPart]]:
-    """Put the batch into the table unless it is there; returns what was written. Raises SinkRefused if neither writing
+    """Write the batch into the table unless the table has it; returns what was written. Raises SinkRefused if neither
+    writing
     nor skipping is right, and Conflict if others were always faster.
 
     :param pause: waits before another attempt; its argument counts them.

@@ -50,7 +50,8 @@ def to_table(
     """A function for ``writeStream.foreachBatch`` that writes each micro-batch into a table exactly once.
 
     ``df.writeStream.foreachBatch(to_table({"format": "delta", "table": "lake/flights"}))``. The identity of each batch
-    is in the commit of its rows, and decides as the marker in a topic does: a batch that is there is skipped, and a
+    is in the commit of its rows, and decides as the marker in a topic does: a batch that the table has is skipped, and
+    a
     checkpoint that is older than the table is refused. A Delta or Iceberg table that cannot be written is refused here,
     before the query starts.
 
@@ -73,7 +74,7 @@ def to_table_of(
 ) -> Callable[[DataFrame, int], None]:
     """:func:`to_table` with options that are parsed.
 
-    :param beside: names of the query's other table sinks, as far as they are known.
+    :param beside: names of the query's other table sinks, if they are known.
     """
     store = open_store(parsed)
     made_ms = now_ms()

@@ -3,7 +3,7 @@
 Implemented for each format. The identity of a batch, its :class:`~oncelog.spark.sink.marker.Marker`, is part of the
 commit of its rows, so either both are in the table or neither is. Invariants of every store:
 
-- :meth:`TableStore.commit` takes effect only if nobody has committed under the same group since the
+- :meth:`TableStore.commit` takes effect only if no other run has committed under the same group since the
   :class:`TableLook` it names; else it raises :class:`Conflict` and leaves nothing.
 - A :class:`TableLook` that follows a commit of unknown outcome shows that outcome, and the outcome stays.
 """
@@ -179,7 +179,7 @@ def check_rights(table: object, missing: Sequence[str]) -> None:
 
 
 def unwritable(folder: str) -> list[str]:
-    """Whether a folder of this machine, or the nearest one above it that is there, may be written."""
+    """Whether a folder of this machine, or its nearest existing parent, may be written."""
     path = Path(folder).absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

@@ -1,7 +1,7 @@
 """Lets Spark's tasks write the rows of a batch, and brings their reports to the driver.
 
 Called by :mod:`oncelog.spark.tables.sink`. The reports that count are those of the job's last stage: Spark takes one of
-each partition, however often a task ran. If Spark has recomputed what the rows come from, the batch is made again.
+each partition, however often a task ran. If Spark has recomputed what the rows come from, the batch is computed again.
 """
 
 from __future__ import annotations

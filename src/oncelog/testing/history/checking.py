@@ -164,7 +164,7 @@ def _aborted_read(index: HistoryIndex, repeats: Collection[str]) -> Found:
 
 
 def _why_hidden(index: HistoryIndex, sent: Sent, read: Read) -> tuple[str, list[Event]]:
-    """Why nobody may be given a record at this time, and what shows it; empty if it may be given."""
+    """Why no reader may be given a record at this time, and the events that show it; empty if it may be given."""
     if sent.transaction is None:
         return "", []
     ended, asked = _aborted(index, sent), index.first(sent.transaction, CommitAsked)

@@ -1,7 +1,8 @@
 """The events of a history, in the order in which they happened, and their file.
 
-A record is identified by its value, unless the program says otherwise, so values should differ, but for one that is
-sent again after its transaction was aborted, or after its outcome was unknown; a transaction is identified by a number.
+A record is identified by its value, unless the program says otherwise, so values should differ, except for a record
+that is sent again after its transaction was aborted, or after its outcome was unknown; a transaction is identified by
+a number.
 What is not recorded is not judged: without an acknowledgement the outcome is unknown.
 """
 

@@ -122,7 +122,8 @@ class HistoryIndex:
         return found is None or found.isolation != READ_UNCOMMITTED
 
     def stored(self, where: TopicPartition) -> PartitionRead | None:
-        """What a partition holds: all records if a reader read uncommitted ones too, else the committed ones."""
+        """What a partition holds: all records if a reader read uncommitted records too, otherwise the committed
+        records."""
         return self.uncommitted.get(where) or self.committed.get(where)
 
     def sends(self, record: bytes, topic: str) -> list[Sent]:
@@ -146,14 +147,14 @@ class HistoryIndex:
         return [one for one in sends if id(one) not in self._answers] or sends
 
     def is_certain(self, sent: Sent) -> bool:
-        """Whether this one of several equal records can be told from the others in a partition."""
+        """Whether this record can be distinguished from equal records of the partition."""
         if id(sent) in self._doubtful:
             return False
         others = self.sends(sent.record, sent.where.topic)
         return id(sent) in self._answers or sum(id(one) not in self._answers for one in others) == 1
 
     def read_of(self, sent: Sent, look: PartitionRead) -> Read | None:
-        """The record in a partition, if it is there; asked about what :meth:`is_certain`."""
+        """The record in a partition, if the partition has it; asked about what :meth:`is_certain`."""
         answer = self.answer_to(sent)
         if answer is not None:
             found = look.at.get(answer.offset)

@@ -53,7 +53,7 @@ class Recorded:
     def _committed(self, positions: Iterable[GroupOffset], asked: int) -> None:
         """Record positions whose commit succeeded; ``asked``: how many events there were when it was asked for.
 
-        Where others have committed a later one meanwhile, nobody knows which came first.
+        If others committed a later position meanwhile, their order is unknown.
         """
         meanwhile = [one for one in self._history.events[asked:] if isinstance(one, GroupOffset)]
         for one in positions:

@@ -50,7 +50,7 @@ class ConnectionNetwork(Protocol):
 
 
 class Direction:
-    """One direction of a connection: the data on its way, in order."""
+    """One direction of a connection: the data in flight, in order."""
 
     __slots__ = ("connection", "gone", "last_ns", "queue", "receiver", "size", "timer", "waiting")
 
@@ -76,7 +76,7 @@ class Direction:
         self.schedule()
 
     def schedule(self) -> None:
-        """Schedule the arrival of data that is on its way."""
+        """Schedule the arrival of data in flight."""
         if self.timer is None and self.queue and not self.receiver.paused and not self.connection.is_blocked():
             loop = self.connection.network.loop
             at_ns = max(self.queue[0][0], loop.now_ns)

@@ -58,7 +58,7 @@ class PlannedFault:
 
 
 def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
-    """Cut one connection; data on its way may be lost."""
+    """Cut one connection; data in flight may be lost."""
 
     def cut() -> None:
         there = world.network.connections

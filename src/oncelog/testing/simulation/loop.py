@@ -95,7 +95,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Whether the simulation has ended: nothing is called any more."""
         self.network: LoopNetwork | None = None
         self.failures: list[dict[str, Any]] = []
-        """Exceptions from callbacks and tasks that nobody caught."""
+        """Uncaught exceptions of callbacks and tasks."""
         self.set_exception_handler(lambda loop, context: self.failures.append(context))
 
     # --- time
@@ -159,7 +159,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             handle.cancel()
 
     def pause(self, process: ProcessLife) -> None:
-        """Pause a process, as a signal or swapping does; nobody is notified."""
+        """Pause a process, as a signal or swapping does; no callback is notified."""
         if process.alive and process.held is None:
             process.held = self._taken_out(process)
 

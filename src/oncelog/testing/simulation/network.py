@@ -1,7 +1,7 @@
 """The network of a simulation: connections that have delays, stall, split data and can be cut; listeners.
 
 Data arrives after a delay that the seed decides, sometimes in chunks. A partitioned network delivers nothing until it
-is healed. A connection that is cut may lose data on its way, and each side learns of it in its own time.
+is healed. A connection that is cut may lose data in flight, and each side learns of it in its own time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NetworkModel:
     :param delay_s: the shortest and longest time that a message takes.
     :param slow: the probability that a message takes up to ``slow_s`` instead.
     :param split: the probability that a message arrives in two chunks.
-    :param window_bytes: how much may be on its way in one direction before the sender has to wait.
+    :param window_bytes: how many bytes may be in flight in one direction before the sender has to wait.
     """
 
     __slots__ = ("delay_s", "slow", "slow_s", "split", "window_bytes")
@@ -291,7 +291,7 @@ class SimulatedNetwork:
                 end.out.schedule()
 
     def cut(self, connection: SimulatedConnection) -> None:
-        """End a connection: data on its way arrives or is lost, and each side learns of it in its own time."""
+        """End a connection: data in flight arrives or is lost, and each side learns of it in its own time."""
         self.note(f"{connection} is cut")
         for end in connection.ends:
             if self.rng.random() < 0.5:

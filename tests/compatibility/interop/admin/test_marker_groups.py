@@ -58,8 +58,8 @@ def group(broker: RunningBroker, unique_name: str) -> str:
 
 
 def test_tools_see_no_lag(broker: RunningBroker, group: str, unique_name: str) -> None:
-    told = tool(broker.bootstrap_servers, "consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
-    rows = [line.split() for line in told.splitlines()]
+    reported = tool(broker.bootstrap_servers, "consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
+    rows = [line.split() for line in reported.splitlines()]
     (row,) = [row for row in rows if row[:1] == [group]]
     assert row[1:6] == [unique_name, "0", "-", "20", "-"], "current offset, end and lag"
     client = AdminClient({"bootstrap.servers": broker.bootstrap_servers})

@@ -166,10 +166,10 @@ def test_offsets_of_partitions_are_told(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name, 2)
     tools.run("ConsoleProducer", "--topic", topic, stdin="1\n")
     for time, expected in (("latest", 1), ("earliest", 0), ("max-timestamp", 0)):
-        told = tools.run("GetOffsetShell", "--topic", topic, "--time", time)
-        offsets = [int(line.rsplit(":", 1)[1]) for line in told.split() if not line.endswith(":")]
-        assert sum(max(offset, 0) for offset in offsets) == expected, told
-        assert {line.split(":")[0] for line in told.split()} == {topic}
+        reported = tools.run("GetOffsetShell", "--topic", topic, "--time", time)
+        offsets = [int(line.rsplit(":", 1)[1]) for line in reported.split() if not line.endswith(":")]
+        assert sum(max(offset, 0) for offset in offsets) == expected, reported
+        assert {line.split(":")[0] for line in reported.split()} == {topic}
 
 
 def events(output: str) -> list[dict[str, object]]:
@@ -208,15 +208,15 @@ def test_transactional_message_copier_copies_each_record_once(
 
 
 def test_every_api_that_the_tool_knows_is_usable(tools: Tools) -> None:
-    told = tools.run("BrokerApiVersionsCommand")
-    assert re.search(r"Produce\(0\): \d+ to 13 \[usable: 13\]", told)
-    assert re.search(r"EndTxn\(26\): 0 to 5 \[usable: 5\]", told)
-    assert "UNKNOWN" not in told
+    reported = tools.run("BrokerApiVersionsCommand")
+    assert re.search(r"Produce\(0\): \d+ to 13 \[usable: 13\]", reported)
+    assert re.search(r"EndTxn\(26\): 0 to 5 \[usable: 5\]", reported)
+    assert "UNKNOWN" not in reported
 
 
 def finalized(tools: Tools) -> dict[str, int]:
-    told = tools.run("FeatureCommand", "describe")
-    return {name: int(level) for name, level in re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\d+)", told)}
+    reported = tools.run("FeatureCommand", "describe")
+    return {name: int(level) for name, level in re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\d+)", reported)}
 
 
 def test_features_are_described_lowered_and_raised(tools: Tools, unique_name: str) -> None:
@@ -253,27 +253,29 @@ def test_below_level_2_a_java_producer_keeps_its_epoch(tools: Tools, unique_name
 
 def test_the_quorum_is_this_node(tools: Tools) -> None:
     status = tools.run("MetadataQuorumCommand", "describe", "--status")
-    told = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    assert {name: told[name].strip() for name in ("LeaderId", "LeaderEpoch", "MaxFollowerLag", "CurrentObservers")} == {
+    reported = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    assert {
+        name: reported[name].strip() for name in ("LeaderId", "LeaderEpoch", "MaxFollowerLag", "CurrentObservers")
+    } == {
         "LeaderId": "1",
         "LeaderEpoch": "1",
         "MaxFollowerLag": "0",
         "CurrentObservers": "[]",
     }
-    voter = json.loads(told["CurrentVoters"])
+    voter = json.loads(reported["CurrentVoters"])
     assert voter == [{"id": 1, "endpoints": [f"PLAINTEXT://{tools.servers}"]}]
     heading, leader = rows(tools.run("MetadataQuorumCommand", "describe", "--replication"))
     row = dict(zip(heading, leader, strict=True))
     assert (row["NodeId"], row["Lag"], row["Status"]) == ("1", "0", "Leader")
-    assert int(row["LogEndOffset"]) >= int(told["HighWatermark"])
+    assert int(row["LogEndOffset"]) >= int(reported["HighWatermark"])
 
 
 def test_producer_performance_commits_its_transactions(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name)
     size = ("--num-records", "2000", "--record-size", "100", "--throughput", "-1")
     transactions = ("--transactional-id", unique_name, "--transaction-duration-ms", "50")
-    told = tools.run("ProducerPerformance", "--topic", topic, *size, *transactions)
-    assert "2000 records sent" in told
+    reported = tools.run("ProducerPerformance", "--topic", topic, *size, *transactions)
+    assert "2000 records sent" in reported
     assert len(values(tools.servers, topic)) == 2000
 
 
@@ -291,10 +293,10 @@ def test_segments_and_internal_topics_are_dumped(tools: Tools, unique_name: str)
         files = ",".join(str(path) for path in sorted(tools.data.glob(f"{folder}/*.log")))
         return tools.run("DumpLogSegments", "--files", files, "--deep-iteration", *how, connect=False)
 
-    told = dump(f"{topic}-0", "--print-data-log")
-    assert told.count("payload: dumped value") == 2
-    assert re.findall(r"endTxnMarker: (\w+)", told) == ["COMMIT", "ABORT"]
-    assert "isvalid: false" not in told
+    reported = dump(f"{topic}-0", "--print-data-log")
+    assert reported.count("payload: dumped value") == 2
+    assert re.findall(r"endTxnMarker: (\w+)", reported) == ["COMMIT", "ABORT"]
+    assert "isvalid: false" not in reported
     transactions = dump("__transaction_state-*", "--transaction-log-decoder")
     statuses = [
         re.findall(r'"transactionStatus":(\d)', line) for line in transactions.splitlines() if unique_name in line

@@ -81,5 +81,5 @@ def test_no_option_of_sparks_own_connector_is_unknown_and_the_page_makes_none_up
     theirs = {name for name in names if name.removeprefix("kafka.") not in properties}
     ours = {*SOURCE_OPTIONS, *SINK_OPTIONS, *REFUSED_OPTIONS, *REFUSED_SINK_OPTIONS}
     assert theirs - {name.lower() for name in ours} == set()
-    told = {name.lower() for table in (SOURCE, SINK) for name, entry in table.items() if entry.spark}
-    assert told - theirs == {"checkpointlocation", "queryname"}, "those two are Spark's"
+    reported = {name.lower() for table in (SOURCE, SINK) for name, entry in table.items() if entry.spark}
+    assert reported - theirs == {"checkpointlocation", "queryname"}, "those two are Spark's"

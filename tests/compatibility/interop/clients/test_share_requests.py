@@ -112,7 +112,7 @@ def test_a_session_goes_on_in_its_order_or_not_at_all(new_topic: NewTopic) -> No
     assert member.say((0, 0, [ACCEPT]), epoch=0) is Error.INVALID_SHARE_SESSION_EPOCH
     assert member.say(epoch=-1) is Error.SHARE_SESSION_NOT_FOUND
     assert member.fetch(epoch=3) is Error.SHARE_SESSION_NOT_FOUND
-    assert member.fetch(said=[(0, 0, [ACCEPT])]) is Error.INVALID_REQUEST, "there is no session to acknowledge in"
+    assert member.fetch(answers=[(0, 0, [ACCEPT])]) is Error.INVALID_REQUEST, "there is no session to acknowledge in"
     assert member.acquired(2) == [(0, 1, 1)]
     assert member.fetch(epoch=5) is Error.INVALID_SHARE_SESSION_EPOCH
     assert member.fetch(epoch=-2) is Error.INVALID_SHARE_SESSION_EPOCH
@@ -179,7 +179,7 @@ def test_an_invalid_acknowledgement_changes_nothing(
     member = ShareMember(new_topic(20), "m")
     assert member.acquired(10) == [(0, 9, 1)]
     assert member.say(*batches) is Error.INVALID_REQUEST
-    found = member.fetch(1, said=batches)
+    found = member.fetch(1, answers=batches)
     assert found == Fetched([(10, 10, 1)], Error.INVALID_REQUEST), "the fetch itself is carried out"
     assert member.say((0, 10, [ACCEPT])) is NONE
 
@@ -198,7 +198,7 @@ def test_acknowledgements_of_a_partition_are_carried_out_all_or_none(new_topic: 
     assert member.say((0, 1, [ACCEPT]), partition=7) is Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_each_record_of_a_batch_has_its_own_fate(new_topic: NewTopic) -> None:
+def test_each_record_of_a_batch_has_its_own_outcome(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(6), "m")
     assert member.acquired() == [(0, 5, 1)]
     assert member.say((0, 5, [ACCEPT, GAP, RELEASE, REJECT, GAP, RELEASE])) is NONE
@@ -208,7 +208,7 @@ def test_each_record_of_a_batch_has_its_own_fate(new_topic: NewTopic) -> None:
 def test_a_renewal_is_announced_and_asks_for_no_records(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(6), "m")
     assert member.acquired(3) == [(0, 2, 1)]
-    assert member.fetch(said=[(0, 2, [RENEW])], renews=True) is Error.INVALID_REQUEST
+    assert member.fetch(answers=[(0, 2, [RENEW])], renews=True) is Error.INVALID_REQUEST
     assert member.say((0, 2, [RENEW, ACCEPT, RENEW]), renews=True) is NONE
     assert member.say((0, 0, [ACCEPT]), (2, 2, [ACCEPT])) is NONE
     assert member.acquired() == [(3, 5, 1)]

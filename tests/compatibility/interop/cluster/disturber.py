@@ -1,4 +1,4 @@
-"""Troubles for three brokers, one at a time: killed, stopped, paused, deprived of leaders and replicas."""
+"""Faults for three brokers, one at a time: killed, stopped, paused, deprived of leaders and replicas."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Pipelines(Actor):
 
     def _start(self) -> subprocess.Popen[str]:
         settings = [part for name, value in QUICK_START.items() for part in ("--spark", f"{name}={value}")]
-        with (self._folder / "said").open("w") as said:
+        with (self._folder / "said").open("w") as printed:
             process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "oncelog", "pipeline", "run", "copies.py", "--master", "local[4,4]"),
@@ -90,7 +90,7 @@ class Pipelines(Actor):
                 ],
                 cwd=self._folder,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=printed,
                 text=True,
                 start_new_session=True,
             )

@@ -49,8 +49,8 @@ def test_franz_gos_own_tests(servers: str) -> None:
     program = folder / "kgo.test"
     run(go, "test", "-c", "-o", program, "github.com/twmb/franz-go/pkg/kgo", folder=folder)
     environment = {"KGO_SEEDS": servers, "KGO_TEST_RECORDS": "500", "KGO_LOG_LEVEL": "none"}
-    told = run(program, "-test.v", "-test.run", FRANZ_GO_TESTS, folder=folder, more=environment, timeout_s=600)
-    passed = set(re.findall(r"--- PASS: (\S+)", told))
+    reported = run(program, "-test.v", "-test.run", FRANZ_GO_TESTS, folder=folder, more=environment, timeout_s=600)
+    passed = set(re.findall(r"--- PASS: (\S+)", reported))
     assert {"TestTxnEtl", "TestTxnEtl/range/848", "TestGroupETL", "TestGroupETL/cooperative-sticky"} <= passed
 
 
@@ -61,10 +61,10 @@ def test_kafkajs_while_leaders_move_and_nodes_die(three: Broker) -> None:
     control = FaultControl(three.faults, "127.0.0.1", 0)
     try:
         name = uuid.uuid4().hex[:8]
-        told = run(node, "kafkajs_cluster.js", three.bootstrap_servers, control.address, name, folder=folder)
+        reported = run(node, "kafkajs_cluster.js", three.bootstrap_servers, control.address, name, folder=folder)
     finally:
         control.stop()
-    seen: dict[str, Any] = json.loads(told)
+    seen: dict[str, Any] = json.loads(reported)
     assert seen == {
         "leader_moves": [str(number) for number in range(12)],
         "leader_dies": [str(number) for number in range(6)],

@@ -93,7 +93,7 @@ class Side:
     def __init__(self, bootstrap_servers: str, group: str) -> None:
         self.connection = RawConnection(bootstrap_servers)
         self.group = group
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
         self.aliases: dict[str, str] = {}
         self._opened = [self.connection]
         self.topic_ids = self._topic_ids()
@@ -110,7 +110,7 @@ class Side:
     def ask(self, message: Message, version: int) -> Any:
         """Send a request, note the answer, and return it."""
         answer = self.connection.ask(message, version)
-        self.told.append((type(message).__name__, version, self.plain(answer)))
+        self.reported.append((type(message).__name__, version, self.plain(answer)))
         return answer
 
     def later(self, message: Message, version: int) -> Callable[[], Any]:
@@ -124,7 +124,7 @@ class Side:
             got, at = decode_response_header(frame, message.API_KEY, version)
             assert got == correlation_id
             decoded = response_type(message.API_KEY).decode(frame, version, at)
-            self.told.append((type(message).__name__, version, self.plain(decoded)))
+            self.reported.append((type(message).__name__, version, self.plain(decoded)))
             return decoded
 
         return answer
@@ -757,7 +757,7 @@ def groups_are_listed(side: Side) -> None:
     side.ask(ConsumerGroupDescribeRequest([side.group], True), 1)
     for version in range(6):
         answer = side.connection.ask(ListGroupsRequest(), version)
-        side.told.append(side.plain([g for g in answer.groups if g.group_id == side.group]))
+        side.reported.append(side.plain([g for g in answer.groups if g.group_id == side.group]))
     for states, types in (
         (["completingrebalance"], []),
         (["Stable"], []),
@@ -767,24 +767,24 @@ def groups_are_listed(side: Side) -> None:
         ([], ["nonsense"]),
     ):
         answer = side.connection.ask(ListGroupsRequest(states, types), 5)
-        side.told.append(side.plain([answer.error_code, [g for g in answer.groups if g.group_id == side.group]]))
+        side.reported.append(side.plain([answer.error_code, [g for g in answer.groups if g.group_id == side.group]]))
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_same_requests_have_the_same_answers_and_leave_the_same_records(
     name: str, nodes: tuple[Node, Node], unique_name: str
 ) -> None:
-    told: list[list[Any]] = []
+    reported: list[list[Any]] = []
     logs: list[list[Any]] = []
     for node in nodes:
         side = Side(node.bootstrap_servers, unique_name)
         try:
             SCRIPTS[name](side)
-            told.append(side.told)
+            reported.append(side.reported)
             logs.append(side.log())
         finally:
             side.close()
-    ours, kafkas = told
+    ours, kafkas = reported
     for number, (mine, theirs) in enumerate(zip(ours, kafkas, strict=True)):
         assert not list(differences(mine, theirs)), f"answer {number}, {mine[:2]}"
     assert not list(differences(sorted_runs(logs[0]), sorted_runs(logs[1])))

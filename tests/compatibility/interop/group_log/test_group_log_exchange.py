@@ -96,10 +96,10 @@ def fill(node: Node) -> None:
 
 def described(node: Node) -> dict[str, Any]:
     """What the broker says about the groups, except what belongs to its own topics."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     with RawConnection(node.bootstrap_servers) as connection:
         rows = connection.ask_until(ListGroupsRequest(), 5, lambda a: not a.error_code).groups
-    told["listed"] = sorted((g.group_id, g.group_type, g.group_state) for g in rows if g.group_id in GROUPS)
+    reported["listed"] = sorted((g.group_id, g.group_type, g.group_state) for g in rows if g.group_id in GROUPS)
     for group in GROUPS:
         side = Side(node.bootstrap_servers, group)
         offsets = side.connection.ask(side.fetch(9, stable=True), 9).groups[0]
@@ -108,7 +108,7 @@ def described(node: Node) -> dict[str, Any]:
         classic = side.connection.ask(DescribeGroupsRequest([group]), 5).groups[0]
         consumer = side.connection.ask(ConsumerGroupDescribeRequest([group]), 1).groups[0]
         side.close()
-        told[group] = {
+        reported[group] = {
             "offsets": sorted(
                 (p.partition_index, p.committed_offset, p.metadata) for t in offsets.topics for p in t.partitions
             ),
@@ -126,7 +126,7 @@ def described(node: Node) -> dict[str, Any]:
                 sorted((m.member_id, m.instance_id, m.member_epoch) for m in consumer.members),
             ),
         }
-    return told
+    return reported
 
 
 @pytest.fixture

@@ -103,11 +103,11 @@ def join(tmp_path: Path, number: int, cluster_id: str, controllers: str) -> Apac
 def test_one_node_becomes_three_and_the_first_may_go(tmp_path: Path, nodes: list[ApacheKafka]) -> None:
     known = write(tmp_path / "data")
     first = nodes[0]
-    told = promote(
+    reported = promote(
         tmp_path / "data", tmp_path / "node", "--listen", first.bootstrap_servers, "--controller", first.controller
     )
     first.start_promoted(tmp_path / "node", timeout_s=TIMEOUT_S)
-    nodes += [join(tmp_path, number, told["cluster_id"], first.controller) for number in (2, 3)]
+    nodes += [join(tmp_path, number, reported["cluster_id"], first.controller) for number in (2, 3)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda node: node.start(), nodes[1:]))
     connection = RawConnection(first.bootstrap_servers)
@@ -165,8 +165,8 @@ def give_three_replicas(node: ApacheKafka, plan: Path) -> None:
     run_tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", *servers, *file, "--execute", "--throttle", "50000000")
 
     def verified() -> bool:
-        told = run_tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", *servers, *file, "--verify")
-        return told.count(" is completed.") == len(moves)
+        reported = run_tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", *servers, *file, "--verify")
+        return reported.count(" is completed.") == len(moves)
 
     eventually(verified, TIMEOUT_S)
     elect = ("--election-type", "PREFERRED", "--all-topic-partitions")

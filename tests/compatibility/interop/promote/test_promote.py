@@ -272,10 +272,10 @@ def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Pa
         node.close()
     kafka = ApacheKafka(tmp_path / "kafka")
     to_it = ("--listen", kafka.bootstrap_servers, "--controller", kafka.controller)
-    told = call("promote", str(node.data), "--to", str(tmp_path / "k"), *to_it, "--dry-run").out
+    reported = call("promote", str(node.data), "--to", str(tmp_path / "k"), *to_it, "--dry-run").out
     for name, token in tokens.items():
-        assert f"open transaction: {name}, Ongoing" in told
-        assert f"token {token}: Kafka keeps it" in told
+        assert f"open transaction: {name}, Ongoing" in reported
+        assert f"token {token}: Kafka keeps it" in reported
     promote(node.data, tmp_path / "k", *to_it)
     try:
         kafka.start_promoted(tmp_path / "k")
@@ -354,11 +354,11 @@ def test_rights_go_along(before: Before, tmp_path: Path) -> None:
 
 def test_security_is_left_behind_only_where_that_is_asked_for(before: Before, tmp_path: Path) -> None:
     words = ("promote", str(before.data), "--to", str(tmp_path / "k"), "--set", f"authorizer.class.name={AUTHORIZER}")
-    told = call(*words, "--dry-run")
-    assert (told.code, "the node logs in to itself as User:node-" in told.out) == (0, True), told.err
-    told = call(*words, "--plain", "--dry-run")
-    assert (told.code, "setting not taken over: authorizer.class.name" in told.out) == (0, True), told.err
-    assert "the node logs in" not in told.out
+    reported = call(*words, "--dry-run")
+    assert (reported.code, "the node logs in to itself as User:node-" in reported.out) == (0, True), reported.err
+    reported = call(*words, "--plain", "--dry-run")
+    assert (reported.code, "setting not taken over: authorizer.class.name" in reported.out) == (0, True), reported.err
+    assert "the node logs in" not in reported.out
 
 
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:

@@ -159,13 +159,13 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
         write(found)
     (folder / "given.properties").write_text(dump_properties(found.settings))
     controller, internal = (f"127.0.0.1:{port}" for port in free_ports(2))
-    told = promote(
+    reported = promote(
         folder / "data", folder / "node", "--config", str(folder / "given.properties"), "--controller", controller,
         "--internal", internal,
     )  # fmt: skip
-    assert told["records_read_by_kafka"] == told["records"]
-    assert told["dropped_settings"] == ["inter.broker.listener.name"]
-    assert told["properties"]["listener.name.internal.plain.sasl.jaas.config"] is None
+    assert reported["records_read_by_kafka"] == reported["records"]
+    assert reported["dropped_settings"] == ["inter.broker.listener.name"]
+    assert reported["properties"]["listener.name.internal.plain.sasl.jaas.config"] is None
     found.authority.issue("server")
 
     def answers() -> bool:

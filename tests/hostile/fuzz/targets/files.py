@@ -51,7 +51,7 @@ from oncelog.types import (
     TopicPartition,
     encode_uuid,
 )
-from tests.hostile.fuzz.target import Target, one_at_a_time, said
+from tests.hostile.fuzz.target import Target, one_at_a_time, printed
 from tests.hostile.fuzz.targets.wire import FAILURES, SETTINGS, LikelySource, likely
 from tests.unit.broker.core.conftest import NOW_MS, Admin
 from tests.unit.protocol.message_values import MESSAGES, make_message
@@ -151,7 +151,7 @@ def run_file(data: bytes) -> None:
     try:
         admin = _started(files)
     except OncelogError as error:
-        said(error)
+        printed(error)
         return
     finally:
         FAILURES.seen.clear()
@@ -170,7 +170,7 @@ def _read(log: PartitionLog) -> None:
     try:
         list(log.batches(log.log_start_offset))
     except OncelogError as error:
-        said(error)
+        printed(error)
 
 
 def _dump(name: str, content: bytes) -> None:
@@ -181,7 +181,7 @@ def _dump(name: str, content: bytes) -> None:
         for entry in dump_file(disk, name, records=True):
             assert not isinstance(entry, Damage) or str(entry)
     except OncelogError as error:
-        said(error)
+        printed(error)
 
 
 def file_contents() -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from oncelog.broker.metadata.first_users import parse_first_user
 from oncelog.errors import ConfigError
 from oncelog.settings.config import parse_broker
 from oncelog.settings.properties_file import load_properties
-from tests.hostile.fuzz.target import Target, one_at_a_time, said
+from tests.hostile.fuzz.target import Target, one_at_a_time, printed
 
 PASSWORD = "alice-secret"
 
@@ -24,7 +24,7 @@ def run_properties(data: bytes) -> None:
         assert all(isinstance(value, str) for value in values.values())
         parse_broker(values)
     except ConfigError as error:
-        said(error)
+        printed(error)
 
 
 PROPERTIES = """# a broker
@@ -67,7 +67,7 @@ def run_login_texts(data: bytes) -> None:
             case _:
                 assert isinstance(subject_of(data[1:]), str)
     except ConfigError as error:
-        said(error, PASSWORD if data[0] % 4 in (0, 2) else "")
+        printed(error, PASSWORD if data[0] % 4 in (0, 2) else "")
     except MalformedCertificate:
         return
 
@@ -101,7 +101,7 @@ def run_regex(data: bytes) -> None:
         assert regex.matches(name) == LinearRegex(expression).matches(name)
         regex.matches("a" * 50)
     except InvalidRegex as error:
-        said(error)
+        printed(error)
 
 
 EXPRESSIONS = (

@@ -256,7 +256,7 @@ class TwoWays:
         self._together.reconnect()
         self._alone.one_by_one(frames)
         self._together.together(frames)
-        assert self._together.told() == self._alone.told()
+        assert self._together.reported() == self._alone.reported()
         FAILURES.check()
 
     def end(self) -> None:
@@ -329,8 +329,8 @@ class Logins:
         elif not gate.has_been_open:  # a second login that failed ends the connection, whoever it belonged to
             assert channel.session.principal == "User:ANONYMOUS"
         assert channel.closed is not None or len(channel.answers) == sent
-        told = re.sub("password for ['\"].*", "", channel.closed or "")  # a user who is not known may have any name
-        assert PASSWORD not in told
+        reported = re.sub("password for ['\"].*", "", channel.closed or "")  # a user who is not known may have any name
+        assert PASSWORD not in reported
         FAILURES.check()
 
     def end(self) -> None:

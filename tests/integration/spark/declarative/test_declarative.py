@@ -59,7 +59,7 @@ def test_auto_cdc_from_a_topic_is_refused_by_its_target(project: Project, target
     given = {"address": project.address, "source": project.web, "sink": project.sales}
     project.replace({EXAMPLE / "transformations" / "changes.py": text.format(**given)})
     project.add(3)
-    status, told = project.start("run").finish()
+    status, reported = project.start("run").finish()
     assert status != 0
-    assert says in told
+    assert says in reported
     assert project.found() == []

@@ -65,7 +65,7 @@ def restore(job: Job, known: Checkpoints, chance: random.Random) -> Path:
     return known.copy(chance.choice(known.older))
 
 
-def go_on(job: Job, known: Checkpoints, chance: random.Random) -> Path:
+def resume(job: Job, known: Checkpoints, chance: random.Random) -> Path:
     return known.copy(known.newest)
 
 
@@ -124,7 +124,7 @@ def copy_half_way(job: Job, known: Checkpoints, chance: random.Random) -> Path:
 
 DEEDS: tuple[Callable[[Job, Checkpoints, random.Random], Path], ...] = (
     restore,
-    go_on,
+    resume,
     crash_before_commit_log,
     take_last_batch_back,
     cut_a_file_off,
@@ -174,7 +174,7 @@ def test_run_that_ends_well_has_each_record_once(
             known.moved_to(place)
         if not well:
             refused += 1
-            assert deed not in (go_on, crash_before_commit_log, forget_memory, stop_half_way), deed.__name__
+            assert deed not in (resume, crash_before_commit_log, forget_memory, stop_half_way), deed.__name__
             assert ends_well(known.newest), f"round {number}: {deed.__name__}, and the checkpoint that wrote last"
             check(all_of_them=True)
     assert 0 < refused < ROUNDS

@@ -185,11 +185,11 @@ def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do
     job.send()
     job.run()
     job.send()
-    told = job.refused("the checkpoint is older than the log", checkpoint=yesterday)
-    assert "Batch 1 of query" in told
-    assert f'"{job.source}": {{"0": 20' in told
-    assert f'"{job.source}": {{"0": 30' in told
-    assert "start with a new checkpoint and, as startingOffsets, the offsets up to which the log is written" in told
+    reported = job.refused("the checkpoint is older than the log", checkpoint=yesterday)
+    assert "Batch 1 of query" in reported
+    assert f'"{job.source}": {{"0": 20' in reported
+    assert f'"{job.source}": {{"0": 30' in reported
+    assert "start with a new checkpoint and, as startingOffsets, the offsets up to which the log is written" in reported
     assert job.numbers() == list(range(20))
     job.run()
     assert job.numbers() == list(range(30))
@@ -213,8 +213,8 @@ def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job)
     blue = create_topic(job.address, f"{job.sink}-blue")
     copy = job.copied("copy")
     job.send()
-    told = job.refused("has never written there", sink=blue, checkpoint=copy)
-    assert "onMissingMarker" in told
+    reported = job.refused("has never written there", sink=blue, checkpoint=copy)
+    assert "onMissingMarker" in reported
     assert job.numbers(blue) == []
     job.run(sink=blue, checkpoint=copy, onMissingMarker="write")
     assert job.numbers(blue) == list(range(10, 20))
@@ -240,9 +240,9 @@ def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sin
         job.run()
         job.crash_before_commit_log(0)
         for choice in ("fail", "write"):
-            told = job.refused("as it is written: the topic holds batch 0 of this query under oncelog-marker-",
+            reported = job.refused("as it is written: the topic holds batch 0 of this query under oncelog-marker-",
                                transactionalIdPrefix="other-", onMissingMarker=choice)  # fmt: skip
-            assert "onMissingMarker to skip" in told
+            assert "onMissingMarker to skip" in reported
         assert job.numbers() == list(range(10))
     named = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
     first, second = for_each_batch(named), for_each_batch(named, name="second")
@@ -330,8 +330,8 @@ def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_agai
         job.run()
     job.restore_markers(before)
     job.send()
-    told = job.refused("batches 1 to 2 are not in this log, whose last is batch 0")
-    assert "remove the files above 0, and the hidden .1.crc and so on beside them, from offsets and commits" in told
+    reported = job.refused("batches 1 to 2 are not in this log, whose last is batch 0")
+    assert "remove the files above 0, and the hidden .1.crc and so on beside them, from offsets and commits" in reported
     for folder, number in ((folder, number) for folder in ("offsets", "commits") for number in (1, 2, 3)):
         file = job.checkpoint / folder / str(number)
         file.unlink(missing_ok=True)
@@ -350,8 +350,8 @@ def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
     cluster_id = json.loads(memory.read_text())["clusterId"]
     memory.write_text(memory.read_text().replace(cluster_id, "the-old-one"))
     job.send()
-    told = job.refused("wrote last to the cluster with id the-old-one")
-    assert cluster_id in told
+    reported = job.refused("wrote last to the cluster with id the-old-one")
+    assert cluster_id in reported
     job.refused("wrote last to the cluster with id the-old-one")
     job.run(onMissingMarker="write")
     job.send()

@@ -195,8 +195,10 @@ def test_misspelt_topic_is_refused_and_not_made(
         else:
             run_to_the_end(writer.foreachBatch(for_each_batch(given)).start)
 
-    told = f"Topic '{wrong}' does not exist at .*; did you mean {right}. Correct the name, or have it created with the"
-    with pytest.raises(PySparkException, match=told):
+    reported = (
+        f"Topic '{wrong}' does not exist at .*; did you mean {right}. Correct the name, or have it created with the"
+    )
+    with pytest.raises(PySparkException, match=reported):
         run(topic=wrong)
     with Admin(bootstrap_servers=address) as admin:
         assert wrong not in admin.list_topics()

@@ -86,19 +86,19 @@ def test_query_with_format_starts_in_a_thread_whose_session_is_active(
     """Spark finds the sink only there; the page for troubleshooting says how a thread gets an active session."""
     job = Job(spark, oncelog_broker, unique_name, tmp_path)
     job.send()
-    said: list[str] = []
+    printed: list[str] = []
 
     def start() -> None:
         with pytest.raises(Py4JJavaError) as caught:
             job.run()
-        said.append(str(caught.value))
+        printed.append(str(caught.value))
         spark.createDataFrame([(1,)], "a int")
         job.run()
 
     thread = InheritableThread(target=start)
     thread.start()
     thread.join(600)
-    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: oncelog" in said[0]
+    assert "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: oncelog" in printed[0]
     assert job.numbers() == list(range(10))
 
 

@@ -106,6 +106,6 @@ def test_consume_and_export_to_the_end_have_everything_that_was_committed_before
         read = call("consume", "-t", topic, "--from-beginning", "--to-end", "-b", broker.bootstrap_servers).done()
         assert read.err == f"{writer.committed} records\n"
         writer.commit()
-        told = call("export", topic, "--to", tmp_path / "out.csv", "--json", "-b", broker.bootstrap_servers).done()
-        exported += told.json_lines[-1]["records"]
+        reported = call("export", topic, "--to", tmp_path / "out.csv", "--json", "-b", broker.bootstrap_servers).done()
+        exported += reported.json_lines[-1]["records"]
         assert exported == writer.committed

@@ -62,7 +62,7 @@ def take_over(spark: SparkSession, address: str, topic: str, checkpoint: Path) -
     before = len(committed(address, sink))
     produce(address, topic, [b"more:%d" % number for number in range(5)])
 
-    def go_on(**options: str) -> None:
+    def resume(**options: str) -> None:
         given = {"kafka.bootstrap.servers": address}
         stream = spark.readStream.format("oncelog").options(**given, subscribe=topic).load()
         writer = stream.select("key", "value").writeStream.format("oncelog")
@@ -70,9 +70,9 @@ def take_over(spark: SparkSession, address: str, topic: str, checkpoint: Path) -
         run_to_the_end(query.trigger(availableNow=True).start)
 
     with pytest.raises(PySparkException, match="taken over from another sink"):
-        go_on()
+        resume()
     assert len(committed(address, sink)) == before
-    go_on(onMissingMarker="write")
-    go_on()
+    resume(onMissingMarker="write")
+    resume()
     eventually(lambda: len(committed(address, sink)), before + 5)
     assert sorted(values(committed(address, sink)))[-5:] == [b"more:%d" % number for number in range(5)]

@@ -128,7 +128,7 @@ class Model:
         one.outcome = commit
         return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
 
-    def time_out(self, now: int) -> None:
+    def expire(self, now: int) -> None:
         for _, one in sorted(self.ids.items()):
             if one.open and one.began + TIMEOUT_MS < now:
                 self.abort(one)
@@ -224,7 +224,7 @@ class AgainstTheModel(RuleBasedStateMachine):
             if self.host.timers.next_ms() is None:
                 raise AssertionError("the sweeps have stopped")
             if self.now >= self.next_sweep:
-                self.model.time_out(self.now)
+                self.model.expire(self.now)
                 self.next_sweep = self.now + SWEEP_MS
 
     @rule()
@@ -256,7 +256,7 @@ class UnderChaos(RuleBasedStateMachine):
         self.now = 0
         self.producer = NO_PRODUCER
         self.waiting = False
-        self.told: dict[ProducerIdAndEpoch, set[TopicPartition]] = {}
+        self.reported: dict[ProducerIdAndEpoch, set[TopicPartition]] = {}
         self.asked: dict[ProducerIdAndEpoch, bool] = {}
         self.confirmed: dict[ProducerIdAndEpoch, bool] = {}
 
@@ -313,7 +313,7 @@ class UnderChaos(RuleBasedStateMachine):
             self.waiting = False
             if error is Error.NONE:
                 assert producer not in self.confirmed, "a partition was added to a transaction that has ended"
-                self.told.setdefault(producer, set()).add(partition)
+                self.reported.setdefault(producer, set()).add(partition)
 
         self.coordinator.add_partitions("id", producer, [partition], self.now, 2, node_id=None).then(done)
 
@@ -370,7 +370,7 @@ class UnderChaos(RuleBasedStateMachine):
         assert self.coordinator.describe("id", node_id=None).state not in {*PREPARED, TransactionState.ONGOING}
         self.outcomes_agree()
         marked = {(partition, marker.producer) for partition, marker in self.host.marked}
-        for (producer_id, epoch), partitions in self.told.items():
+        for (producer_id, epoch), partitions in self.reported.items():
             for partition in partitions:
                 assert (partition, (producer_id, epoch + 1)) in marked
 

@@ -42,7 +42,7 @@ class Member:
     member_id: str = ""
     generation: int = -1
     present: bool | None = None
-    told: bool = False
+    reported: bool = False
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Clients:
             member.generation = joined.generation_id
             synced = self.life.answer(client.sync(member.member_id, member.generation, {member.member_id: b"all"}))
             assert synced.error_code == Error.NONE
-        member.present = member.told = True
+        member.present = member.reported = True
 
     def leave(self, member: Member) -> None:
         member.present = None
@@ -174,7 +174,7 @@ class Clients:
 
     def check_members(self) -> None:
         # Nobody uses a member again that was never told of its place in the group.
-        self.known.members = [member for member in self.known.members if member.told]
+        self.known.members = [member for member in self.known.members if member.reported]
         for member in self.known.members:
             found = self.heartbeat(member)
             allowed = {None: {Error.NONE, *GONE}, True: {Error.NONE}, False: GONE}[member.present]

@@ -193,7 +193,7 @@ class Side:
         self.broker.disconnected(self.channel)
         self.channel = RecordingChannel()
 
-    def told(self) -> object:
+    def reported(self) -> object:
         """What this connection was answered."""
         return b"".join(self.channel.answers), self.channel.closed
 
@@ -216,7 +216,7 @@ class Side:
                     log.segments,
                     [(s.offset_index.entries(), s.time_index.entries()) for s in log.segment_list],
                 )
-        return logs, self.told()
+        return logs, self.reported()
 
 
 @pytest.mark.parametrize("policy", ["none", "commit"])
@@ -292,5 +292,5 @@ def test_nothing_is_remembered_of_requests_while_faults_get_in() -> None:
     side = Side("none")
     side.broker.intercept(Nobody(), mock.Mock())
     side.one_by_one([Frames(side.topic_ids).frame(Sent())])
-    assert side.told()[0]  # type: ignore[index]
+    assert side.reported()[0]  # type: ignore[index]
     assert not side.broker._learners

@@ -224,11 +224,11 @@ def test_both_scanners_tell_the_same_in_the_same_words(
 ) -> None:
     chunk = b"".join(files.values())
     base = min(read_header(data).base_offset if len(data) > 61 and data[16] == 2 else 0 for data in files.values())
-    told: list[object] = []
+    reported: list[object] = []
     for make in (native.compiled.BatchScanner, _pure_scan.BatchScanner):
         scanner = make(base, base + room, interval_bytes, -1, parse_control)
         try:
-            told.append(
+            reported.append(
                 (
                     scanner.scan(chunk, position),
                     scanner.refusal,
@@ -240,5 +240,5 @@ def test_both_scanners_tell_the_same_in_the_same_words(
                 )
             )
         except OverflowError:
-            told.append("past what an index can hold")
-    assert told[0] == told[1]
+            reported.append("past what an index can hold")
+    assert reported[0] == reported[1]

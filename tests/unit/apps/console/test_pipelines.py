@@ -7,7 +7,7 @@ from typing import Any
 from oncelog.apps.console.pipelines import Pipelines
 
 
-def told(known: Pipelines, session: str, now_ms: int, state: str = "running", **progress: Any) -> None:
+def reported(known: Pipelines, session: str, now_ms: int, state: str = "running", **progress: Any) -> None:
     report: dict[str, Any] = {"session": session, "pipeline": "late", "state": state}
     known.take(report | ({"progress": {"pipeline": "late", "batch": 1, **progress}} if progress else {}), now_ms)
 
@@ -18,42 +18,44 @@ def shown(known: Pipelines) -> list[tuple[str, list[str]]]:
 
 def test_killed_run_is_no_row_beside_its_successor() -> None:
     known = Pipelines()
-    told(known, "h:1", 1_000, query_id="q")
+    reported(known, "h:1", 1_000, query_id="q")
     assert shown(known) == [("h:1", [])]
-    told(known, "h:2", 9_000)
-    told(known, "h:2", 9_500, query_id="q")
-    told(known, "h:2", 10_000, "ended")
+    reported(known, "h:2", 9_000)
+    reported(known, "h:2", 9_500, query_id="q")
+    reported(known, "h:2", 10_000, "ended")
     assert shown(known) == [("h:2", ["h:1"])]
-    told(known, "h:3", 20_000, query_id="q")
+    reported(known, "h:3", 20_000, query_id="q")
     assert shown(known) == [("h:3", ["h:1", "h:2"])]
 
 
 def test_failed_run_is_no_row_beside_one_that_went_on() -> None:
     known = Pipelines()
-    told(known, "h:1", 1_000, query_id="q")
-    told(known, "h:1", 2_000, "failed")
-    told(known, "h:2", 9_000, query_id="q")
+    reported(known, "h:1", 1_000, query_id="q")
+    reported(known, "h:1", 2_000, "failed")
+    reported(known, "h:2", 9_000, query_id="q")
     assert shown(known) == [("h:2", ["h:1"])]
 
 
 def test_two_runs_at_the_same_time_are_both_shown() -> None:
     known = Pipelines()
-    told(known, "h:1", 1_000, query_id="q")
-    told(known, "h:2", 2_000, query_id="q")
-    told(known, "h:1", 3_000, query_id="q")
+    reported(known, "h:1", 1_000, query_id="q")
+    reported(known, "h:2", 2_000, query_id="q")
+    reported(known, "h:1", 3_000, query_id="q")
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
 def test_another_query_of_the_name_is_no_successor() -> None:
     known = Pipelines()
-    told(known, "h:1", 1_000, query_id="q")
-    told(known, "h:2", 2_000, query_id="other")
+    reported(known, "h:1", 1_000, query_id="q")
+    reported(known, "h:2", 2_000, query_id="other")
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
 def test_tables_are_told_from_topics() -> None:
     known = Pipelines()
-    told(known, "h:1", 1_000, sinks={"topic 'late'": 3, "delta table lake/late": 2, "the topics that the rows name": 1})
+    reported(
+        known, "h:1", 1_000, sinks={"topic 'late'": 3, "delta table lake/late": 2, "the topics that the rows name": 1}
+    )
     assert known.all()[0].tables == ("delta table lake/late",)
-    told(known, "h:1", 2_000, sinks="nonsense")
+    reported(known, "h:1", 2_000, sinks="nonsense")
     assert known.all()[0].tables == ()

@@ -25,7 +25,7 @@ BEGUN = FIRST._replace(
 )
 
 
-def told(*txns: Txn | None) -> list[tuple[str, str]]:
+def reported(*txns: Txn | None) -> list[tuple[str, str]]:
     found = events(TimelineStep(n, n, txn) for n, txn in enumerate(txns))
     return [(event.kind, event.title) for event in found]
 
@@ -33,7 +33,7 @@ def told(*txns: Txn | None) -> list[tuple[str, str]]:
 def test_a_commit_of_a_newer_client() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_COMMIT, producer_epoch=1, last_update_ms=150)
     complete = prepare._replace(state=S.COMPLETE_COMMIT, partitions=frozenset(), last_update_ms=152)
-    assert told(FIRST, BEGUN, prepare, complete) == [
+    assert reported(FIRST, BEGUN, prepare, complete) == [
         ("begin", "Producer initialized"), ("begin", "Began"), ("prepare", "Prepare commit"), ("commit", "Committed"),
     ]  # fmt: skip
     last = events([TimelineStep(0, 0, prepare), TimelineStep(1, 1, complete)])[-1]
@@ -47,20 +47,20 @@ def test_partitions_that_come_later_are_named() -> None:
 
 def test_an_abort_by_timeout_says_so() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_ABORT, producer_epoch=1, last_update_ms=100 + 60_000)
-    assert told(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its timeout passed")
+    assert reported(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its timeout passed")
 
 
 def test_an_epoch_that_rises_by_more_than_the_protocol_says_was_fenced() -> None:
     old = BEGUN._replace(client_transaction_version=0)
     own = old._replace(state=S.PREPARE_ABORT, last_update_ms=120)
-    assert told(old, own)[-1] == ("prepare", "Prepare abort")
-    assert told(old, own._replace(producer_epoch=1))[-1] == ("fence", "Prepare abort: its producer was fenced")
+    assert reported(old, own)[-1] == ("prepare", "Prepare abort")
+    assert reported(old, own._replace(producer_epoch=1))[-1] == ("fence", "Prepare abort: its producer was fenced")
     newer = BEGUN._replace(state=S.PREPARE_ABORT, producer_epoch=1, last_update_ms=120)
-    assert told(BEGUN, newer)[-1] == ("prepare", "Prepare abort")  # a client of KIP-890 bumps with each end
+    assert reported(BEGUN, newer)[-1] == ("prepare", "Prepare abort")  # a client of KIP-890 bumps with each end
 
 
 def test_a_newer_producer_fences_and_an_id_is_forgotten() -> None:
-    assert told(FIRST, FIRST._replace(producer_epoch=1), FIRST._replace(producer_id=9), None) == [
+    assert reported(FIRST, FIRST._replace(producer_epoch=1), FIRST._replace(producer_id=9), None) == [
         ("begin", "Producer initialized"),
         ("fence", "Producer initialized"),
         ("fence", "Producer initialized with a new producer id"),

@@ -147,18 +147,18 @@ def test_no_leader_epoch_and_no_producer_id_is_used_twice(before: Folder, tmp_pa
 
 def test_a_plan_alone_writes_nothing_and_names_them(before: Folder, tmp_path: Path) -> None:
     digest = digests(tmp_path), digests(before.data)
-    told = call("promote", str(before.data), "--to", str(tmp_path / "node"), "--dry-run")
-    assert "decided transaction: committed, PrepareCommit since" in told.out
-    assert "would be completed in the target, with its markers" in told.out
+    reported = call("promote", str(before.data), "--to", str(tmp_path / "node"), "--dry-run")
+    assert "decided transaction: committed, PrepareCommit since" in reported.out
+    assert "would be completed in the target, with its markers" in reported.out
     assert (digests(tmp_path), digests(before.data)) == digest
 
 
 def test_what_was_done_is_told(before: Folder, tmp_path: Path) -> None:
-    told = call("promote", str(before.data), "--to", str(tmp_path / "a"))
-    assert (told.code, told.out.count("is completed in the target, with its markers")) == (0, 2), told.err
-    assert "Kafka recovers the segments" not in told.out
-    told = call("promote", str(before.data), "--to", str(tmp_path / "b"), "--json")
-    found = json.loads(told.out)
+    reported = call("promote", str(before.data), "--to", str(tmp_path / "a"))
+    assert (reported.code, reported.out.count("is completed in the target, with its markers")) == (0, 2), reported.err
+    assert "Kafka recovers the segments" not in reported.out
+    reported = call("promote", str(before.data), "--to", str(tmp_path / "b"), "--json")
+    found = json.loads(reported.out)
     assert [(item["transactional_id"], item["state"]) for item in found["decided_transactions"]] == [
         ("aborted", "PrepareAbort"),
         ("committed", "PrepareCommit"),

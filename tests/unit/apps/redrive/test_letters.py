@@ -114,7 +114,7 @@ def failing(letter: Letter) -> Letter:
 
 
 @pytest.mark.parametrize(
-    ("plan", "headers", "said"),
+    ("plan", "headers", "printed"),
     [
         (Plan(), (), "orders-dead-0:3 has no header oncelog.topic"),
         (Plan(), (("oncelog.topic", None),), "no header oncelog.topic"),
@@ -124,10 +124,10 @@ def failing(letter: Letter) -> Letter:
         (Plan(transform=lambda letter: letter.value), ORIGIN, "returned bytes for"),  # type: ignore[arg-type,return-value]
     ],
 )
-def test_what_cannot_be_sent_back_is_refused_by_its_place(plan: Plan, headers: Headers, said: str) -> None:
+def test_what_cannot_be_sent_back_is_refused_by_its_place(plan: Plan, headers: Headers, printed: str) -> None:
     with pytest.raises(RedriveError) as caught:
         plan.decide(Stored(headers))
-    assert re.search(said, str(caught.value))
+    assert re.search(printed, str(caught.value))
 
 
 def test_selection_is_the_same_for_the_same_choice_only() -> None:

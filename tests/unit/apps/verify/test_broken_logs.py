@@ -55,9 +55,9 @@ def test_control_record_that_is_no_marker_is_found() -> None:
 def test_torn_transaction_with_an_epoch_of_its_own_is_found() -> None:
     committed = [TXN, marker(1, pid=1, epoch=1)]
     aborted = [TXN, marker(1, pid=1, epoch=1, commit=False, at=T0 + 60_000)]
-    told = judge(committed, aborted)
-    assert told.found == ["torn-transaction"]
-    (found,) = told.report.findings()
+    reported = judge(committed, aborted)
+    assert reported.found == ["torn-transaction"]
+    (found,) = reported.report.findings()
     assert (found.first_offset, found.last_offset, found.producer_id, found.producer_epoch) == (0, 1, 1, 0)
     assert "made-0" in found.detail
     by_operator = [TXN, marker(1, pid=1, epoch=0, commit=False)]  # WriteTxnMarkers with the epoch that is known
@@ -168,8 +168,8 @@ def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
 
 @pytest.mark.parametrize("name", ALLOWED)
 def test_what_kafka_allows_is_told_as_such(name: str) -> None:
-    told, log = ALLOWED[name]
-    assert judge(log)[:3] == ([], [], told)
+    reported, log = ALLOWED[name]
+    assert judge(log)[:3] == ([], [], reported)
 
 
 def test_timestamps_of_others_do_not_make_a_producer_expire() -> None:
@@ -196,6 +196,6 @@ def test_offsets_committed_in_transactions_have_no_sequences() -> None:
 
 
 def test_examples_are_few_and_all_are_counted() -> None:
-    told = judge([data(2 * number) for number in range(100)])
-    assert told.report.counts == {"offset-gap": 99}
-    assert len(list(told.report.findings())) == 10
+    reported = judge([data(2 * number) for number in range(100)])
+    assert reported.report.counts == {"offset-gap": 99}
+    assert len(list(reported.report.findings())) == 10

@@ -116,13 +116,13 @@ def test_log_is_read_over_all_segments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "told"), [(16, (["hanging-transaction"], [], [])), (1, ([], [], ["open-transaction"]))]
+    ("minutes", "reported"), [(16, (["hanging-transaction"], [], [])), (1, ([], [], ["open-transaction"]))]
 )
 def test_open_transaction_is_judged_by_the_last_timestamp(
-    tmp_path: Path, minutes: int, told: tuple[list[str], list[str], list[str]]
+    tmp_path: Path, minutes: int, reported: tuple[list[str], list[str], list[str]]
 ) -> None:
     write_folder(tmp_path, TXN, [data(0, at=T0 + minutes * MINUTES_MS)])
-    assert verify(tmp_path)[:3] == told
+    assert verify(tmp_path)[:3] == reported
 
 
 def two(second: Iterable[bytes], at: int) -> tuple[list[bytes], Iterable[bytes]]:

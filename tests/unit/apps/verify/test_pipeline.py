@@ -45,8 +45,8 @@ CASES: dict[str, tuple[list[str], list[str], list[MarkerSeen], dict[Producer, in
 @pytest.mark.parametrize("name", CASES)
 def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
     found, allowed, markers, records = CASES[name]
-    told = verify(markers, records)
-    assert (sorted(told.found), told.unknown, told.allowed) == (found, [], allowed)
+    reported = verify(markers, records)
+    assert (sorted(reported.found), reported.unknown, reported.allowed) == (found, [], allowed)
 
 
 def test_missing_rows_are_told_with_the_topics_that_were_read() -> None:

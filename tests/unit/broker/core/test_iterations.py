@@ -89,9 +89,9 @@ from tests.unit.broker.core.conftest import NOW_MS, Admin, RecordingChannel
 PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]
 MAX_CALLS = 50_000
-"""For one turn of work that grows with the broker's state: some milliseconds."""
+"""For one iteration of work that grows with the broker's state: some milliseconds."""
 CALLS_OF_AN_ELEMENT = 40
-"""For a request's own elements, which are worked on in one turn: the largest request allowed takes less than 400 ms."""
+"""For a request's own elements, in one iteration: the largest request allowed takes less than 400 ms."""
 
 
 def fetch(wait_ms: int) -> FetchRequest:

@@ -87,8 +87,8 @@ def test_a_sync_without_a_descriptor_or_room_is_done_again_and_answered_then(
         if scarce:
             flush(admin, again_ms)
             assert not answers
-    told = [record.getMessage() for record in caplog.records if "wait for their sync" in record.getMessage()]
-    assert told == [f"1 partitions wait for their sync: {refusal}"], "a line for each attempt fills the disk"
+    reported = [record.getMessage() for record in caplog.records if "wait for their sync" in record.getMessage()]
+    assert reported == [f"1 partitions wait for their sync: {refusal}"], "a line for each attempt fills the disk"
     assert flush(admin, again_ms) is not None
     assert len(answers) == 1
     assert partition.log.flushed_offset == 1

@@ -85,14 +85,14 @@ class Loop:
     """Is told of what has ended, and keeps nothing of it."""
 
     def __init__(self) -> None:
-        self.told = threading.Event()
+        self.reported = threading.Event()
 
     def is_closed(self) -> bool:
         return False
 
     def call_soon_threadsafe(self, call: Callable[..., object], *arguments: object) -> None:
         assert isinstance(arguments[0], StorageError)
-        self.told.set()
+        self.reported.set()
 
 
 def test_work_that_fails_on_a_thread_leaves_nothing_there() -> None:
@@ -106,6 +106,6 @@ def test_work_that_fails_on_a_thread_leaves_nothing_there() -> None:
     left = weakref.ref(thing)
     worker.run(partial(work, thing), print)
     del thing
-    assert loop.told.wait(60)
+    assert loop.reported.wait(60)
     worker.stop()
     assert left() is None

@@ -19,11 +19,11 @@ def called(frame, event, argument):
     global calls
     calls += event in ("call", "c_call") and frame.f_globals.get("__name__", "").startswith("oncelog")
 
-def tell():
+def report():
     sys.setprofile(None)
     print(json.dumps([calls, sorted(set(sys.modules) - before)]))
 
-atexit.register(tell)
+atexit.register(report)
 threading.setprofile(called)
 sys.setprofile(called)
 {code}

@@ -76,11 +76,11 @@ def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop
 
 
 def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: Path) -> None:
-    go_on, broker = threading.Event(), oncelog.Broker(tmp_path)
+    resume, broker = threading.Event(), oncelog.Broker(tmp_path)
     with broker, socket.create_connection((broker.address.host, broker.address.port)) as connection:
         broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
         server: Server = broker.on_loop(lambda nodes: nodes.server)
-        broker.on_loop(lambda _: server._checking.worker.submit(lambda: go_on.wait(60)))
+        broker.on_loop(lambda _: server._checking.worker.submit(lambda: resume.wait(60)))
         connection.sendall(produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP))
         deadline = time.monotonic() + 60
         while not broker.on_loop(lambda _: server.broker.request_memory.estimated_bytes):
@@ -89,7 +89,7 @@ def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: P
         stopping.start()
         while not server.is_stopping:
             assert time.monotonic() < deadline
-        go_on.set()
+        resume.set()
         stopping.join(60)
         broker.start()
         assert log_end(broker) == 1
@@ -146,14 +146,14 @@ def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
 
 @pytest.mark.usefixtures("checks_wait")
 def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_path: Path) -> None:
-    go_on, worked, ended = threading.Event(), threading.Event(), list[bool]()
+    resume, worked, ended = threading.Event(), threading.Event(), list[bool]()
     broker = oncelog.Broker(tmp_path)
     with broker, connected(broker) as connection, connected(broker) as other:
         server: Server = broker.on_loop(lambda nodes: nodes.server)
 
         def act(_: Nodes) -> None:
             server.broker.topics.create("t", 1, {}, 0)
-            server._checking.worker.submit(lambda: go_on.wait(60))
+            server._checking.worker.submit(lambda: resume.wait(60))
 
         def work() -> Generator[None, None, None]:
             for _ in range(1000):
@@ -176,7 +176,7 @@ def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_pat
         other.sendall(produce(4))
         asyncio.run_coroutine_threadsafe(_begin(server, work()), server.loop).result(60)
         assert worked.wait(60)
-        go_on.set()
+        resume.set()
         stopping.join(60)
         assert ended == [False]
         broker.start()
@@ -203,20 +203,20 @@ def test_no_timer_rings_in_a_broker_that_is_over() -> None:
 
 
 def test_what_a_worker_has_not_begun_can_be_discarded() -> None:
-    begun, go_on, done = threading.Event(), threading.Event(), list[int]()
+    begun, resume, done = threading.Event(), threading.Event(), list[int]()
     loop = asyncio.new_event_loop()
     worker = Worker(loop, "test")
 
     def first() -> None:
         begun.set()
-        go_on.wait(60)
+        resume.wait(60)
         done.append(1)
 
     worker.submit(first)
     assert begun.wait(60)
     worker.run(lambda: done.append(2), lambda _: None)
     worker.discard()
-    go_on.set()
+    resume.set()
     worker.stop()
     loop.close()
     assert done == [1]

@@ -46,18 +46,18 @@ class Hung:
         return [(name, self.producer) for name in names if name == OFFSETS]
 
 
-def told(admin: Any) -> list[tuple[Status, str, str]]:
+def reported(admin: Any) -> list[tuple[Status, str, str]]:
     return [(found.status, found.found, found.todo) for found in doctor_cluster._transactions(admin)]
 
 
 def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
-    ((status, found, todo),) = told(Hung(lists=True))
+    ((status, found, todo),) = reported(Hung(lists=True))
     assert status is Status.BAD and f"{OFFSETS} has a transaction of producer 7" in found
     assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")
 
 
 def test_where_nobody_lists_transactions_one_that_stands_still_is_told() -> None:
-    (_, refused, advice), (status, found, todo) = told(Hung(lists=False))
+    (_, refused, advice), (status, found, todo) = reported(Hung(lists=False))
     assert "not offered" in refused and advice == "upgrade the brokers"
     assert status is Status.WARN and f"{OFFSETS} has a transaction of producer 7 from 12 on" in found
     assert "--force" in todo

@@ -33,9 +33,9 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("closed")])
 def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes], error: Exception) -> None:
     jvm.kill()
-    with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*continues where it was") as told:
+    with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*continues where it was") as reported:
         _run(error)
-    assert told.value.__cause__ is error
+    assert reported.value.__cause__ is error
 
 
 def test_a_jvm_that_does_not_start_is_not_told_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,11 @@ def test_a_member_without_a_partition_is_told_once_why_that_may_be(
         monkeypatch.setattr(consume, "REPORT_AFTER_S", 0)
         waiting.look(())
         waiting.look(())
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith("still waiting for host:9092 (a partition of group 'billing'): the members before this one")
-    assert "oncelog groups describe billing" in told
+    (reported,) = capsys.readouterr().err.splitlines()
+    assert reported.startswith(
+        "still waiting for host:9092 (a partition of group 'billing'): the members before this one"
+    )
+    assert "oncelog groups describe billing" in reported
 
 
 def test_a_member_that_had_a_partition_is_not_told(

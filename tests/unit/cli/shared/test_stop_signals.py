@@ -100,8 +100,8 @@ print("reloaded")
 
 
 def test_a_hangup_before_serve_can_take_it_is_taken_later() -> None:
-    told = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, timeout=120, check=False)
-    assert (told.returncode, told.stdout) == (0, "reloaded\n"), told.stderr
+    reported = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, timeout=120, check=False)
+    assert (reported.returncode, reported.stdout) == (0, "reloaded\n"), reported.stderr
 
 
 INTERRUPTED = """

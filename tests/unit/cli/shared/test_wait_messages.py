@@ -87,12 +87,12 @@ def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
     monkeypatch.setattr(wait_reports, "TICK_MS", 1)
-    told = asyncio.Event()
-    monkeypatch.setattr(wait_messages, "remark", lambda text: (print(text), told.set()))
+    reported = asyncio.Event()
+    monkeypatch.setattr(wait_messages, "remark", lambda text: (print(text), reported.set()))
 
     async def wait() -> None:
         with waits_reported(), wait_reports.waiting(HOST, "start()", 60):
-            await told.wait()
+            await reported.wait()
 
     asyncio.run(wait())
     assert capsys.readouterr().out.startswith("still waiting for host:9092 (start)")

@@ -42,10 +42,10 @@ def test_what_is_no_partition_is_refused(wrong: object) -> None:
 
 def test_a_number_out_of_range_is_an_error_of_the_client_and_a_value_error() -> None:
     for call in (lambda: arguments.whole(2**31, "partition", 32), lambda: arguments.partition(("t", 2**31))):
-        with pytest.raises(NumberOutOfRangeError) as told:
+        with pytest.raises(NumberOutOfRangeError) as reported:
             call()
-        assert isinstance(told.value, OncelogError)
-        assert isinstance(told.value, ValueError)
+        assert isinstance(reported.value, OncelogError)
+        assert isinstance(reported.value, ValueError)
 
 
 def test_a_position_needs_no_text() -> None:
@@ -235,9 +235,9 @@ MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
 def test_two_classes_with_one_name_are_told_apart_by_their_modules(
     call: Callable[[Any], object], given: Any, message: str
 ) -> None:
-    with pytest.raises((TypeError, KeyError)) as told:
+    with pytest.raises((TypeError, KeyError)) as reported:
         call(given)
-    assert str(told.value) == message
+    assert str(reported.value) == message
 
 
 def test_what_has_another_name_is_shown_as_it_is() -> None:
@@ -246,9 +246,9 @@ def test_what_has_another_name_is_shown_as_it_is() -> None:
         ("ab", "a list of NewTopic is needed, not 'ab'"),
     ):
         wrong: Any = given
-        with pytest.raises(TypeError) as told:
+        with pytest.raises(TypeError) as reported:
             arguments.listed(wrong, admin_types.NewTopic)
-        assert str(told.value) == message
+        assert str(reported.value) == message
     wrong_number: Any = TopicPartition("t", 1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"given as TopicPartition\(topic, number\), not TopicPartition\(topic='t'"):
         arguments.partition(wrong_number)

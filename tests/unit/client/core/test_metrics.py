@@ -52,7 +52,7 @@ def test_average_and_maximum_forget_what_is_two_windows_old() -> None:
     assert (sample.count, sample.total) == (3, 45.0)
 
 
-def told(core: ProducerCore) -> Metrics:
+def reported(core: ProducerCore) -> Metrics:
     moment = core.network_metrics.moment(core.wire.now_ms(), 1)
     return core.metrics.read(moment, core.accumulator, core.sender.in_flight, None)
 
@@ -61,11 +61,11 @@ def test_record_that_is_repeated_counts_once_as_sent_and_once_as_repeated() -> N
     core = ProducerCore(enable_idempotence=False)
     core.append(b"one")
     core.send(b"two")
-    assert told(core)["producer-metrics"]["requests-in-flight"] == 1
+    assert reported(core)["producer-metrics"]["requests-in-flight"] == 1
     refuse(core.produced(), Error.NOT_ENOUGH_REPLICAS)
     core.wire.pass_time(2000)
     stored(core.produced())
-    whole, topic = told(core)["producer-metrics"], told(core)[f"producer-topic-metrics.{TOPIC}"]
+    whole, topic = reported(core)["producer-metrics"], reported(core)[f"producer-topic-metrics.{TOPIC}"]
     for found in (whole, topic):
         assert (found["record-send-total"], found["record-retry-total"], found["record-error-total"]) == (2, 2, 0)
     assert whole["requests-in-flight"] == 0
@@ -78,12 +78,12 @@ def test_record_that_is_refused_counts_as_an_error() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.send(b"one")
     refuse(core.produced(), Error.INVALID_RECORD)
-    assert told(core)["producer-metrics"]["record-error-total"] == 1
+    assert reported(core)["producer-metrics"]["record-error-total"] == 1
 
 
 @pytest.mark.parametrize(("compression", "packed"), [("none", False), ("gzip", True)])
 def test_compression_rate_is_size_as_sent_by_size_before(compression: str, packed: bool) -> None:
     core = ProducerCore(enable_idempotence=False, compression_type=compression)
     core.send(b"a" * 5000)
-    found = told(core)[f"producer-topic-metrics.{TOPIC}"]["compression-rate"]
+    found = reported(core)[f"producer-topic-metrics.{TOPIC}"]["compression-rate"]
     assert found < 0.1 if packed else found == 1.0

@@ -20,10 +20,10 @@ def test_a_broker_that_is_not_there_is_told_before_the_time_is_over(caplog: pyte
         given = {"kafka.bootstrap.servers": servers, "subscribe": "t", "kafka.default.api.timeout.ms": "700"}
         with pytest.raises(KafkaTimeoutError, match="connecting did not succeed within"):
             cluster_for(parse_source_options(given, streaming=False))
-    (told,) = [record.getMessage() for record in caplog.records if record.name == "oncelog.spark.kafka.connections"]
-    assert told.startswith("no broker could be reached")
-    assert servers in told
-    assert told.endswith("trying again until kafka.default.api.timeout.ms=700 has passed")
+    (reported,) = [record.getMessage() for record in caplog.records if record.name == "oncelog.spark.kafka.connections"]
+    assert reported.startswith("no broker could be reached")
+    assert servers in reported
+    assert reported.endswith("trying again until kafka.default.api.timeout.ms=700 has passed")
 
 
 def test_options_that_connect_alike_share_a_client_until_it_is_closed() -> None:

@@ -69,7 +69,7 @@ def test_sink_with_another_name_continues_where_all_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "begins", "repeats", "told"),
+    ("one", "begins", "repeats", "reported"),
     [
         (
             made("b"),
@@ -92,9 +92,9 @@ def test_sink_with_another_name_continues_where_all_are() -> None:
     ],
 )
 def test_what_would_leave_out_or_double_a_record_is_refused(
-    one: Pipeline, begins: dict[str, Place], repeats: bool, told: str
+    one: Pipeline, begins: dict[str, Place], repeats: bool, reported: str
 ) -> None:
-    with pytest.raises(PipelineError, match=told):
+    with pytest.raises(PipelineError, match=reported):
         begins_of(one, CheckpointReads(begins, repeats))
 
 
@@ -242,13 +242,13 @@ def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one(
     table = TableSink({"format": "sqlite", "url": "x.db", "table": "t"})
     one = Pipeline("p", {"orders": Source("t")}, {"a": Sink("a"), "x": table}, lambda **rows: rows)
     kept = {"orders__x": ReadStart(Place({P0: 4})), "orders__a": ReadStart(Place({P0: 4}))}
-    for name, told in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
-        with pytest.raises(PipelineError, match=f"{told} .* and batches have been written without: give the"):
+    for name, reported in (("a", "table sink 'x' was taken out"), ("x", "the topics were taken out")):
+        with pytest.raises(PipelineError, match=f"{reported} .* and batches have been written without: give the"):
             begins_of(one, CheckpointReads({f"orders__{name}": Place({P0: 7})}, repeats=False, kept=kept))
 
 
 @pytest.mark.parametrize(
-    ("begins", "groups", "tables", "told"),
+    ("begins", "groups", "tables", "reported"),
     [
         ("orders__a", ["p-q:topics"], [], "none to a table as sink 'x' (sqlite table t): if the sink had another name"),
         ("orders__a", ["p-q:topics", "q:y"], ["y"], "none to a table as sink 'x'"),
@@ -258,7 +258,7 @@ def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one(
     ],
 )
 def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one(
-    begins: str, groups: list[str], tables: list[str], told: str
+    begins: str, groups: list[str], tables: list[str], reported: str
 ) -> None:
     def made_with(**more: str) -> Pipeline:
         table = TableSink({"format": "sqlite", "url": "x.db", "table": "t", **more})
@@ -266,8 +266,8 @@ def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one
 
     known = CheckpointReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups, tables=tables)
     first = CheckpointReads({begins: Place({P0: 7})}, repeats=True, groups=groups, tables=tables)
-    if told:
-        with pytest.raises(PipelineError, match=f"{re.escape(told)}.* give it onMissingMarker = write until"):
+    if reported:
+        with pytest.raises(PipelineError, match=f"{re.escape(reported)}.* give it onMissingMarker = write until"):
             begins_of(made_with(), known)
         assert begins_of(made_with(onMissingMarker="Write"), known)
         assert begins_of(made_with(), first)  # the first batch is written everywhere

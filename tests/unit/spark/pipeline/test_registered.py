@@ -118,16 +118,18 @@ def test_schema_that_is_made_of_columns_is_registered_under_the_strategys_subjec
 
 def test_start_tells_what_is_new_since_the_one_before(registry: StandIn, tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
-    told: list[str] = []
+    reported: list[str] = []
     for schema in ("orders-value:1", "orders-value:1", "orders-value:2", "node-2"):
         if schema == "node-2":
             changed = {**ORDER, "fields": [{"name": "id", "type": "string"}]}
             with SchemaRegistry(registry.url) as client:
                 client.register(schema, Schema(json.dumps(changed)))
         keep(
-            find_schemas(pipeline_of(Source("o", format="avro", schema=schema)), registry.url), checkpoint, told.append
+            find_schemas(pipeline_of(Source("o", format="avro", schema=schema)), registry.url),
+            checkpoint,
+            reported.append,
         )
-    assert told == [
+    assert reported == [
         "p: source is read into orders-value:1",
         "p: source is read into orders-value:2, and was into orders-value:1; new: note",
         "p: source is read into node-2:1, and was into orders-value:2; gone: note; another type: id",

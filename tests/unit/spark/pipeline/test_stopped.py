@@ -21,8 +21,8 @@ def spark_has(folder: Path, planned: int, ended: int) -> str:
 
 
 def test_run_that_has_finished_nothing(tmp_path: Path) -> None:
-    told = Finished().describe("late", str(tmp_path))
-    assert told == "late: stopped, no batch was finished in this run; the next start begins with batch 0"
+    reported = Finished().describe("late", str(tmp_path))
+    assert reported == "late: stopped, no batch was finished in this run; the next start begins with batch 0"
 
 
 def test_finished_batches_and_rows_of_each_sink(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_finished_batches_and_rows_of_each_sink(tmp_path: Path) -> None:
 
 
 def test_batch_that_was_under_way_is_repeated(tmp_path: Path) -> None:
-    told = Finished().describe("p", spark_has(tmp_path, 4, 3))
-    assert "the next start repeats batch 4, which was under way: what a sink has of it is left out" in told
+    reported = Finished().describe("p", spark_has(tmp_path, 4, 3))
+    assert "the next start repeats batch 4, which was under way: what a sink has of it is left out" in reported
 
 
 def test_checkpoint_that_cannot_be_read_is_said(tmp_path: Path) -> None:

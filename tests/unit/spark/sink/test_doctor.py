@@ -86,30 +86,32 @@ def test_new_query_begins(tmp_path: Path) -> None:
     begins = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
     assert dict(begins.lines())["planned"] == "no batch"
-    with pytest.raises(CheckpointError, match="name the one of its marker with --group") as told:
+    with pytest.raises(CheckpointError, match="name the one of its marker with --group") as reported:
         groups_of(Checkpoint.open(str(tmp_path)), "")
-    assert "PREFIXoncelog-marker-84d98cca-TOPIC" in str(told.value)
-    said = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
-    assert dict(said.lines())["marker"] == "no batch is written yet"
-    assert dict(said.lines())["next start"] == "plans batch 0: write, the marker says that none is written yet"
-    assert "for a pipeline, whose PREFIX is its name and '-'" in str(told.value), "it said oncelog- for pipelines, too"
+    assert "PREFIXoncelog-marker-84d98cca-TOPIC" in str(reported.value)
+    printed = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)
+    assert dict(printed.lines())["marker"] == "no batch is written yet"
+    assert dict(printed.lines())["next start"] == "plans batch 0: write, the marker says that none is written yet"
+    assert "for a pipeline, whose PREFIX is its name and '-'" in str(reported.value), (
+        "it said oncelog- for pipelines, too"
+    )
 
 
 def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) -> None:
-    told = diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(written(checkpoint, 2)), NOW)
-    answer = told.as_json()
+    reported = diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(written(checkpoint, 2)), NOW)
+    answer = reported.as_json()
     assert (answer["group"], answer["ended"], answer["ends"]) == (GROUP, 1, {"out-0": 30})
     assert answer["planned"]["batchId"] == answer["marker"]["batchId"] == 2
     assert answer["planned"]["fingerprint"] == answer["marker"]["fingerprint"]
     assert answer["remembers"] == {"clusterId": "cluster", "sinceBatchId": 0}
     assert answer["next"]["verdict"] == "skip"
-    lines = dict(told.lines())
+    lines = dict(reported.lines())
     assert lines["next start"] == "repeats batch 2: skip, batch 2 is written: the marker holds this very plan"
     assert lines["log"] == "out-0 ends at 30"
 
 
 def test_partitions_that_hold_nothing_are_counted(checkpoint: Checkpoint) -> None:
     ends = {TopicPartition("out", number): 7 if number == 8 else 0 for number in range(50)}
-    told = replace(diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(), NOW), ends=ends)
-    assert dict(told.lines())["log"] == "out-8 ends at 7, 49 partitions without a record"
-    assert len(told.as_json()["ends"]) == 50
+    reported = replace(diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(), NOW), ends=ends)
+    assert dict(reported.lines())["log"] == "out-8 ends at 7, 49 partitions without a record"
+    assert len(reported.as_json()["ends"]) == 50

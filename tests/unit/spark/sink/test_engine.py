@@ -462,14 +462,14 @@ def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
     """Also for a first batch and a batch write, which without any offset would be known to be missing."""
     broker = ModelBroker()
     broker.offsets = {TopicPartition("other", 1): OffsetAndMetadata(7, "a consumer's")}
-    told: list[str] = []
+    reported: list[str] = []
     write = replace(batch_write(0), plan=replace(plan, on_missing=wanted))
 
     def commit_once() -> BatchOutcome:
-        return commit_batch(write, ModelEngine(broker), ignore, told.append, lambda: NOW, lambda memory: None)
+        return commit_batch(write, ModelEngine(broker), ignore, reported.append, lambda: NOW, lambda memory: None)
 
     skips = wanted is OnMissingMarker.SKIP
     assert commit_once() is (BatchOutcome.SKIPPED if skips else BatchOutcome.WRITTEN)
-    assert f"as onMissingMarker is {wanted.value}" in told[0]
+    assert f"as onMissingMarker is {wanted.value}" in reported[0]
     assert commit_once() is BatchOutcome.SKIPPED
-    assert (broker.visible, len(told)) == ([] if skips else EXPECTED, 1)
+    assert (broker.visible, len(reported)) == ([] if skips else EXPECTED, 1)

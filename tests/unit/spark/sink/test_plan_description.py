@@ -22,8 +22,8 @@ def line(topic: str, partitions: int) -> tuple[str, dict[TopicPartition, int]]:
 
 def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
     first, second = line("orders", 12), line("refunds", 12)
-    told = plan_description(0, f"{first[0]}\n{second[0]}", "f" * 64)
-    shown = told.partition("up to ")[2].partition(" (fingerprint")[0]
+    reported = plan_description(0, f"{first[0]}\n{second[0]}", "f" * 64)
+    shown = reported.partition("up to ")[2].partition(" (fingerprint")[0]
     assert [parse_offsets_json(text + "}}") for text in shown.removesuffix("}}").split("}}, ")] == [
         first[1],
         second[1],
@@ -31,9 +31,11 @@ def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
 
 
 def test_message_that_leaves_offsets_out_says_where_all_are() -> None:
-    told = plan_description(0, line("orders", 200)[0], "f" * 64)
-    assert len(told) < 1300
-    assert told.endswith("... (fingerprint ffffffffffff, all offsets with oncelog pipeline doctor CHECKPOINT --json)")
+    reported = plan_description(0, line("orders", 200)[0], "f" * 64)
+    assert len(reported) < 1300
+    assert reported.endswith(
+        "... (fingerprint ffffffffffff, all offsets with oncelog pipeline doctor CHECKPOINT --json)"
+    )
 
 
 def test_lines_of_other_sources_stay_as_they_are() -> None:
@@ -57,6 +59,6 @@ def test_offsets_of_named_sources_go_by_name_in_whatever_order() -> None:
 
 def test_a_named_source_is_told_with_its_name_and_bare_offsets() -> None:
     text, offsets = line("orders", 1)
-    told = bare_offsets(f"one:{text}")
-    assert told.startswith('one:{"orders"')
-    assert parse_offsets_json(told.removeprefix("one:")) == offsets
+    reported = bare_offsets(f"one:{text}")
+    assert reported.startswith('one:{"orders"')
+    assert parse_offsets_json(reported.removeprefix("one:")) == offsets

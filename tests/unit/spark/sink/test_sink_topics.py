@@ -31,9 +31,9 @@ def found(cluster: Topics, **options: str) -> Mapping[str, int]:
 
 
 def test_misspelt_topic_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as reported:
         found(Topics(late_flights=3, orders=1), topic="lat_flights")
-    assert str(told.value) == (
+    assert str(reported.value) == (
         "Topic 'lat_flights' does not exist at h:1; did you mean late_flights? Correct the name, or have it created "
         'with the option createTopics, as in {"partitions": 3, "replication": 1}'
     )

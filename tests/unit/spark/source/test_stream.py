@@ -156,8 +156,8 @@ def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:
     cluster = FakeCluster(a=[5, 7])
     assert reader(cluster)[0].initialOffset() == {"a": {"0": 5, "1": 7}}
     assert reader(cluster, startingOffsets="earliest")[0].initialOffset() == {"a": {"0": 0, "1": 0}}
-    told = reader(cluster, startingOffsets='{"a": {"0": 3, "1": -1}}')[0]
-    assert told.initialOffset() == {"a": {"0": 3, "1": 7}}
+    reported = reader(cluster, startingOffsets='{"a": {"0": 3, "1": -1}}')[0]
+    assert reported.initialOffset() == {"a": {"0": 3, "1": 7}}
 
 
 def test_start_in_a_topic_that_was_made_again_is_a_loss_if_the_offsets_have_its_id() -> None:

@@ -206,11 +206,11 @@ class Member:
 
 
 def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
-    history, told = History(), list[Any]()
+    history, reported = History(), list[Any]()
 
     class Own(ConsumerRebalanceListener):
         def on_partitions_assigned(self, assigned: Any) -> None:
-            told.append(assigned)
+            reported.append(assigned)
 
     member = Member()
     consumer = recorded(member, history, "c")
@@ -221,7 +221,7 @@ def test_rebalance_that_gives_back_the_same_partitions_is_recorded() -> None:
     consumer.seek_to_beginning()
     consumer.getone()
     assert check(history) == []
-    assert told == [[P]]
+    assert reported == [[P]]
     consumer.getone()
     assert kinds(check(history)) == ["out-of-order"]
 

@@ -29,7 +29,7 @@ async def page(visit: ConsoleRequest) -> Response:
         raise RefusedRequest(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
     name = TopicPartition(topic, number)
     if name not in led([described]):
-        raise RefusedRequest(f"no node leads {name} now, so nobody knows its offsets: see Brokers")
+        raise RefusedRequest(f"no node leads {name} now, so its offsets are unknown: see Brokers")
     ends = (await ends_of(admin, [name]))[name]
     window = visit.number("window", 1000, 10, WINDOWS[-1])
     end = visit.number("end", ends.end, ends.first, ends.end) if visit.query("end") else ends.end

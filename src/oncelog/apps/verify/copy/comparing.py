@@ -1,5 +1,5 @@
 """Compares the sorted rows of both sides: what is missing, there twice, there without a source, or out of order. Pure
-but for the runs on disk.
+except for the runs on disk.
 
 Called by :mod:`oncelog.apps.verify.copy.copied_topics`. Of several records with one identity the first of the source is
 the first of the destination, and so on.
@@ -76,8 +76,8 @@ def match(
     report: Report,
     advance: OnProgress,
 ) -> Counts:
-    """Find the records of both sides that belong together, into ``pairs``; what the destination lacks, into
-    ``missing``; keys of which nobody can tell which of several equal records is which, into ``unsure``.
+    """Find the records of both sides that belong together, into ``pairs``; records that the destination lacks, into
+    ``missing``; keys whose equal records cannot be distinguished, into ``unsure``.
 
     :param sources: the rows of the source, in order.
     :param dests: those of the destination.
@@ -209,7 +209,7 @@ class _SurplusRecords:
 
 
 def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTopics, report: Report) -> None:
-    """Report what the destination lacks.
+    """Report the records that the destination lacks.
 
     Compaction of the destination keeps the last record of each key, unless that is a tombstone.
     """

@@ -1,7 +1,7 @@
 """Reads both topics, sorts what was read on disk, and compares; continues where it was interrupted.
 
 Called by the command line. What is read is bounded at the start: the last stable offsets of the source at that moment,
-and those of the destination when everything that is there then is decided. Memory is that of one run of rows
+and those of the destination when every transaction that is open then has ended. Memory is that of one run of rows
 (:mod:`oncelog.apps.verify.copy.sorting`), whatever the topics' size; the folder takes 48 bytes for each record of
 either side, and 40 for each pair that has a key.
 """
@@ -74,8 +74,8 @@ class Range(NamedTuple):
 class _ReadPlan(NamedTuple):
     """What is read, decided before the first record.
 
-    ``undecided`` has the ends of partitions of the destination that are not decided: what is read of them, and what was
-    there.
+    ``undecided`` has the ends of partitions of the destination that are not decided: the ranges to read, and the
+    records that existed.
     """
 
     identity: Sequence[str]

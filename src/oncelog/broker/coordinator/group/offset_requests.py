@@ -172,7 +172,7 @@ class OffsetRequests:
     def _refused(self, decided: _DecidedCommits, topics: Sequence[_Commits], check: CommitCheck, gone: Error) -> Error:
         """The error that refuses a whole commit, because the member may not commit a partition or a topic is gone.
 
-        :param gone: the error for a topic that was deleted, or deleted and made again, since the request was read.
+        :param gone: the error for a topic that was deleted, or recreated, since the request was read.
         """
         if check is not consumer_rules.any_partition:
             ids = {topic.topic: topic.topic_id for topic in topics}

@@ -26,7 +26,7 @@ class Interceptor(Protocol):
 
 
 class MarkerGate(Protocol):
-    """Sees each marker on its way from a transaction coordinator to a partition."""
+    """Sees each marker that a transaction coordinator sends to a partition."""
 
     def passes(
         self,

@@ -87,7 +87,7 @@ def scan_batches(file: File, scanner: BatchScanner, end: int, *, position: int =
 
 
 def records_at_rest(data: bytes) -> Iterator[Record]:
-    """The records of a file that nobody writes; everything from the first wrong CRC on is a torn end, left out.
+    """The records of a file without a writer; everything from the first wrong CRC on is a torn end, left out.
 
     :raises CorruptBatch: bytes that are not a batch.
     """

@@ -355,7 +355,7 @@ class OsDisk:
             file._size = -1
 
     def _let_go_of(self, path: str, *, removed: bool) -> None:
-        """Close what was removed under a path, a file or a folder, or what another file has replaced."""
+        """Close the files that were removed or replaced at or below a path."""
         with self._lock:
             below = self._files.pop(path, None) or self._files.get(path.rpartition("/")[0])
             for file in list(below or ()):

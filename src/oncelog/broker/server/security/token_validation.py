@@ -142,7 +142,7 @@ class Validator:
             raise InvalidToken("the token is not valid yet")
         subject = claims.get(self._subject)
         if not isinstance(subject, str) or not subject.strip():
-            raise InvalidToken(f"the claim {self._subject!r} names nobody")
+            raise InvalidToken(f"the claim {self._subject!r} names no user")
         return LoggedIn(subject.strip(), expires_ms)
 
     def _claims(self, token: str) -> dict[str, Any]:

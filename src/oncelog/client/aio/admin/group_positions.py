@@ -120,7 +120,7 @@ async def group_offsets(admin: Admin, group: str) -> GroupCommits:
 
 
 async def sink_markers(admin: Admin, groups: Iterable[GroupListing]) -> dict[str, SinkMarker]:
-    """The marker of each of the groups that is a Spark sink's, as far as they may be read.
+    """The marker of each of the groups that is a Spark sink's, if the user may read it.
 
     Groups that consumers use are not asked for.
     """

@@ -168,7 +168,7 @@ class GroupMembership:
                 await _call_listener(
                     listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions
                 )
-        except GeneratorExit:  # destroyed after its loop has ended: nobody goes on
+        except GeneratorExit:  # destroyed after its loop has ended: no caller continues
             done = Deferred()
             raise
         finally:

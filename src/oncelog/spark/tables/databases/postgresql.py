@@ -228,17 +228,17 @@ class PostgresTable:
             may = _one(connection, "SELECT has_schema_privilege(coalesce(%s, current_schema()), 'CREATE')", (schema,))
             if not may:
                 made = " and ".join(name for name, number, _ in tables if number is None)
-                what = made or "rows on their way, which writers = 0 does without"
+                what = made or "staged rows, which writers = 0 does without"
                 found.append(f"the role has no right to CREATE in the schema {schema or 'that is current'}, for {what}")
         through_another = self._options.mode is Mode.UPSERT or (
             place.oid is not None and not copied_into(connection, place.oid)
         )
         if through_another and not _one(connection, "SELECT has_database_privilege(current_database(), 'TEMP')", None):
-            found.append("the role has no right to TEMP in the database, for rows on their way")
+            found.append("the role has no right to TEMP in the database, for staged rows")
         return found
 
     def leftovers(self, older_than_h: int) -> list[Leftover]:
-        """Tables of rows that were copied and never moved, on their way to this table or to one that is gone."""
+        """Tables of staged rows that were never moved, for this table or for a table that was dropped."""
         with self._connected() as connection:
             found = _execute(
                 connection,
@@ -391,10 +391,10 @@ class PostgresTable:
                 )
 
     def _check_there(self, expected: int, there: int) -> None:
-        """Raises TableRefused if not all rows that tasks have copied are there."""
+        """Raises TableRefused if rows that tasks staged are missing."""
         if there != expected:
             raise TableRefused(
-                f"Of {expected} rows on their way to {self._options}, {there} are there: PostgreSQL has crashed, or "
+                f"{there} of {expected} staged rows of {self._options} were found: PostgreSQL has crashed, or "
                 f"somebody has changed the tables {STAGED}...; nothing was committed, and a new start computes the "
                 "batch again"
             )

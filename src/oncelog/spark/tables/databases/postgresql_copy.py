@@ -1,10 +1,11 @@
 """COPY into PostgreSQL, by tasks and by the driver.
 
-The tables for rows on their way have the destination's types, so the server reads every value as the destination would,
+The tables of staged rows have the destination's types, so the server reads every value as the destination would,
 and refuses it where its column and text are known.
 
-Each attempt of a task makes a table of its own for its rows, in the transaction that copies them: nobody waits for
-anybody, whatever the columns of other queries are, and what was moved is dropped rather than deleted row by row.
+Each attempt of a task makes a table of its own for its rows, in the transaction that copies them: no writer waits for
+another, whatever the columns of other queries are, and a table whose rows were moved is dropped rather than emptied
+row by row.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STAGED = "oncelog_staged_"
-"""The names of tables for rows on their way begin so; then follows when they were made, in seconds since 1970."""
-ON_THEIR_WAY = "oncelog: rows on their way to "
+"""The names of tables of staged rows begin with this; then follows when they were made, in seconds since 1970."""
+ON_THEIR_WAY = "oncelog: staged rows of "
 ENCODING = "UTF8"
 """Of rows that are copied and of names; the server converts to the database's own, which is the default otherwise."""
 

@@ -357,7 +357,7 @@ def _marker(table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | Non
         details = _details(table, group, number)
         known = known or str(details.get("fingerprint", f"{plan:016x}..."))
     else:
-        details = {}  # the batch before: nobody asks for more
+        details = {}  # the batch before: no caller asks for more
     return Marker(
         query_id=str(details.get("queryId", query_of(group))),
         batch_id=number,

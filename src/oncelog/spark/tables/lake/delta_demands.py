@@ -1,8 +1,8 @@
-"""What a Delta table demands of its rows and files, as far as the library does not see to it.
+"""What a Delta table demands of its rows and files, where the library does not ensure it.
 
 Conditions of a table are texts of Spark's SQL (CHECK, invariants, generated columns), or mean what Spark does (lengths,
 NOT NULL inside structs). Spark computes them with the rows, so they hold as Delta-Spark keeps them: a condition that is
-NULL is not fulfilled. Files that tasks have written are looked into by nobody else.
+NULL is not fulfilled. No other code checks the files that tasks have written.
 """
 
 from __future__ import annotations

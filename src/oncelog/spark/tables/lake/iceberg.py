@@ -393,7 +393,7 @@ def _write(metadata: TableMetadata, properties: Mapping[str, str], rows: pa.Tabl
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, as tables of so many bytes that each makes files of a good size."""
+    """The batches, as tables large enough to make files of a good size."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""What an Iceberg table demands of its writers, as far as pyiceberg does not see to it before rows are computed.
+"""What an Iceberg table demands of its writers, where pyiceberg does not ensure it before rows are computed.
 
 The library itself is asked: it writes a row and a manifest with the table's own schema, partitions and properties, into
 a folder that is deleted. What it would ignore without a word is looked at here.

@@ -121,7 +121,7 @@ def _replaced(rows: pa.Table, source: pa.Table, found: pa.Table) -> pa.Table:
 
 
 def _without(count: int, numbers: pa.ChunkedArray) -> pa.Array:
-    """A mask of so many rows that leaves these numbers out."""
+    """A mask of this many rows that leaves these row numbers out."""
     return pc.invert(pc.is_in(pa.array(range(count), pa.int64()), value_set=numbers.combine_chunks()))
 
 

@@ -1,6 +1,6 @@
 """What Spark computes with the rows of a batch for a table of files: wider types, and conditions that each row fulfils.
 
-Files that tasks have written are looked into by nobody else. A row that breaks a condition ends the job with a
+No other code checks the files that tasks have written. A row that breaks a condition ends the job with a
 sentence, before anything is committed.
 """
 

@@ -61,7 +61,7 @@ def compare(
             for row in rows_of(partition, ([offset], [key], [value], [()]), identify, by.content):
                 runs.add(row)
     wanted = sides or ComparedTopics("a", "b", {0: 0, 1: 0})
-    told: list[int] = []
+    reported: list[int] = []
     counts = match(
         sources.merged(),
         dests.merged(),
@@ -70,9 +70,9 @@ def compare(
         unsure,
         wanted,
         report,
-        lambda amount, text: told.append(amount),
+        lambda amount, text: reported.append(amount),
     )
-    assert sum(told) == len(source) + len(dest)
+    assert sum(reported) == len(source) + len(dest)
     judge_missing(missing, pairs, counts, wanted, report)
     judge_order(pairs, unsure, wanted, report)
     report.totals.matched = counts.matched
@@ -136,9 +136,9 @@ def test_equal_records_that_cannot_be_told_apart_have_no_order(tmp_path: Path) -
 
 
 def test_what_an_open_transaction_may_have_is_not_missing_for_certain(tmp_path: Path) -> None:
-    for undecided, told in ((2, ([], ["copy-undecided"])), (1, (["copy-missing"], []))):
+    for undecided, reported in ((2, ([], ["copy-undecided"])), (1, (["copy-missing"], []))):
         sides = ComparedTopics("a", "b", {0: 0}, undecided_offsets=undecided)
-        assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == told
+        assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == reported
 
 
 def test_run_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_metadata_above_the_limit_refuses_its_partition(g: GroupClient, metadata
 
 
 @pytest.mark.parametrize(
-    ("logged", "told"),
+    ("logged", "reported"),
     [
         (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.REQUEST_TIMED_OUT, Error.COORDINATOR_NOT_AVAILABLE),
@@ -114,9 +114,9 @@ def test_metadata_above_the_limit_refuses_its_partition(g: GroupClient, metadata
         (Error.RECORD_LIST_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_errors_of_the_log_are_told_in_a_coordinators_words(g: GroupClient, logged: Error, told: Error) -> None:
+def test_errors_of_the_log_are_told_in_a_coordinators_words(g: GroupClient, logged: Error, reported: Error) -> None:
     g.host.append_error = logged
-    assert g.commit(1).value == told
+    assert g.commit(1).value == reported
     g.host.append_error = Error.NONE
     assert g.offset() == -1
 
@@ -271,7 +271,7 @@ def test_the_groups_state_does_not_matter_in_a_transaction(g: GroupClient) -> No
 
 
 @pytest.mark.parametrize(
-    ("version", "answer", "told"),
+    ("version", "answer", "reported"),
     [
         (3, Error.TRANSACTION_ABORTABLE, Error.INVALID_TXN_STATE),
         (4, Error.TRANSACTION_ABORTABLE, Error.TRANSACTION_ABORTABLE),
@@ -280,10 +280,10 @@ def test_the_groups_state_does_not_matter_in_a_transaction(g: GroupClient) -> No
     ],
 )
 def test_a_transaction_that_does_not_cover_the_partition_is_refused(
-    g: GroupClient, version: int, answer: Error, told: Error
+    g: GroupClient, version: int, answer: Error, reported: Error
 ) -> None:
     g.host.verification = answer
-    assert g.commit_in_transaction(1, A, version=version).value == told
+    assert g.commit_in_transaction(1, A, version=version).value == reported
     assert g.host.verified[0][3] == (version >= 5)
     assert g.host.log == [[], []]
 
@@ -499,7 +499,7 @@ def test_a_coordinator_that_is_unloaded_expires_no_more(host: MemoryGroupHost) -
     assert left(host) == 400
 
 
-def test_offsets_in_a_deleted_topic_are_forgotten_in_pieces(host: MemoryGroupHost) -> None:
+def test_offsets_in_a_deleted_topic_are_forgotten_in_chunks(host: MemoryGroupHost) -> None:
     clients = many(host, 400)
     clients[0].commit_in_transaction(7, A, partition=1)
     work = host.coordinator.on_topic_deleted("t", host.now_ms)

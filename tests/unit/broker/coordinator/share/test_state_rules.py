@@ -39,7 +39,7 @@ from oncelog.broker.coordinator.share.state_rules import (
 
 NOW_MS = 1_700_000_000_000
 KEY = ShareKey("g", bytes(range(16)), 3)
-MOST_UPDATES = 3
+MAX_UPDATES = 3
 ACKNOWLEDGED, AVAILABLE = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE
 
 
@@ -47,7 +47,7 @@ def fold(*events: Event) -> ShareState | None:
     """The state after events that are all allowed."""
     state: ShareState | None = None
     for event in events:
-        decision = decide(state, event, NOW_MS, MOST_UPDATES)
+        decision = decide(state, event, NOW_MS, MAX_UPDATES)
         assert not isinstance(decision, StateRefusal)
         if decision is not None:
             state = apply(state, decision, NOW_MS)
@@ -68,13 +68,13 @@ def test_each_table_has_a_rule_for_each_event(rules: object) -> None:
 
 @pytest.mark.parametrize("event", [write(0, 1), Load(0)])
 def test_a_partition_that_is_not_initialized_is_neither_read_nor_written(event: Event) -> None:
-    assert decide(None, event, NOW_MS, MOST_UPDATES) is UNKNOWN_STATE
+    assert decide(None, event, NOW_MS, MAX_UPDATES) is UNKNOWN_STATE
 
 
 def test_initializing_again_without_an_offset_keeps_what_was_delivered() -> None:
     state = fold(Initialize(1), write(0, 4, start=0))
     assert state is not None
-    assert decide(state, Initialize(2), NOW_MS, MOST_UPDATES) is None
+    assert decide(state, Initialize(2), NOW_MS, MAX_UPDATES) is None
     moved = fold(Initialize(1), write(0, 4, start=0), Initialize(2, 7))
     assert moved is not None
     assert (moved.start_offset, moved.batches, moved.state_epoch) == (7, (), 2)
@@ -82,17 +82,17 @@ def test_initializing_again_without_an_offset_keeps_what_was_delivered() -> None
 
 def test_older_epochs_are_fenced() -> None:
     state = fold(Initialize(2, 0), Load(5))
-    assert decide(state, write(0, 1, leader_epoch=5)._replace(state_epoch=1), NOW_MS, MOST_UPDATES) is FENCED_STATE
-    assert decide(state, write(0, 1, leader_epoch=4), NOW_MS, MOST_UPDATES) is FENCED_LEADER
-    assert decide(state, Load(4), NOW_MS, MOST_UPDATES) is FENCED_LEADER
-    assert decide(state, Initialize(1, 0), NOW_MS, MOST_UPDATES) is FENCED_STATE
+    assert decide(state, write(0, 1, leader_epoch=5)._replace(state_epoch=1), NOW_MS, MAX_UPDATES) is FENCED_STATE
+    assert decide(state, write(0, 1, leader_epoch=4), NOW_MS, MAX_UPDATES) is FENCED_LEADER
+    assert decide(state, Load(4), NOW_MS, MAX_UPDATES) is FENCED_LEADER
+    assert decide(state, Initialize(1, 0), NOW_MS, MAX_UPDATES) is FENCED_STATE
 
 
 def test_a_snapshot_follows_a_number_of_updates_and_holds_all_of_them() -> None:
-    state = fold(Initialize(1, 0), *[write(2 * n, 2 * n) for n in range(MOST_UPDATES)])
+    state = fold(Initialize(1, 0), *[write(2 * n, 2 * n) for n in range(MAX_UPDATES)])
     assert state is not None
-    assert state.updates == MOST_UPDATES
-    decision = decide(state, write(9, 9), NOW_MS, MOST_UPDATES)
+    assert state.updates == MAX_UPDATES
+    decision = decide(state, write(9, 9), NOW_MS, MAX_UPDATES)
     assert isinstance(decision, StateSnapshot)
     assert [batch.first for batch in decision.state.batches] == [0, 2, 4, 9]
     assert (decision.state.snapshot_epoch, decision.state.updates) == (state.snapshot_epoch + 1, 0)
@@ -117,14 +117,14 @@ BATCHES = st.lists(
 
 @given(BATCHES, st.integers(0, 40))
 def test_merged_batches_say_of_each_offset_what_was_said_last(batches: list[StateBatch], start: int) -> None:
-    said = {
+    printed = {
         offset: (batch.state, batch.deliveries)
         for batch in batches
         for offset in range(batch.first, batch.last + 1)
         if offset >= start
     }
     found = merged((), batches, start)
-    assert {offset: batch[2:] for batch in found for offset in range(batch.first, batch.last + 1)} == said
+    assert {offset: batch[2:] for batch in found for offset in range(batch.first, batch.last + 1)} == printed
     assert all(
         before.last < after.first and (before.last + 1 < after.first or before[2:] != after[2:])
         for before, after in pairwise(found)

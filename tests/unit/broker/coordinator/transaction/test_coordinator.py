@@ -409,15 +409,15 @@ def test_topic_deleted_between_two_attempts_completes_the_transaction(
 # --- a log that fails
 
 
-@pytest.mark.parametrize(("error", "told"), list(LOG_ERRORS.items()))
+@pytest.mark.parametrize(("error", "reported"), list(LOG_ERRORS.items()))
 def test_failed_append_is_told_and_changes_nothing(
-    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, told: Error
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, reported: Error
 ) -> None:
     producer = begun(coordinator)
     before = coordinator.describe("id", node_id=None)
     host.append_error = error
-    assert end(coordinator, producer).value == ProducerResult(told)
-    assert init(coordinator).value.error is told
+    assert end(coordinator, producer).value == ProducerResult(reported)
+    assert init(coordinator).value.error is reported
     assert coordinator.describe("id", node_id=None) == before
     host.append_error = Error.NONE
     assert end(coordinator, producer).value.error is Error.NONE
@@ -460,8 +460,8 @@ def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
     for attempt in range(1, 4):
         host.timers.fire(NOW + attempt * RETRY_MS)
     assert state(coordinator) is S.PREPARE_COMMIT
-    (told,) = [record.getMessage() for record in caplog.records]
-    assert told == (
+    (reported,) = [record.getMessage() for record in caplog.records]
+    assert reported == (
         "the transaction of 'id' cannot be completed while the disk refuses writes to t-0: it is retried until the "
         "disk has free space; a partition that is offline needs a restart of the broker"
     )
@@ -662,7 +662,7 @@ def test_an_id_that_ended_its_last_transaction_by_version_two_goes_on_at_version
 
 
 @pytest.mark.parametrize(("version", "marked"), [(0, 0), (1, 0), (2, 2)])
-def test_a_time_out_aborts_by_the_transaction_version_of_then(
+def test_a_timeout_aborts_by_the_transaction_version_of_then(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, marked: int
 ) -> None:
     begun(coordinator)
@@ -806,7 +806,7 @@ def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(
     assert len(found.transactions) == 40
 
 
-def test_transactions_that_time_out_together_are_aborted_in_chunks(host: MemoryTransactionHost) -> None:
+def test_transactions_that_expire_together_are_aborted_in_chunks(host: MemoryTransactionHost) -> None:
     """With other callbacks in between; each is aborted once."""
     coordinator = host.coordinator()
     for number in range(100):

@@ -325,7 +325,7 @@ def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_rec
     assert (P0, True) in [(partition, marker.commit) for partition, marker in host.marked]
 
 
-def test_a_time_out_cannot_be_called_for() -> None:
+def test_a_timeout_cannot_be_requested() -> None:
     coordinator, _ = opened(MemoryTransactionHost({"t": 2}))
     assert not coordinator.expire("id", 5_000)
 

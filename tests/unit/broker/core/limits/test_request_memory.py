@@ -45,14 +45,14 @@ def test_incomplete_requests_that_take_everything_are_told_apart() -> None:
 
 def test_who_has_disconnected_is_not_waited_for() -> None:
     memory = RequestMemory(100, 0)
-    gone, next_one, told = Connection(), Connection(), []
-    memory.released = lambda: told.append(memory.taken_bytes)
+    gone, next_one, reported = Connection(), Connection(), []
+    memory.released = lambda: reported.append(memory.taken_bytes)
     assert memory.reserve(Connection(), 100)
     assert not memory.reserve(gone, 100) and not memory.reserve(next_one, 50)
     memory.forget(gone)
     memory.release(100)
     assert next_one.granted and not gone.granted
-    assert told == [50]
+    assert reported == [50]
 
 
 def test_small_chunks_may_exceed_the_limit_by_a_quarter() -> None:

@@ -278,7 +278,7 @@ def test_a_session_of_a_token_is_renewed_without_a_setting(client: Callable[...,
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "reported"),
     [
         (
             SaslAuthenticateRequest(b"\0bob\0secret"),
@@ -288,12 +288,12 @@ def test_a_session_of_a_token_is_renewed_without_a_setting(client: Callable[...,
     ],
 )
 def test_a_renewal_by_another_user_or_without_the_password_ends_the_connection(
-    client: Callable[..., Client], message: SaslAuthenticateRequest, told: str
+    client: Callable[..., Client], message: SaslAuthenticateRequest, reported: str
 ) -> None:
     one = client(session_ms=LIFETIME_MS).logged_in()
     one.send(HELLO, 1)
     answer = one.send(message, 2)
-    assert (answer.error_code, answer.error_message) == (Error.SASL_AUTHENTICATION_FAILED, told)
+    assert (answer.error_code, answer.error_message) == (Error.SASL_AUTHENTICATION_FAILED, reported)
     assert one.channel.closed is not None
     assert one.channel.session.principal == "User:alice"
 

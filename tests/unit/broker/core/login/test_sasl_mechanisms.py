@@ -34,7 +34,7 @@ def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("token", "told"),
+    ("token", "reported"),
     [
         ("", "Invalid SASL/PLAIN response: expected 3 tokens, got 1"),
         ("alice\0secret", "Invalid SASL/PLAIN response: expected 3 tokens, got 2"),
@@ -52,11 +52,11 @@ def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> Non
         ("bob\0alice\0wrong", "Authentication failed: Invalid username or password"),
     ],
 )
-def test_everybody_else_is_told_what_plain_sasl_server_says(token: str, told: str) -> None:
+def test_everybody_else_is_told_what_plain_sasl_server_says(token: str, reported: str) -> None:
     plain = PlainLogin(USERS)
     with pytest.raises(LoginRefused) as refused:
         plain.respond(token.encode(), NOW_MS)
-    assert refused.value.public == told
+    assert refused.value.public == reported
     assert plain.outcome is None
     assert "secret" not in refused.value.reason
 

@@ -81,8 +81,8 @@ def test_topics_of_metadata_are_refused_with_an_empty_name_for_one_that_is_known
     asked = [metadata.MetadataRequestTopic(name="orders"), metadata.MetadataRequestTopic(TOPIC_ID, None)]
     answer = refused(metadata.MetadataRequest(asked), 13)
     assert answer.error_code == ERROR
-    told = [(topic.name, topic.topic_id, topic.error_code) for topic in answer.topics]
-    assert told == [("orders", bytes(16), ERROR), ("", TOPIC_ID, ERROR)]
+    reported = [(topic.name, topic.topic_id, topic.error_code) for topic in answer.topics]
+    assert reported == [("orders", bytes(16), ERROR), ("", TOPIC_ID, ERROR)]
     assert refused(metadata.MetadataRequest(None), 9).topics == []
 
 
@@ -131,12 +131,12 @@ def test_partitions_for_a_transaction_are_refused_as_a_whole_where_brokers_ask(v
     )
     answer = refused(request, version)
     assert answer.error_code == whole
-    told = [
+    reported = [
         (topic.name, partition.partition_index, partition.partition_error_code)
         for topic in answer.results_by_topic_v3_and_below
         for partition in topic.results_by_partition
     ]
-    assert told == ([("orders", 0, ERROR), ("orders", 3, ERROR)] if version < 4 else [])
+    assert reported == ([("orders", 0, ERROR), ("orders", 3, ERROR)] if version < 4 else [])
     assert answer.results_by_transaction == []
 
 
@@ -165,8 +165,8 @@ def test_changes_of_users_are_refused_once_for_each_user() -> None:
         [alter_users.ScramCredentialDeletion("b", 1)],
         [alter_users.ScramCredentialUpsertion(name, 1, 4096, b"salt", b"hash") for name in ("b", "a")],
     )
-    told = [(user.user, user.error_code, user.error_message) for user in refused(request, 0).results]
-    assert told == [("a", ERROR, TOLD), ("b", ERROR, TOLD)]
+    reported = [(user.user, user.error_code, user.error_message) for user in refused(request, 0).results]
+    assert reported == [("a", ERROR, TOLD), ("b", ERROR, TOLD)]
 
 
 def test_changes_of_quotas_are_refused_with_the_default_message() -> None:

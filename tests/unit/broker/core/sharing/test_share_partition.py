@@ -240,11 +240,11 @@ class Deliveries(RuleBasedStateMachine):
         assert isinstance(changes, AckRefusal) is not (owned or not asked)
         if isinstance(changes, AckRefusal):
             return
-        said = {offset: AcknowledgeType(kinds[offset - first]) for offset in asked}
+        printed = {offset: AcknowledgeType(kinds[offset - first]) for offset in asked}
         self.partition.settle(changes, written=written)
         if written:
             self.store(changes)
-            for offset, kind in said.items():
+            for offset, kind in printed.items():
                 state = self.of(offset)[0]
                 assert (state in FINAL) or kind is AcknowledgeType.RELEASE
 

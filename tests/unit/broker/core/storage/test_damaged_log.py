@@ -238,8 +238,8 @@ def test_each_damage_is_told_once_in_the_log(tmp_path: Path, caplog: pytest.LogC
     for _ in range(3):
         assert _ask(admin, channel, _fetch(DAMAGED_AT + 1))[0].error_code == Error.CORRUPT_MESSAGE
         _read(_log(admin), 0, EACH - 1, 6 * SIZE)
-    (told,) = caplog.messages
-    assert "t-0 cannot be read" in told and f"position {DAMAGED_AT * SIZE}" in told
+    (reported,) = caplog.messages
+    assert "t-0 cannot be read" in reported and f"position {DAMAGED_AT * SIZE}" in reported
     partition = admin.broker.partition(TopicPartition("t", 0))
     assert partition is not None and partition.failed_reads == 3
     for number in range(2 * REFUSALS_KEPT):

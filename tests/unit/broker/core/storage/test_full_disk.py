@@ -39,6 +39,6 @@ def test_why_an_internal_topic_cannot_be_created_is_logged_once(
         for _ in range(3):
             request = FindCoordinatorRequest(key="g", key_type=0)
             assert admin.ask(request, 3).error_code == Error.COORDINATOR_NOT_AVAILABLE
-    told = [record.getMessage() for record in caplog.records if "could not be created" in record.getMessage()]
-    assert [text.rpartition(": ")[2] for text in told] == ["database or disk is full", "disk I/O error"]
+    reported = [record.getMessage() for record in caplog.records if "could not be created" in record.getMessage()]
+    assert [text.rpartition(": ")[2] for text in reported] == ["database or disk is full", "disk I/O error"]
     admin.broker.stop(NOW_MS)

@@ -73,10 +73,10 @@ class Client:
 
 def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_written(tmp_path: Path) -> None:
     """The one before it waits for its transaction's coordinator when the other is begun, so it is written later."""
-    go_on = threading.Event()
+    resume = threading.Event()
 
     def wait() -> None:
-        go_on.wait(60)
+        resume.wait(60)
 
     with (
         oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": "commit"}) as broker,
@@ -90,5 +90,5 @@ def test_a_batch_under_check_is_not_overtaken_when_one_before_it_has_been_writte
         assert client.error() == Error.NONE
         for _ in range(10):  # turns in which the third could begin
             broker.on_loop(lambda _: None)
-        go_on.set()
+        resume.set()
         assert (client.error(), client.error()) == (Error.NONE, Error.NONE)

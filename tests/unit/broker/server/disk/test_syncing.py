@@ -35,7 +35,7 @@ class Thread:
     def submit(self, job: Callable[[], None]) -> None:
         self.jobs.append(job)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self.jobs.pop(0)()
 
     def stop(self) -> None:
@@ -96,15 +96,15 @@ def test_nothing_is_committed_before_the_last_thread_is_done(last: int) -> None:
     shell = Shell(3)
     shell.append()
     for thread in shell.threads[:last] + shell.threads[last + 1 :]:
-        thread.go_on()
+        thread.resume()
         shell.loop.turn()
         assert (shell.committed(), shell.syncing.under_way) == ([0] * PARTITIONS, True)
     shell.append()  # for the next round
-    shell.threads[last].go_on()
+    shell.threads[last].resume()
     shell.loop.turn()
     assert shell.committed() == [1] * PARTITIONS
     for thread in shell.threads:
-        thread.go_on()
+        thread.resume()
     shell.loop.turn()
     assert (shell.committed(), shell.syncing.under_way) == ([2] * PARTITIONS, False)
     assert not any(thread.jobs for thread in shell.threads)
@@ -122,7 +122,7 @@ def test_a_sync_that_fails_on_one_thread_stops_its_partition_alone() -> None:
 
     with mock.patch.object(MemoryFile, "sync", failing):
         for thread in shell.threads:
-            thread.go_on()
+            thread.resume()
     shell.loop.turn()
     assert shell.committed() == [1, 1, 1, 0, 1]
     assert [shell.partition(index).failed for index in range(PARTITIONS)] == [False, False, False, True, False]
@@ -160,7 +160,7 @@ def test_small_syncs_run_on_the_loop_for_as_long_as_the_disk_is_quick(monkeypatc
     for _ in ("the first one, with its folder", "the first small one"):
         shell.append(1)
         assert (len(thread.jobs), shell.syncing.under_way) == (1, True)
-        thread.go_on()
+        thread.resume()
         shell.loop.turn()
     takes_s = 2 * QUICK_SYNC_S
     shell.append(1)

@@ -21,7 +21,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
         yield listening
 
 
-def told(manager: socket.socket) -> dict[str, str]:
+def reported(manager: socket.socket) -> dict[str, str]:
     return dict(line.split("=", 1) for line in manager.recv(4096).decode().splitlines())
 
 
@@ -29,13 +29,13 @@ def test_it_learns_of_start_reload_and_stop(manager: socket.socket) -> None:
     loop = asyncio.new_event_loop()
     service = ServiceManager({"NOTIFY_SOCKET": manager.getsockname()})
     service.ready("listens", loop)
-    assert told(manager) == {"READY": "1", "STATUS": "listens", "MAINPID": str(os.getpid())}
+    assert reported(manager) == {"READY": "1", "STATUS": "listens", "MAINPID": str(os.getpid())}
     service.reloads()
-    assert set(told(manager)) == {"RELOADING", "MONOTONIC_USEC"}
+    assert set(reported(manager)) == {"RELOADING", "MONOTONIC_USEC"}
     service.reloaded("done")
-    assert told(manager) == {"READY": "1", "STATUS": "done"}
+    assert reported(manager) == {"READY": "1", "STATUS": "done"}
     service.stops()
-    assert told(manager) == {"STOPPING": "1"}
+    assert reported(manager) == {"STOPPING": "1"}
     loop.close()
 
 
@@ -46,7 +46,7 @@ def test_the_loop_feeds_the_watchdog_until_the_stop(manager: socket.socket) -> N
         loop = asyncio.get_running_loop()
         service.ready("", loop)
         for expected in ("READY", "WATCHDOG", "WATCHDOG", "WATCHDOG"):
-            assert expected in await asyncio.to_thread(told, manager)
+            assert expected in await asyncio.to_thread(reported, manager)
 
     asyncio.run(work())
     service.stops()
@@ -60,7 +60,7 @@ def test_a_watchdog_of_another_process_is_not_fed(manager: socket.socket, enviro
         ServiceManager({"NOTIFY_SOCKET": manager.getsockname(), **environment}).ready("", asyncio.get_running_loop())
 
     asyncio.run(work())
-    assert "READY" in told(manager)
+    assert "READY" in reported(manager)
     manager.setblocking(False)
     with pytest.raises(BlockingIOError):
         manager.recv(1)
@@ -79,4 +79,4 @@ def test_an_abstract_socket_is_reached() -> None:
         listening.bind("\0" + name)
         listening.settimeout(30)
         ServiceManager({"NOTIFY_SOCKET": "@" + name}).stops()
-        assert told(listening) == {"STOPPING": "1"}
+        assert reported(listening) == {"STOPPING": "1"}

@@ -295,11 +295,11 @@ def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
     held = BufferedRecords(reader.subscription)
     reader.read(P0)
     answer_alone(reader, batches(0, 3, 3, 5, 6))
-    told = []
+    reported = []
     for _ in range(4):
         reader.take(1)
-        told.append(held.positions()[P0])
-    assert told == [(1, "", 3), (2, "", 3), (3, "", 5), (4, "", 6)]
+        reported.append(held.positions()[P0])
+    assert reported == [(1, "", 3), (2, "", 3), (3, "", 5), (4, "", 6)]
     reader.subscription.state(P0).seek(2)
     assert held.positions()[P0] == (2, "", -1)
     answer_alone(reader, batches(4, 7))  # what was asked for before the seek

@@ -124,14 +124,16 @@ def test_where_the_leader_knows_nothing_of_the_epoch_the_position_is_found_again
     assert not reader.wire.count(FETCH)
 
 
-@pytest.mark.parametrize(("end_offset", "epoch", "told"), [(7, 2, 7), (-1, -1, None)])
-def test_without_a_reset_policy_the_reader_is_told_what_is_lost(end_offset: int, epoch: int, told: int | None) -> None:
+@pytest.mark.parametrize(("end_offset", "epoch", "reported"), [(7, 2, 7), (-1, -1, None)])
+def test_without_a_reset_policy_the_reader_is_told_what_is_lost(
+    end_offset: int, epoch: int, reported: int | None
+) -> None:
     reader = Reader(Reset.NONE)
     reader.new_leader()
     reader.answer(end_offset, epoch)
     with pytest.raises(LogTruncationError, match="read to offset 10") as lost:
         reader.fetcher.take(1)
-    assert lost.value.divergent_offset == told
+    assert lost.value.divergent_offset == reported
     reader.poll()
     assert not reader.wire.count(FETCH)
     reader.state.paused = False

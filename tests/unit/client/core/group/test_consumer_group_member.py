@@ -31,9 +31,9 @@ def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_b
     (leaving, lost, slow), *_ = group.program.revoking
     assert (leaving, lost) == ([P1], False)
     group.fence()
-    (gone, lost, told) = group.program.revoking[-1]
+    (gone, lost, reported) = group.program.revoking[-1]
     assert (sorted(gone), lost) == ([P0, P1], True)
-    told.resolve(None)
+    reported.resolve(None)
     assert group.owned == []
     group.answer(3, [P1])
     assert group.owned == [P1]

@@ -262,8 +262,8 @@ def test_a_topic_whose_format_has_no_producer_ids_is_told_what_to_set() -> None:
     core = ProducerCore().start()
     core.send(b"v")
     refuse(core.produced(), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)
-    told = str(core.outcomes[0].error)
-    assert "message.format.version" in told and "enable.idempotence=false" in told
+    reported = str(core.outcomes[0].error)
+    assert "message.format.version" in reported and "enable.idempotence=false" in reported
 
 
 def test_a_new_leader_told_in_the_refusal_is_used_without_asking() -> None:

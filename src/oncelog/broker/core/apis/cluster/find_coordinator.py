@@ -84,7 +84,7 @@ def _found(ports: ClusterPorts, context: RequestContext, topic: str | None, key:
 
 
 def _refusal(ports: ClusterPorts, context: RequestContext, key_type: int, key: str) -> Error | None:
-    """Why the caller is not told; share partitions are the business of brokers."""
+    """Why the caller gets no answer; share partitions are the business of brokers."""
     if key_type == SHARE_TYPE:
         if context.api_version < FIRST_WITH_SHARE or not SHARE_KEY.fullmatch(key):
             return Error.INVALID_REQUEST

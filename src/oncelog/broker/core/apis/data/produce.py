@@ -74,7 +74,8 @@ def _append_each(
 
 
 def _refuse_request(ports: ProducePorts, context: RequestContext, request: ProduceRequest) -> Error:
-    """The error of the request as a whole. As a side effect, all but the last entry of each partition are removed."""
+    """The error of the request as a whole. As a side effect, all entries of each partition except the last are
+    removed."""
     producers, partitions = set(), set()
     count = 0
     for topic, data in _entries(request):

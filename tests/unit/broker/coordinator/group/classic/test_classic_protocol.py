@@ -228,7 +228,7 @@ def test_an_assignment_is_handed_out_only_when_it_is_stored(g: GroupClient) -> N
 
 
 @pytest.mark.parametrize(
-    ("logged", "told"),
+    ("logged", "reported"),
     [
         (Error.NOT_ENOUGH_REPLICAS, Error.COORDINATOR_NOT_AVAILABLE),
         (Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR),
@@ -237,12 +237,12 @@ def test_an_assignment_is_handed_out_only_when_it_is_stored(g: GroupClient) -> N
     ],
 )
 def test_an_assignment_that_cannot_be_stored_is_refused_and_the_group_rebalances(
-    g: GroupClient, logged: Error, told: Error
+    g: GroupClient, logged: Error, reported: Error
 ) -> None:
     lead, _ = g.joined()
     g.host.pass_time(0)
     g.host.append_error = logged
-    assert g.sync(lead, 1, {lead: b"L"}).value.error_code == told
+    assert g.sync(lead, 1, {lead: b"L"}).value.error_code == reported
     assert group_of(g).state is ClassicState.PREPARING_REBALANCE
 
 
@@ -401,18 +401,18 @@ def test_a_static_member_that_comes_back_takes_its_place_without_a_rebalance(g: 
     assert g.heartbeat(old, 1) == Error.UNKNOWN_MEMBER_ID
 
 
-@pytest.mark.parametrize(("version", "told"), [(8, False), (9, True)])
+@pytest.mark.parametrize(("version", "reported"), [(8, False), (9, True)])
 def test_a_static_leader_that_comes_back_may_skip_the_assignment_from_version_9_on(
-    g: GroupClient, version: int, told: bool
+    g: GroupClient, version: int, reported: bool
 ) -> None:
     waiting = g.join(instance_id="i")
     g.host.pass_time(0)
     old = waiting.value.member_id
     g.sync(old, 1, {old: b"S"}, instance_id="i")
     answer = g.join(instance_id="i", version=version).value
-    assert answer.skip_assignment == told
-    assert bool(answer.members) == told
-    assert answer.leader == (answer.member_id if told else old)
+    assert answer.skip_assignment == reported
+    assert bool(answer.members) == reported
+    assert answer.leader == (answer.member_id if reported else old)
 
 
 def test_a_static_member_that_changes_the_chosen_protocol_makes_the_group_rebalance(g: GroupClient) -> None:

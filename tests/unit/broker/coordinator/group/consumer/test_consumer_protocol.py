@@ -168,8 +168,8 @@ def test_a_partition_goes_to_its_new_owner_only_when_the_old_one_has_given_it_up
     joined = g.beat("b", 0).value
     assert (joined.member_epoch, g.assigned(joined)) == (3, {})
     assert group_of(g).members["b"].state is MemberState.UNRELEASED_PARTITIONS
-    told = g.beat("a", 2, owned={"t": [0, 1, 2, 3]}).value
-    assert (told.member_epoch, g.assigned(told)) == (2, {"t": [0, 1]})
+    reported = g.beat("a", 2, owned={"t": [0, 1, 2, 3]}).value
+    assert (reported.member_epoch, g.assigned(reported)) == (2, {"t": [0, 1]})
     assert group_of(g).members["a"].state is MemberState.UNREVOKED_PARTITIONS
     assert g.beat("b", 3).value.assignment is None
     assert g.beat("a", 2, owned={"t": [0, 1, 2]}).value.member_epoch == 2

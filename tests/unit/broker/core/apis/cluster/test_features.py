@@ -94,9 +94,9 @@ def test_one_refusal_changes_nothing(admin: Admin) -> None:
 def test_versions_0_and_1_answer_for_each_feature_as_often_as_it_is_named(admin: Admin, version: int) -> None:
     answer = update(admin, (TRANSACTION, 2, UPGRADE), (GROUP, 1, UPGRADE), (TRANSACTION, 2, UPGRADE), version=version)
     assert (answer.error_code, answer.error_message) == (0, None)
-    told = [(result.feature, result.error_code, result.error_message) for result in answer.results]
+    reported = [(result.feature, result.error_code, result.error_message) for result in answer.results]
     named = [(name, 0, "NONE") for name in (TRANSACTION, GROUP, TRANSACTION)]
-    assert told == (named if version < 2 else [])
+    assert reported == (named if version < 2 else [])
 
 
 def test_of_a_feature_that_is_named_twice_the_last_level_holds(admin: Admin) -> None:
@@ -182,11 +182,11 @@ def test_the_leader_epoch_of_the_quorum_grows_with_every_start(tmp_path: Path) -
 )
 def test_only_the_metadata_alone_has_a_quorum(admin: Admin, asked: list[tuple[str, list[int]]]) -> None:
     answer = quorum(admin, *asked)
-    told = [
+    reported = [
         (topic.topic_name, [(part.partition_index, part.error_code) for part in topic.partitions])
         for topic in answer.topics
     ]
-    assert told == [(name, [(index, 3) for index in parts]) for name, parts in asked]
+    assert reported == [(name, [(index, 3) for index in parts]) for name, parts in asked]
     assert answer.nodes == []
 
 

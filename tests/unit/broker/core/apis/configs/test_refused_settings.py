@@ -155,10 +155,10 @@ def test_a_resource_that_is_named_twice_is_refused_each_time_and_the_others_are_
     one = Refused(TOPIC, "t", (operation,), Error.NONE, "")
     other = Refused(METRICS, "m", (("interval.ms", SET, "1000"),), Error.NONE, "")
     answers = with_topic.ask(altering(one, one, other)).responses
-    told = "Each resource must appear at most once."
+    reported = "Each resource must appear at most once."
     assert [(answer.error_code, answer.error_message) for answer in answers] == [
-        (Error.INVALID_REQUEST, told),
-        (Error.INVALID_REQUEST, told),
+        (Error.INVALID_REQUEST, reported),
+        (Error.INVALID_REQUEST, reported),
         (Error.NONE, None),
     ]
     assert with_topic.broker.metadata.topic("t").overrides == {}  # type: ignore[union-attr]

@@ -330,14 +330,14 @@ def test_the_folder_tells_the_size_of_each_partition(with_topic: Admin) -> None:
 def test_from_version_4_on_the_size_of_the_volume_is_told_if_there_is_one(
     with_topic: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(version: int) -> tuple[int, int]:
+    def reported(version: int) -> tuple[int, int]:
         (folder,) = with_topic.ask(DescribeLogDirsRequest(None), version).results
         return folder.total_bytes, folder.usable_bytes
 
-    assert told(4) == (-1, -1)
+    assert reported(4) == (-1, -1)
     monkeypatch.setattr(MemoryDisk, "space", lambda self: (1000, 30))
-    assert told(3) == (-1, -1)
-    assert told(4) == told(5) == (1000, 30)
+    assert reported(3) == (-1, -1)
+    assert reported(4) == reported(5) == (1000, 30)
 
 
 def test_a_partition_that_is_asked_for_twice_is_told_once(with_topic: Admin) -> None:

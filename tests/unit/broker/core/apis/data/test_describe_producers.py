@@ -48,7 +48,7 @@ def test_a_follower_knows_the_producers_and_a_node_without_a_replica_does_not() 
     assert describe(admin, "t", node_id=3).error_code == Error.NOT_LEADER_OR_FOLLOWER
 
 
-def test_many_producers_are_described_in_pieces() -> None:
+def test_many_producers_are_described_in_chunks() -> None:
     """A hundred thousand of one partition kept all clients waiting for 0.1 s."""
     count = 5 * PRODUCERS_IN_A_CHUNK // 2
     entries = [ProducerStateEntry(number, 0) for number in range(count)]

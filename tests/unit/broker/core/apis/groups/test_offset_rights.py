@@ -52,32 +52,32 @@ def admin() -> Iterator[Admin]:
     made.broker.stop(NOW_MS)
 
 
-def told(topics: Any) -> dict[str, tuple[int, int]]:
+def reported(topics: Any) -> dict[str, tuple[int, int]]:
     return {topic.name: (p.committed_offset, p.error_code) for topic in topics for p in topic.partitions}
 
 
 @pytest.mark.parametrize("version", [1, 5, 7])
 def test_a_topic_that_the_caller_may_not_describe_is_refused_by_name(admin: Admin, version: int) -> None:
     request = OffsetFetchRequest("g", [OffsetFetchRequestTopic(name, [0]) for name in (*TOPICS, "absent")])
-    assert told(admin.ask(request, version, user="alice").topics) == {
+    assert reported(admin.ask(request, version, user="alice").topics) == {
         "seen": (5, Error.NONE),
         "hidden": DENIED,
         "absent": DENIED,
     }
-    assert told(admin.ask(request, version).topics)["hidden"] == (5, Error.NONE)
+    assert reported(admin.ask(request, version).topics)["hidden"] == (5, Error.NONE)
 
 
 @pytest.mark.parametrize("version", [2, 7])
 def test_all_topics_are_those_that_the_caller_may_describe(admin: Admin, version: int) -> None:
     request = OffsetFetchRequest("g", None)
-    assert told(admin.ask(request, version, user="alice").topics) == {"seen": (5, Error.NONE)}
-    assert told(admin.ask(request, version).topics) == dict.fromkeys(TOPICS, (5, Error.NONE))
+    assert reported(admin.ask(request, version, user="alice").topics) == {"seen": (5, Error.NONE)}
+    assert reported(admin.ask(request, version).topics) == dict.fromkeys(TOPICS, (5, Error.NONE))
 
 
 def test_a_group_that_the_caller_may_not_describe_is_refused_alone(admin: Admin) -> None:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(name, topics=None) for name in ("g", "other")])
     groups = admin.ask(request, 8, user="alice").groups
-    assert {group.group_id: (group.error_code, told(group.topics)) for group in groups} == {
+    assert {group.group_id: (group.error_code, reported(group.topics)) for group in groups} == {
         "g": (Error.NONE, {"seen": (5, Error.NONE)}),
         "other": (Error.GROUP_AUTHORIZATION_FAILED, {}),
     }
@@ -90,7 +90,7 @@ def test_before_version_2_a_refused_group_is_told_for_each_partition(
     answer = admin.ask(OffsetFetchRequest("other", [OffsetFetchRequestTopic("seen", [0])]), version, user="alice")
     refused = Error.GROUP_AUTHORIZATION_FAILED
     assert answer.error_code == (Error.NONE if partitions else refused)
-    assert told(answer.topics) == ({"seen": (-1, refused)} if partitions else {})
+    assert reported(answer.topics) == ({"seen": (-1, refused)} if partitions else {})
 
 
 def test_an_unknown_id_is_told_from_a_topic_that_is_hidden(admin: Admin) -> None:

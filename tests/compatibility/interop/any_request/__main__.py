@@ -58,6 +58,9 @@ SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
 }
 
 
@@ -130,11 +133,14 @@ class Pair:
         if key in CHANGES:
             self._settle()
         if key in WRITES_MARKERS:
-            until(lambda: all(side.transactions_rest() for side in self.sides))
+            until(lambda: all(side.transactions_rest() for side in self.sides), lambda: "a marker is in flight")
 
     def _settle(self) -> None:
         """Tell each the names that the other knows."""
-        until(lambda: self.ours.topics_now() == self.kafka.topics_now())
+        until(
+            lambda: self.ours.topics_now() == self.kafka.topics_now(),
+            lambda: f"topics: ours {self.ours.topics_now()} Kafka {self.kafka.topics_now()}",
+        )
         for side in self.sides:
             side.learn_topics()
 

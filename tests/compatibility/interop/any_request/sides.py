@@ -14,6 +14,7 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.wire import Message, Struct
+from oncelog.types import encode_uuid
 from tests.compatibility.interop.admin.admin_wire import ANY_ORDER, OF_THE_BROKER, Connection
 
 TIMEOUT_S = 60
@@ -96,9 +97,9 @@ class Side:
             for name, settings in topics.items()
         ]
         self._ask(CreateTopicsRequest(made, 30_000, False), 7)
-        for kind, key in enumerate(("g0", "x0")):
+        for kind, key in enumerate(("g0", "x0", f"g0:{encode_uuid(bytes([1] * 16))}:0")):
             request = FindCoordinatorRequest("", kind, [key])
-            until(lambda request=request: self._ask(request, 4).coordinators[0].error_code == 0)  # type: ignore[misc]
+            until(lambda request=request: self._ask(request, 6).coordinators[0].error_code == 0)  # type: ignore[misc]
         until(lambda: self._ask(InitProducerIdRequest("first", 60_000), 4).error_code == 0)
 
     def topics_now(self) -> list[tuple[str, int, list[int]]]:
@@ -150,10 +151,10 @@ class Side:
         return text.replace(self.bootstrap_servers, "here")
 
 
-def until(so: Callable[[], bool]) -> None:
-    """Wait for a condition; it may take long, but not forever."""
+def until(so: Callable[[], bool], what: Callable[[], str] = str) -> None:
+    """Wait for a condition; it may take long, but not forever. ``what`` is seen if it does."""
     deadline = time.monotonic() + TIMEOUT_S
     while not so():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not so within {TIMEOUT_S} s")
+            raise TimeoutError(f"not so within {TIMEOUT_S} s: {what()}")
         time.sleep(0.02)

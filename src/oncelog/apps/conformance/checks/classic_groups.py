@@ -19,7 +19,7 @@ from oncelog.apps.conformance.raw.group_members import (
     subscription,
     until,
 )
-from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer
+from oncelog.apps.conformance.raw.transactional_producer import RawTransactionalProducer, find_coordinator
 from oncelog.apps.conformance.registry import PROTOCOL, check, each
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
@@ -193,6 +193,23 @@ def offsets_are_committed_by_topic_id(fixture: Fixture) -> None:
     same(committed_once_stable(connection, group, other), 4)
 
 
+@check("KIP-98")
+@each("version", values=[3, 6])
+def pending_offsets_of_a_deleted_topic_are_dropped(fixture: Fixture, version: int) -> None:
+    connection = fixture.connection
+    topic, group = fixture.name, fixture.group()
+    connection.create_topic(topic)
+    producer = RawTransactionalProducer(connection, fixture.name + "-id").init()
+    producer.add_offsets(group)
+    same(producer.commit_offsets_once(group, {(topic, 0): 3}, version=version), [0])
+    connection.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=30_000), 4)
+    until(lambda: connection.topic_id(topic) == ZERO_UUID)
+    until(lambda: committed(connection, group, topic, stable=True) == -1)
+    connection.create_topic(topic)
+    producer.commit()
+    same(committed_once_stable(connection, group, topic), -1)
+
+
 @check("KIP-1319")
 def members_of_the_classic_protocol_have_no_epochs(fixture: Fixture) -> None:
     connection = fixture.connection
@@ -228,7 +245,7 @@ def offsets_without_the_group_in_the_transaction_are_refused(fixture: Fixture, v
 
 
 @check("KIP-98")
-@each("version", values=range(5))
+@each("version", values=range(7))
 def offsets_of_a_fenced_producer_are_refused(fixture: Fixture, version: int) -> None:
     connection = fixture.connection
     topic = fixture.topic()
@@ -243,12 +260,14 @@ def offsets_of_a_fenced_producer_are_refused(fixture: Fixture, version: int) -> 
 
 
 @check("KIP-890")
-def txn_offset_commit_5_adds_the_group_itself(fixture: Fixture) -> None:
+@each("version", values=[5, 6])
+def newer_txn_offset_commits_add_the_group_themselves(fixture: Fixture, version: int) -> None:
     connection = fixture.connection
     topic = fixture.topic()
     group = fixture.group()
     producer = RawTransactionalProducer(connection, group + "-id", version_2=True).init()
-    producer.send_offsets(group, {(topic, 0): 3})
+    find_coordinator(connection, group, 0)
+    same(producer.commit_offsets_once(group, {(topic, 0): 3}, version=version), [0])
     same([added.topic for added in producer.describe().topics], ["__consumer_offsets"])
     producer.commit()
     same(committed_once_stable(connection, group, topic), 3)

@@ -132,7 +132,7 @@ class GroupCoordinator:
             return refused(Error.COORDINATOR_NOT_AVAILABLE)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ShareGroup):
-            return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
+            return Deferred.of(JoinGroupResponse(error_code=Error.INCONSISTENT_GROUP_PROTOCOL, protocol_name=None))
         if isinstance(group, ConsumerGroup):
             if not group.empty:
                 return shard.classic_members.join(group, request, caller, now_ms)

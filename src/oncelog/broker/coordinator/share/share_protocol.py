@@ -83,7 +83,8 @@ class ShareProtocol:
         if found is not None:
             return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a share group.")
         if request.member_epoch != JOIN_EPOCH:
-            return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"Share group {request.group_id} not found.")
+            kind = "Group" if request.member_epoch == LEAVE_EPOCH else "Share group"
+            return MemberRefusal(Error.GROUP_ID_NOT_FOUND, f"{kind} {request.group_id} not found.")
         return ShareGroup(request.group_id)
 
     def _missing(self, group: ShareGroup, joining: ShareMember) -> dict[TopicId, InitializedTopic]:
@@ -347,7 +348,9 @@ def existing_topics(env: Environment, names: Collection[str]) -> dict[str, tuple
 
 
 def invalid_heartbeat(request: ShareGroupHeartbeatRequest) -> MemberRefusal | None:
-    """What is wrong with a request itself, in Kafka's words."""
+    """What is wrong with a request itself, in Kafka's words; of a member without an id it says nothing."""
+    if not request.member_id:
+        return MemberRefusal(Error.INVALID_REQUEST, "")
     empty = (
         ("MemberId", not request.member_id.strip()),
         ("GroupId", not request.group_id.strip()),

@@ -64,7 +64,7 @@ class ShareRequests:
 
         invalid = share_protocol.invalid_heartbeat(request)
         if invalid is not None:
-            return refused(*invalid)
+            return refused(invalid.error, invalid.message or None)
         shard = self._runtime.shard_for(request.group_id, caller.node_id)
         if isinstance(shard, Error):
             return refused(shard)
@@ -148,7 +148,7 @@ class ShareRequests:
 
     def _shard(self, group_id: str, node_id: int | None) -> GroupShard | ShareRefused:
         if not group_id:
-            return ShareRefused(Error.INVALID_GROUP_ID)
+            return ShareRefused(Error.INVALID_GROUP_ID, "The group id is invalid.")
         shard = self._runtime.shard_for(group_id, node_id)
         return ShareRefused(shard) if isinstance(shard, Error) else shard
 
@@ -171,5 +171,5 @@ class ShareRequests:
     ) -> tuple[GroupShard, ShareGroup] | ShareRefused:
         found = self._group(group_id, node_id, may_be_new=may_be_new)
         if not isinstance(found, ShareRefused) and not found[1].empty:
-            return ShareRefused(Error.NON_EMPTY_GROUP, f"Share group {group_id} is not empty.")
+            return ShareRefused(Error.NON_EMPTY_GROUP, "The group is not empty.")
         return found

@@ -64,10 +64,11 @@ def _find_all(ports: ClusterPorts, context: RequestContext, key_type: int, keys:
     if not all(refusals):
         yield from ports.topics.ensuring_internal(topic, context.now_ms)
     is_there = ports.metadata.topic(topic) is not None
+    silent = Error.INVALID_REQUEST if context.api_version >= FIRST_BATCHED else None  # as in Kafka
     return [
         _found(ports, context, topic if is_there else None, key)
         if refusal is None
-        else _refused(key, refusal, MESSAGES[refusal])
+        else _refused(key, refusal, "" if refusal is silent else MESSAGES[refusal])
         for key, refusal in zip(keys, refusals, strict=True)
     ]
 

@@ -27,7 +27,9 @@ def handle(
 ) -> Deferred[ShareAcknowledgeResponse]:
     group_id, member_id = request.group_id or "", request.member_id or ""
     error = share_requests.refused(ports, group_id, member_id)
-    if error is NONE and request.share_session_epoch == INITIAL_EPOCH:
+    if error is not NONE:
+        return Deferred.of(ShareAcknowledgeResponse(error_code=error))
+    if request.share_session_epoch == INITIAL_EPOCH:
         error = Error.INVALID_SHARE_SESSION_EPOCH
     if error is NONE:
         session = ports.sharing.sessions.resume((group_id, member_id), request.share_session_epoch)

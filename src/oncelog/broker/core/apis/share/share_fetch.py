@@ -37,7 +37,7 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     group_id, member_id = request.group_id or "", request.member_id or ""
     error = share_requests.refused(ports, group_id, member_id)
     if error is not NONE:
-        return _refused(error)
+        return Deferred.of(ShareFetchResponse(error_code=error))
     named, wrong = share_requests.acknowledgements(context, request)
     acks = {place: batches for place, batches in named if batches}
     fetches = request.max_records > 0 and request.max_bytes > 0

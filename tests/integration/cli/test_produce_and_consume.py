@@ -206,6 +206,17 @@ def test_a_signal_ends_a_consumer_quietly_and_commits_what_was_shown(
     assert [row["committed"] for row in described["offsets"]] == [2]
 
 
+def test_what_could_not_be_shown_is_not_committed(served: Served, topic: str) -> None:
+    served.run("produce", "--topic", topic, stdin="a\nb\n").done()
+    arguments = ["consume", "--topic", topic, "--group", topic, "--from-beginning", "--to-end"]
+    command: list[str] = [str(ONCELOG), *arguments, "--bootstrap-server", served.bootstrap_servers]
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+    assert (failed.returncode, failed.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
+    assert served.run(*arguments).done().out == "a\nb\n"
+    assert served.run(*arguments).done().out == ""
+
+
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)]
 )

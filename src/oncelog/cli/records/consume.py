@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -238,10 +238,11 @@ def _consume(
         output = sys.stdout.buffer
         not_assigned = None if group is None else _NotAssigned(config.bootstrap_servers, group)
         quiet = _Quiet(cluster, names if config.read_committed else [], what.timeout)
-        for record in _records(consumer, what, ends, Stop(), not_assigned, quiet):
-            output.write(line(record))
-            shown += 1
-        output.flush()
+        for records in _answers(consumer, what, ends, Stop(), not_assigned, quiet):
+            with _given_back_unless_shown(consumer, records):
+                output.writelines(map(line, records))
+                output.flush()
+            shown += len(records)
     remark(counted(shown, "record"))
     if what.max_messages != shown:
         quiet.report()
@@ -328,15 +329,28 @@ class _NotAssigned:
         still_waiting(self._servers, f"a partition of group {self._group!r}", waited_s, None, otherwise)
 
 
-def _records(
+@contextmanager
+def _given_back_unless_shown(consumer: Consumer, records: Sequence[ConsumerRecord[Any, Any]]) -> Iterator[None]:
+    """If the block fails (a full disk, a closed pipe, a registry that is gone), return to the first of the records:
+    what was not shown must not be committed."""
+    try:
+        yield
+    except BaseException:
+        for record in reversed(records):
+            with suppress(IllegalStateError):  # the group took the partition away: another member has it
+                consumer.seek(TopicPartition(record.topic, record.partition), record.offset)
+        raise
+
+
+def _answers(
     consumer: Consumer,
     what: ConsumeRange,
     ends: Mapping[TopicPartition, int] | None,
     stop: Stop,
     not_assigned: _NotAssigned | None,
     quiet: _Quiet,
-) -> Iterable[ConsumerRecord[Any, Any]]:
-    """Records as they arrive, until there is a reason to stop; output is flushed after each answer."""
+) -> Iterator[list[ConsumerRecord[Any, Any]]]:
+    """Records as they arrive, until there is a reason to stop."""
     left = what.max_messages
     while not stop.asked and (left is None or left > 0):
         if ends is not None and _at_ends(consumer, ends):
@@ -347,14 +361,17 @@ def _records(
             not_assigned.look(consumer.assignment())
         if ends is not None:
             _stay_at_ends(consumer, found, ends)
-        for name, records in found.items():
-            for record in records:
-                if ends is None or record.offset < ends.get(name, 0):
-                    yield record
-                    left = None if left is None else left - 1
+        records = [
+            record
+            for name, of_partition in found.items()
+            for record in of_partition
+            if ends is None or record.offset < ends.get(name, 0)
+        ]
+        if records:
+            yield records
+            left = None if left is None else left - len(records)
         if quiet.passed(bool(found)):
             return
-        sys.stdout.flush()
 
 
 def _at_ends(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> bool:

@@ -145,15 +145,36 @@ def test_each_record_tells_the_outcome_of_its_transaction(
     write(producer, topic, ["perhaps"], end=None)
     page = show("/records", topic=topic, partition=0, **{"from": "oldest"})
     outcomes = rows(page).locator(".outcome")
-    expect(outcomes).to_have_text(["committed", "aborted", "none", "open"])
+    expect(outcomes).to_have_text(["committed", "aborted", "not transactional", "open"])
     expect(rows(page).nth(0)).to_contain_text(f"tx-{topic}")
     expect(rows(page).nth(2)).not_to_contain_text("tx-")
     page.get_by_label("control records").check()
     page.get_by_role("button", name="Show", exact=True).click()
-    expect(outcomes).to_have_text(["committed", "commit marker", "aborted", "abort marker", "none", "open"])
+    expect(outcomes).to_have_text(
+        ["committed", "commit marker", "aborted", "abort marker", "not transactional", "open"]
+    )
     rows(page).nth(5).locator("a").first.click()
     expect(page.locator("dl")).to_contain_text("read_committed consumers wait at offset 5")
     expect(page.locator('pre[aria-label="Value"]')).to_have_text("perhaps")
+
+
+def test_a_long_id_takes_one_line_and_is_copied_whole(
+    show: Open, topic: str, broker: RunningBroker, stack: ExitStack
+) -> None:
+    name = f"flights-{'f48e-' * 12}{topic}"
+    servers = broker.bootstrap_servers
+    write(stack.enter_context(Producer(bootstrap_servers=servers, transactional_id=name)), topic, ["a"], end="commit")
+    write(stack.enter_context(Producer(bootstrap_servers=servers, transactional_id="tx")), topic, ["b"], end="commit")
+    page = show("/records", topic=topic, partition=0, **{"from": "oldest"})
+    link = rows(page).nth(0).get_by_role("link", name=name)
+    expect(link).to_have_attribute("title", name)
+    heights = [rows(page).nth(number).bounding_box() for number in (0, 1)]
+    assert heights[0] and heights[1] and heights[0]["height"] < 1.5 * heights[1]["height"]
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    rows(page).nth(0).get_by_role("button", name=f"Copy {name}").click()
+    expect(rows(page).nth(0).get_by_role("button", name=f"Copy {name}")).to_have_text("✓")
+    assert page.evaluate("navigator.clipboard.readText()") == name
+    expect(rows(page).nth(1).get_by_role("button")).to_have_count(0)
 
 
 def test_records_are_searched_by_offset_time_key_text_and_json_path(show: Open, producer: Producer, topic: str) -> None:

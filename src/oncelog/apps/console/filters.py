@@ -20,7 +20,6 @@ _CLASSES = {
     RecordOutcome.ABORT_MARKER: "marker-abort",
     RecordOutcome.CONTROL: "marker",
 }
-OUTCOME_WORDS = {RecordOutcome.NOT_TRANSACTIONAL: "none", RecordOutcome.ENDED: "ended"}
 
 
 def number(value: int | float | None) -> str:
@@ -71,7 +70,7 @@ def outcome_class(outcome: RecordOutcome) -> str:
 
 
 def outcome_word(outcome: RecordOutcome) -> str:
-    return OUTCOME_WORDS.get(outcome, outcome.value)
+    return outcome.value
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

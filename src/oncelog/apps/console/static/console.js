@@ -11,7 +11,7 @@
     Object.defineProperty(navigator, "language", { value: "en" });
   }
 
-  // Made when the first time is told: a page without any is drawn sooner.
+  // Made when the first time is shown: a page without any is drawn sooner.
   const made = {};
   const lazily = (name, make) => (made[name] ??= make());
   const day = () => lazily("day", () => new Intl.DateTimeFormat(undefined, {
@@ -30,6 +30,11 @@
       if (time.textContent !== text) time.textContent = text;
       time.title = `${zone()} · ${time.dateTime}`;
     }
+  }
+
+  // Only a page on https or on this machine may write to the clipboard.
+  function copyButtons(root) {
+    if (navigator.clipboard) for (const button of root.querySelectorAll("button.copy")) button.hidden = false;
   }
 
   // A form's times are the visitor's too: what has no zone of its own is sent as UTC.
@@ -57,7 +62,7 @@
   document.addEventListener("htmx:sendError", () => { byId("offline").hidden = false; });
   document.addEventListener("htmx:timeout", () => { byId("offline").hidden = false; });
   document.addEventListener("htmx:afterOnLoad", () => { byId("offline").hidden = true; });
-  document.addEventListener("htmx:afterSettle", () => { localTimes(document); showPause(); tailButton(); draw(); });
+  document.addEventListener("htmx:afterSettle", () => { localTimes(document); copyButtons(document); showPause(); tailButton(); draw(); });
   // A session that ended leads to the login: the whole page goes there, not a part of it.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const address = event.detail.xhr.responseURL;
@@ -69,7 +74,7 @@
 
   // --- live tail
 
-  const MOST_ROWS = 500;
+  const MAX_ROWS = 500;
   let source = null, seen = 0;
 
   function tailButton() {
@@ -99,9 +104,10 @@
       const body = byId("rows");
       for (const row of holder.content.querySelectorAll("tr")) row.classList.add("fresh");
       body.prepend(holder.content);
-      while (body.rows.length > MOST_ROWS) body.lastElementChild.remove();
+      while (body.rows.length > MAX_ROWS) body.lastElementChild.remove();
       setTimeout(() => { for (const row of body.querySelectorAll(".fresh")) row.classList.remove("fresh"); }, 1500);
       localTimes(body);
+      copyButtons(body);
       seen += news.count;
       say(`Live: ${seen} new records.`);
     });
@@ -135,6 +141,12 @@
       button.textContent = paused ? "Resume updates" : "Pause updates";
     }
     if (button.dataset.remove) byId(button.dataset.remove)?.remove();
+    if (button.dataset.copy) {
+      navigator.clipboard.writeText(button.dataset.copy).then(() => {
+        button.textContent = "✓";
+        setTimeout(() => { button.textContent = "⧉"; }, 1500);
+      }, () => {});
+    }
   });
   // What it removes may be replaced between press and release, and a click would then be nobody's.
   document.addEventListener("pointerdown", (event) => {
@@ -156,17 +168,17 @@
     for (const from of document.querySelectorAll("[data-chart]")) {
       const holder = byId(from.dataset.into);
       if (!holder) continue;
-      const told = JSON.parse(from.dataset.chart);
-      const data = [told.x, ...told.series.map((one) => one.values)];
+      const given = JSON.parse(from.dataset.chart);
+      const data = [given.x, ...given.series.map((one) => one.values)];
       if (charts.has(holder)) { charts.get(holder).setData(data); continue; }
       const strokes = ["--accent", "--warn"];
       const made = new uPlot({
         width: Math.max(280, holder.clientWidth), height: 150, cursor: { y: false },
-        series: [{ label: "time", value: (chart, at) => (at == null ? "–" : clock().format(at * 1000)) }, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
-        scales: Object.fromEntries(told.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
+        series: [{ label: "time", value: (chart, at) => (at == null ? "–" : clock().format(at * 1000)) }, ...given.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
+        scales: Object.fromEntries(given.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
         axes: [
           { stroke: colour("--dim"), grid: { stroke: colour("--line") }, space: 80, values: (chart, ticks) => onceEach(ticks.map((at) => clock().format(at * 1000))) },
-          ...told.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
+          ...given.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
         ],
       }, data, holder);
       charts.set(holder, made);
@@ -177,7 +189,7 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    localTimes(document); showPause(); tailButton(); draw();
+    localTimes(document); copyButtons(document); showPause(); tailButton(); draw();
   });
 
   // --- what updates parts of a page is loaded when the page is drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -44,6 +45,18 @@ def version(state: RegistryState, subject: str, number: int, *, deleted: bool) -
         if one.version == number:
             return one
     raise rest_errors.version_not_found(number)
+
+
+def with_metadata(state: RegistryState, subject: str, wanted: Mapping[str, str], *, deleted: bool) -> Version:
+    """The last version whose metadata has all of these properties."""
+    every = state.versions(subject, deleted=deleted)
+    if not every:
+        raise rest_errors.subject_not_found(subject)
+    for one in reversed(every):
+        properties = one.content.properties()
+        if all(properties.get(name) == value for name, value in wanted.items()):
+            return one
+    raise rest_errors.schema_not_found()
 
 
 def shown(state: RegistryState, checks: Checks, found: Version, form: str) -> dict[str, Any]:

@@ -59,6 +59,16 @@ class RestRequest:
     def text(self, name: str, default: str = "") -> str:
         return self._query.get(name, default)
 
+    def pairs(self, names: str, values: str) -> dict[str, str]:
+        """The values of parameters that come in pairs.
+
+        :raises Refused: there are more of the one than of the other.
+        """
+        given, wanted = self._query.getlist(names), self._query.getlist(values)
+        if len(given) != len(wanted):
+            raise Refused(400, 400, f"{len(given)} times {names} and {len(wanted)} times {values}: give one to each")
+        return dict(zip(given, wanted, strict=True))
+
     def part(self, listed: list[Any]) -> list[Any]:
         """The part of a list that ``offset`` and ``limit`` ask for."""
         offset, limit = self._number("offset", 0), self._number("limit", -1)
@@ -207,6 +217,8 @@ def _subjects(registry: Registry, call: RestRequest) -> Question | _Change | Non
             return _simple(registry, lambda: _subject_list(registry, call))
         case "POST", (subject,):
             return partial(registry.ask, lambda: _looked_up(registry, call, subject))
+        case "GET" | "HEAD", (subject, "metadata"):
+            return _question(registry, call, lambda: _with_metadata(registry, call, subject))
         case "DELETE", (subject,):
             permanent = call.flag("permanent")
             return _Change(lambda state, _: rules.delete_subject(state, subject, permanent=permanent, url=registry.url))
@@ -270,6 +282,11 @@ def _version_list(registry: Registry, call: RestRequest, subject: str) -> list[i
 
 def _one_version(registry: Registry, call: RestRequest, subject: str, number: str) -> dict[str, Any]:
     found = answers.version(registry.state, subject, version_of(number), deleted=call.flag("deleted"))
+    return answers.shown(registry.state, registry.checks, found, call.text("format"))
+
+
+def _with_metadata(registry: Registry, call: RestRequest, subject: str) -> dict[str, Any]:
+    found = answers.with_metadata(registry.state, subject, call.pairs("key", "value"), deleted=call.flag("deleted"))
     return answers.shown(registry.state, registry.checks, found, call.text("format"))
 
 

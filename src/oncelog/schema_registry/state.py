@@ -49,7 +49,7 @@ class VersionReference(NamedTuple):
 
 
 class Content(NamedTuple):
-    """The schema of an id. ``extra`` is the JSON of metadata and rules, which are kept and not looked at."""
+    """The schema of an id. ``extra`` is the JSON of metadata and rules, which are kept."""
 
     schema_type: str
     schema: str
@@ -67,6 +67,12 @@ class Content(NamedTuple):
             found |= json.loads(self.extra)
         found["schema"] = self.schema
         return found
+
+    def properties(self) -> Mapping[str, Any]:
+        """The properties of its metadata, by which clients find a version."""
+        metadata = json.loads(self.extra).get("metadata") if self.extra else None
+        properties = metadata.get("properties") if isinstance(metadata, dict) else None
+        return properties if isinstance(properties, dict) else {}
 
     @property
     def guid(self) -> str:

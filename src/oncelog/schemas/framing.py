@@ -90,6 +90,17 @@ def schema_named(data: bytes, header: bytes | None) -> tuple[int | str, int]:
         raise SchemaError(f"the record's header has {error}") from error
 
 
+def shown_header(name: str, value: bytes | None) -> str | None:
+    """What a header says of its record's schema, in words; None if it says nothing of one."""
+    if name not in (KEY_HEADER, VALUE_HEADER) or value is None:
+        return None
+    try:
+        named, _ = schema_named(value, value)
+    except SchemaError:
+        return None
+    return f"id {named}" if isinstance(named, int) else f"GUID {named}"
+
+
 def prefixed(data: bytes, header: bytes | None, id_of: Callable[[str], int]) -> bytes:
     """A key or value with the schema's id before its payload, wherever it was and however it was named.
 

@@ -11,7 +11,12 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
-from confluent_kafka.schema_registry.schema_registry_client import ConfigCompatibilityLevel, ServerConfig
+from confluent_kafka.schema_registry.schema_registry_client import (
+    ConfigCompatibilityLevel,
+    Metadata,
+    MetadataProperties,
+    ServerConfig,
+)
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
@@ -62,6 +67,27 @@ def test_every_call_of_the_client(client: SchemaRegistryClient) -> None:
     with pytest.raises(SchemaRegistryError) as refused:
         client.get_schema(17)
     assert (refused.value.http_status_code, refused.value.error_code) == (404, 40403)
+
+
+def test_a_version_is_found_by_its_metadata(client: SchemaRegistryClient) -> None:
+    """As ``use.latest.with.metadata`` of the serializers does."""
+    context = SerializationContext("owned", MessageField.VALUE)
+    for fields, properties in (
+        (("a",), {"owner": "anna", "stage": "live"}),
+        (("a", "b=1"), {"owner": "anna"}),
+        (("a", "b=1", "c=2"), {"owner": "ben"}),
+    ):
+        owned = Metadata(None, MetadataProperties(properties), None)
+        client.register_schema("owned-value", Schema(avro(*fields), "AVRO", metadata=owned))
+    assert client.get_latest_with_metadata("owned-value", {"owner": "anna"}).version == 2
+    assert client.get_latest_with_metadata("owned-value", {"owner": "anna", "stage": "live"}).version == 1
+    settings = {"auto.register.schemas": False, "use.latest.with.metadata": {"owner": "anna"}}
+    written = AvroSerializer(client, avro("a"), conf=settings)({"a": 1, "b": 2}, context)
+    assert written == b"\0\0\0\0\2\2\4"
+    for subject, properties, code in (("owned-value", {"owner": "carl"}, 40403), ("nobody", {"owner": "anna"}, 40401)):
+        with pytest.raises(SchemaRegistryError) as refused:
+            client.get_latest_with_metadata(subject, properties)
+        assert refused.value.error_code == code
 
 
 def test_avro_values_of_two_versions_go_through(client: SchemaRegistryClient) -> None:

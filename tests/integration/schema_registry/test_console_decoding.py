@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -57,6 +58,21 @@ def test_records_are_decoded_with_their_schemas_beside_them(console: RunningCons
     one = text_of(console, "/record", topic=records, partition=0, offset=1)
     assert f"AVRO id 1, {records}-value version 1" in one
     assert '{"id": 42}' in one
+
+
+def test_a_header_that_names_a_schema_is_shown_as_what_it_names(
+    broker: RunningBroker, url: str, console: RunningConsole, topic: str
+) -> None:
+    registry, name = SchemaRegistry(url), f"shown{topic}"
+    to_avro = AvroSerializer(registry, ORDER, topic=name, schema_id_serializer="header")
+    with oncelog.Producer(bootstrap_servers=broker.bootstrap_servers, value_serializer=to_avro) as producer:
+        producer.send_and_wait(name, {"id": 41}, headers=[("__key_schema_id", b"\0\0\0\0\x07"), ("mine", b"\1x")])
+    with urlopen(f"{url}/subjects/{name}-value/versions/1") as answer:
+        guid = json.load(answer)["guid"]
+    page = text_of(console, "/record", topic=name, partition=0, offset=0)
+    assert f"__value_schema_id GUID {guid}" in page
+    assert "__key_schema_id id 7" in page
+    assert "AVRO id 1" in page
 
 
 def test_a_search_looks_at_decoded_fields(console: RunningConsole, records: str) -> None:

@@ -31,6 +31,7 @@ from oncelog.client.aio.admin.log_reader import OutcomeReader, RecordOutcome, St
 from oncelog.client.core.admin.admin_types import TopicDescription
 from oncelog.client.positions import parse_time
 from oncelog.errors import OncelogError
+from oncelog.schemas.framing import shown_header
 from oncelog.types import TopicPartition, partitions_there
 
 LIMIT = 50
@@ -172,14 +173,16 @@ async def one(visit: ConsoleRequest) -> Response:
         transactional_id=await reading.producers.name(header),
         key=key,
         value=value,
-        headers=[(name, _header(data)) for name, data in record.headers[:1000]],
+        headers=[(name, _header(name, data)) for name, data in record.headers[:1000]],
         stable=reader.last_stable_offset,
         fields={name: visit.query(name) for name in ("topic", "kd", "vd")},
     )
 
 
-def _header(data: bytes | None) -> DisplayedValue:
-    return decode(None if data is None else data[:4096], ValueDecoder.TEXT, None)
+def _header(name: str, data: bytes | None) -> DisplayedValue:
+    of_schema = shown_header(name, data)
+    shown = data if of_schema is None else of_schema.encode()
+    return decode(None if shown is None else shown[:4096], ValueDecoder.TEXT, None)
 
 
 async def raw(visit: ConsoleRequest) -> Response:

@@ -1,7 +1,8 @@
 """How many instructions a raw request takes: ``python -m benchmarks.instructions "1 KB, 4 x 5"``.
 
 Counted by valgrind's callgrind, outside of the kernel, in the broker's process alone: nearly the same each time on a
-machine that is busy, as no time is. The cells are those of ``requests``.
+machine that is busy, as no time is. The cells are those of ``requests``. ``--before FOLDER`` counts the broker of
+another checkout, too: counts differ with the machine and its Python, so both come from one run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.load import BenchmarkError, Frame, run_raw
 from benchmarks.raw import Caller
@@ -20,14 +23,46 @@ from benchmarks.requests import CELLS, checked
 from benchmarks.servers import Oncelog, running
 
 TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+NOTABLE_PERCENT = 5.0
+"""Two counts of one build differ by less."""
+
+
+class Cell(NamedTuple):
+    """Instructions a request; ``before``: of another checkout's broker, if one was counted."""
+
+    name: str
+    now: float
+    before: float | None
+
+    @property
+    def percent(self) -> float | None:
+        """By how much it has grown."""
+        return (self.now / self.before - 1) * 100 if self.before else None
+
+    @property
+    def is_notable(self) -> bool:
+        return self.percent is not None and abs(self.percent) > NOTABLE_PERCENT
+
+    def __str__(self) -> str:
+        if self.percent is None:
+            return f"{self.name}: {self.now:,.0f}"
+        return f"{self.name}: {self.now:,.0f}, before {self.before:,.0f} ({self.percent:+.1f} %)"
 
 
 class Counted(Oncelog):
-    """Our broker under callgrind, which counts nothing before it is told."""
+    """Our broker under callgrind, which counts nothing before it is told.
+
+    :param checkout: whose sources and compiled modules to run; default: the installed ones.
+    """
+
+    def __init__(self, *, properties: Mapping[str, str] | None = None, checkout: Path | None = None) -> None:
+        super().__init__(properties=properties)
+        self._checkout = checkout
 
     def command(self) -> list[str]:
+        sources = [] if self._checkout is None else ["env", f"PYTHONPATH={self._checkout.resolve() / 'src'}"]
         out = f"--callgrind-out-file={self.folder}/callgrind.out"
-        return ["valgrind", "--tool=callgrind", "--instr-atstart=no", out, *super().command()]
+        return [*sources, "valgrind", "--tool=callgrind", "--instr-atstart=no", out, *super().command()]
 
     def count(self, on: bool) -> None:
         command = ["callgrind_control", "-i", "on" if on else "off", str(self.pid)]
@@ -39,9 +74,11 @@ class Counted(Oncelog):
         return max((int(number) for number in TOTAL.findall(path.read_text())), default=0), path
 
 
-def count(name: str, requests: int, keep: Path | None, properties: dict[str, str]) -> float:
+def count(
+    name: str, requests: int, keep: Path | None, properties: Mapping[str, str], checkout: Path | None = None
+) -> float:
     """Instructions a request of a cell (a transaction counts as one), over about so many requests."""
-    server = Counted(properties=properties)
+    server = Counted(properties=properties, checkout=checkout)
     with running(server):
         caller = Caller(server)
         load = CELLS[name](server, caller, requests / 5_000)
@@ -75,16 +112,46 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the broker")
     parser.add_argument("--keep", type=Path, help="keep callgrind's output in this file")
+    parser.add_argument(
+        "--before", type=Path, metavar="FOLDER", help="a checkout, its modules compiled, to compare with"
+    )
+    parser.add_argument("--table", type=Path, metavar="FILE", help="the counts as Markdown")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("instructions: ended by a signal"))  # so that brokers are stopped
     if shutil.which("valgrind") is None:
         print("valgrind is needed: it counts the instructions", file=sys.stderr)
         return 1
+    if arguments.before is not None and not (arguments.before / "src" / "oncelog").is_dir():
+        print(f"{arguments.before} is no checkout: it has no src/oncelog", file=sys.stderr)
+        return 1
+    properties = dict(item.split("=", 1) for item in arguments.set)
+    counted: list[Cell] = []
     for name in CELLS:
-        if not arguments.cell or any(text in name for text in arguments.cell):
-            properties = dict(item.split("=", 1) for item in arguments.set)
-            print(f"{name}: {count(name, arguments.requests, arguments.keep, properties):,.0f}", flush=True)
+        if arguments.cell and not any(text in name for text in arguments.cell):
+            continue
+        try:
+            now = count(name, arguments.requests, arguments.keep, properties)
+            before = count(name, arguments.requests, None, properties, arguments.before) if arguments.before else None
+        except (BenchmarkError, TimeoutError) as error:
+            print(f"{name}: left out: {type(error).__name__} {error}", flush=True)
+            continue
+        counted.append(Cell(name, now, before))
+        print(counted[-1], flush=True)
+    if arguments.table is not None:
+        arguments.table.write_text(table(counted))
     return 0
+
+
+def table(cells: Sequence[Cell]) -> str:
+    """Rows of Markdown; those that have changed notably are bold."""
+    rows = ["| cell | thousand instructions | before | change |", "|---|---:|---:|---:|"]
+    for cell in cells:
+        change = "" if cell.percent is None else f"{cell.percent:+.1f} %"
+        before = "" if cell.before is None else f"{cell.before / 1000:,.0f}"
+        rows.append(
+            f"| {cell.name} | {cell.now / 1000:,.0f} | {before} | {f'**{change}**' if cell.is_notable else change} |"
+        )
+    return "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

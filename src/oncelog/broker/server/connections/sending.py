@@ -225,7 +225,8 @@ class Sending:
         return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
-        """Send a part; True when it has been sent, or was read into bytes to be sent next."""
+        """Send a part; True when it has been sent, or was read into bytes to be sent next; False if the socket is full,
+        which a part of a part shows: another call would only be refused."""
         try:
             sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
         except (BlockingIOError, ConnectionError):
@@ -242,7 +243,7 @@ class Sending:
         if not sent:
             raise _too_short(part)
         self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
-        return True
+        return False
 
     def descriptors(self) -> list[int]:
         """Of its socket and the duplicate that is watched, for a forked child."""

@@ -45,9 +45,12 @@ from oncelog.records.record_errors import CorruptBatch
 
 EPOCH: Final = 1
 RECORDS_A_BATCH: Final = 500
-METADATA_VERSION: Final = 25
-"""4.0-IV3, which every 4.x can start; ``kafka-features upgrade`` raises it. With eligible leader replicas (4.1 and
-later) a partition without a leader would never get one. That upgrade also turns on share groups, which need 4.2."""
+METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 33}
+"""By release, its ``metadata.version``. An older Apache Kafka does not start with it; a newer one does, and
+``kafka-features upgrade`` raises it. Eligible leader replicas, a feature of its own, stay off: with them a partition
+without a leader would never get one."""
+NEWEST: Final = "4.4"
+FIRST_WITH_SHARE_GROUPS: Final = METADATA_VERSIONS["4.2"]
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""
@@ -91,13 +94,18 @@ class Snapshot:
 
 
 def snapshot_of(
-    store: MetadataStore, quorum: Quorum, now_ms: int, left_behind: Callable[[str], object] = lambda name: False
+    store: MetadataStore,
+    quorum: Quorum,
+    now_ms: int,
+    left_behind: Callable[[str], object] = lambda name: False,
+    metadata_version: int = METADATA_VERSIONS[NEWEST],
 ) -> Snapshot:
     """Everything in the store that Apache Kafka has a record for.
 
     :param left_behind: whether a broker setting, by name, is to be left out.
+    :param metadata_version: one of :data:`METADATA_VERSIONS`.
     """
-    records = tuple(metadata_records(store, quorum, left_behind))
+    records = tuple(metadata_records(store, quorum, metadata_version, left_behind))
     head = [
         (ControlType.SNAPSHOT_HEADER, SnapshotHeaderRecord(last_contained_log_timestamp=now_ms)),
         (ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
@@ -113,12 +121,14 @@ def snapshot_of(
     return Snapshot(f"{offset + 1:020d}-{EPOCH:010d}.checkpoint", bytes(data), records)
 
 
-def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable[[str], object]) -> Iterator[Message]:
+def metadata_records(
+    store: MetadataStore, quorum: Quorum, metadata_version: int, left_behind: Callable[[str], object]
+) -> Iterator[Message]:
     """The metadata records, features first: later ones are read by the rules of the metadata version."""
-    yield FeatureLevelRecord("metadata.version", METADATA_VERSION)
-    for feature in sorted(SUPPORTED.keys() - {SHARE_VERSION}):
+    yield FeatureLevelRecord("metadata.version", metadata_version)
+    for feature in sorted(SUPPORTED):
         level = store.finalized_features.level(feature)
-        if level:
+        if level and (feature != SHARE_VERSION or metadata_version >= FIRST_WITH_SHARE_GROUPS):
             yield FeatureLevelRecord(feature, level)
     directory = decode_uuid(quorum.directory_id)
     for topic in store.topics():

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from oncelog.apps.promote.folders import check_partial, is_node_of, partial_of, promoted_of
-from oncelog.apps.promote.kraft import OWN_PREFIX, Quorum, Snapshot, snapshot_of
+from oncelog.apps.promote.kraft import METADATA_VERSIONS, NEWEST, OWN_PREFIX, Quorum, Snapshot, snapshot_of
 from oncelog.apps.promote.listeners import NodeListeners, node_listeners
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction, unfinished_transactions
@@ -101,6 +101,7 @@ class MetadataCopy:
     config: BrokerConfig
     plain: bool
     now_ms: int
+    metadata_version: int
 
     @contextmanager
     def opened(self) -> Iterator[MetadataStore]:
@@ -111,7 +112,8 @@ class MetadataCopy:
             store.close()
 
     def snapshot(self, store: MetadataStore) -> Snapshot:
-        return snapshot_of(store, self.quorum, self.now_ms, _SECURITY.match if self.plain else lambda name: False)
+        left_behind = _SECURITY.match if self.plain else lambda name: False
+        return snapshot_of(store, self.quorum, self.now_ms, left_behind, self.metadata_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +171,13 @@ def planned(
     mode: Mode,
     now_ms: int,
     plain: bool = False,
+    metadata_version: int = METADATA_VERSIONS[NEWEST],
 ) -> Iterator[PromotionPlan]:
     """The plan; no broker can start on the source while the block runs.
 
     :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
     :param plain: drop the settings that secure listeners.
+    :param metadata_version: the one that the node starts with.
     :raises PromotionError: the source is no data folder or in use, or the target exists.
     :raises ConfigError: a setting that Kafka would not start with.
     """
@@ -195,7 +199,7 @@ def planned(
     secured = _security_settings(settings) if plain else ()
     taken = {name: value for name, value in settings.items() if name not in secured}
     with _locked_metadata(source) as metadata_copy:
-        plan = _plan(source, target, metadata_copy, addresses, config, taken, mode, now_ms, plain)
+        plan = _plan(source, target, metadata_copy, addresses, config, taken, mode, now_ms, plain, metadata_version)
         check_partial(partial_of(target), {item.path.partition("/")[0] for item in plan.items})
         yield replace(plan, dropped_settings=tuple(dict.fromkeys((*plan.dropped_settings, *secured))))
 
@@ -256,6 +260,7 @@ def _plan(
     mode: Mode,
     now_ms: int,
     plain: bool,
+    metadata_version: int,
 ) -> PromotionPlan:
     disk = OsDisk(str(source))
     identity = read_meta_properties(disk)
@@ -267,7 +272,8 @@ def _plan(
         identity = identity._replace(directory_id=encode_uuid(new_topic_id(SystemRandom())))
     controller = addresses.controller
     quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
-    metadata = MetadataCopy(metadata_copy, quorum, replace(config, node_id=identity.node_id), plain, now_ms)
+    config = replace(config, node_id=identity.node_id)
+    metadata = MetadataCopy(metadata_copy, quorum, config, plain, now_ms, metadata_version)
     with metadata.opened() as store:
         live = {} if plain else _live_settings(store)
         secured = _security_settings(_live_settings(store)) if plain else ()

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from oncelog.apps.promote.folders import SERVER_PROPERTIES, finish_move
+from oncelog.apps.promote.kraft import METADATA_VERSIONS, NEWEST
 from oncelog.apps.promote.plan import Addresses, Mode, PromotionPlan, planned
 from oncelog.apps.promote.promote_errors import PromotionError
 from oncelog.apps.promote.promotion import promote
@@ -53,6 +54,14 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
 @click.option(
     "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As it was given to oncelog serve."
 )
+@click.option(
+    "--for",
+    "release",
+    type=click.Choice(list(METADATA_VERSIONS)),
+    default=NEWEST,
+    show_default=True,
+    help="The Apache Kafka that the node will run, or a newer one.",
+)
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, including closed segments.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's folder is complete.")
 @click.option("--plain", is_flag=True, help="Do not take over settings of TLS, SASL and the authorizer.")
@@ -72,6 +81,7 @@ def command(
     internal: str,
     config: Path | None,
     assignments: tuple[str, ...],
+    release: str,
     mode: Mode | None,
     plain: bool,
     dry_run: bool,
@@ -106,6 +116,7 @@ def command(
         mode=how,
         now_ms=now_ms,
         plain=plain,
+        metadata_version=METADATA_VERSIONS[release],
     ) as plan:
         if not dry_run:
             with progress("promoting", sum(item.size_bytes for item in plan.items)) as advance:
@@ -116,7 +127,7 @@ def command(
         return
     _show(plan, now_ms, done=not dry_run)
     if not dry_run:
-        _show_next_steps(plan, checked)
+        _show_next_steps(plan, release, checked)
 
 
 def check_with_kafka(plan: PromotionPlan, kafka: Path) -> int:
@@ -196,14 +207,16 @@ def _outcome(transaction: UnfinishedTransaction, now_ms: int) -> str:
     return f"{began}: its producer may continue it for {left_ms} ms more"
 
 
-def _show_next_steps(plan: PromotionPlan, checked: int | None) -> None:
+def _show_next_steps(plan: PromotionPlan, release: str, checked: int | None) -> None:
     if checked is None:
         remark("the snapshot was read back; --kafka FOLDER has Kafka's own dump tool read it too")
     else:
         click.echo(f"Kafka's dump tool read all {checked} records of the snapshot")
     for note in plan.listeners.notes:
         click.echo(note)
-    click.echo(f"start it: kafka-server-start.sh {plan.target / SERVER_PROPERTIES}")
+    click.echo(
+        f"start it, with Apache Kafka {release} or newer: kafka-server-start.sh {plan.target / SERVER_PROPERTIES}"
+    )
 
 
 def _as_json(plan: PromotionPlan, now_ms: int, *, done: bool, checked: int | None) -> Mapping[str, Any]:

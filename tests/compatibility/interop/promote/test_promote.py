@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -185,6 +186,36 @@ def test_the_data_folder_stays_as_it_was_and_kafka_shows_the_same(before: Before
         assert connection.list_offset(topic, -1, int(partition)).offset == before.ends[name], name
     # the closed segments are shared: Kafka only reads them
     assert digests(before.data) == before.digest
+
+
+def features(node: ApacheKafka) -> dict[str, str]:
+    """The finalized level of each feature that is not 0, as Kafka's tool shows it."""
+    shown = node.run_tool(
+        "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", node.bootstrap_servers, "describe"
+    )
+    found = dict(re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\S+)", shown))
+    return {name: level for name, level in found.items() if level != "0"}
+
+
+def test_kafka_starts_with_the_features_of_its_release(kafka: ApacheKafka) -> None:
+    expected = {"metadata.version": "4.4-IV2", "group.version": "1", "transaction.version": "2", "share.version": "1"}
+    assert expected.items() <= features(kafka).items()
+    assert "eligible.leader.replicas.version" not in features(kafka)
+
+
+@pytest.mark.soak
+def test_an_older_kafka_starts_on_a_folder_made_for_it(before: Before, tmp_path: Path) -> None:
+    node = ApacheKafka(tmp_path, version="4.3.1")
+    words = ("--listen", node.bootstrap_servers, "--controller", node.controller, "--for", "4.3")
+    promote(before.data, tmp_path / "node", *words)
+    node.start_promoted(tmp_path / "node")
+    try:
+        assert features(node)["metadata.version"] == "4.3-IV0"
+        connection = RawConnection(node.bootstrap_servers)
+        wait_for_leader(connection, "orders", 1)
+        assert connection.list_offset("orders", -1, 1).offset == before.ends["orders-1"]
+    finally:
+        node.stop()
 
 
 def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) -> None:

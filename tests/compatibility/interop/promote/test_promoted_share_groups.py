@@ -64,11 +64,6 @@ def test_records_that_were_acknowledged_here_are_not_delivered_there(tmp_path: P
         kafka.start_promoted(target)
         try:
             wait_for_leader(RawConnection(kafka.bootstrap_servers), "jobs", 0)
-            kafka.run_tool(
-                "org.apache.kafka.tools.FeatureCommand",
-                *("--bootstrap-server", kafka.bootstrap_servers),
-                *("upgrade", "--release-version", "4.4"),
-            )
             found = read(kafka.bootstrap_servers, VALUES - ACCEPTED, lambda _: AcknowledgeType.ACCEPT)
             assert sorted(found, key=int) == sorted(VALUES - ACCEPTED, key=int)
         finally:

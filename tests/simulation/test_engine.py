@@ -111,7 +111,7 @@ def test_what_is_real_is_refused_by_name(main: Callable[[Simulation], Awaitable[
         simulate(main)
 
 
-def test_waiting_for_what_never_comes_is_told() -> None:
+def test_waiting_for_what_never_comes_is_reported() -> None:
     async def main(world: Simulation) -> None:
         world.broker.crash()
         await asyncio.get_running_loop().create_future()
@@ -120,7 +120,7 @@ def test_waiting_for_what_never_comes_is_told() -> None:
         simulate(main)
 
 
-def test_what_does_not_end_is_told() -> None:
+def test_what_does_not_end_is_reported() -> None:
     async def main(world: Simulation) -> None:
         while True:
             await asyncio.sleep(60)
@@ -129,7 +129,7 @@ def test_what_does_not_end_is_told() -> None:
         simulate(main, limit_s=100)
 
 
-def test_spinning_is_told() -> None:
+def test_spinning_is_reported() -> None:
     async def main(world: Simulation) -> None:
         while True:
             await asyncio.sleep(0)

@@ -46,7 +46,7 @@ async def test_unknown_trouble(oncelog_simulation):
 """
 
 
-def test_a_marked_test_runs_once_for_each_seed_and_misuse_is_told(tmp_path: Path) -> None:
+def test_a_marked_test_runs_once_for_each_seed_and_misuse_is_reported(tmp_path: Path) -> None:
     (tmp_path / "test_users.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_users.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

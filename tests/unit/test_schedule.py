@@ -14,7 +14,7 @@ from tests.scheduler import ByKind
 TESTS = Path(__file__).parents[1]
 
 
-def test_files_whose_time_is_listed_are_there() -> None:
+def test_files_whose_time_is_listed_exist() -> None:
     assert [name for name in SECONDS if not (TESTS / name).is_file()] == []
 
 

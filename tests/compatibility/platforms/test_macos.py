@@ -67,7 +67,9 @@ def test_a_file_system_without_full_syncs_gets_an_fsync(
     assert len(plain) == 1
 
 
-def test_a_full_sync_that_fails_is_told(full_syncs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_sync_that_fails_is_reported(
+    full_syncs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def control(descriptor: int, command: int) -> int:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 

@@ -158,7 +158,7 @@ async def test_partitions_are_only_checked_if_that_is_asked_for(servers: str, un
 
 
 @on_loop
-async def test_a_partition_that_cannot_be_read_is_told_each_time(servers: str, unique_name: str) -> None:
+async def test_a_partition_that_cannot_be_read_is_reported_each_time(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name, 2)
     name = TopicPartition(unique_name, 0)
     consumer = AIOKafkaConsumer(unique_name, bootstrap_servers=servers, group_id=unique_name, auto_offset_reset="none")
@@ -173,7 +173,9 @@ async def test_a_partition_that_cannot_be_read_is_told_each_time(servers: str, u
 
 
 @on_loop
-async def test_a_partition_that_is_not_there_is_told_at_once_as_either_error(servers: str, unique_name: str) -> None:
+async def test_a_partition_that_does_not_exist_is_reported_at_once_as_either_error(
+    servers: str, unique_name: str
+) -> None:
     await make_topic(servers, unique_name)
     consumer = AIOKafkaConsumer(bootstrap_servers=servers)
     await consumer.start()

@@ -79,7 +79,7 @@ def test_a_restored_database_sends_nothing_until_somebody_decides(shop: Shop) ->
     assert shop.sent() == [b"a", b"b", b"c", b"d", b"e"]
 
 
-def test_a_copy_of_the_database_that_was_relayed_to_is_told_from_the_original(shop: Shop) -> None:
+def test_a_copy_of_the_database_that_was_relayed_to_is_distinguished_from_the_original(shop: Shop) -> None:
     shop.write("a")
     shop.relay()
     copied, original = shop.copy(), shop.database
@@ -267,7 +267,7 @@ def test_records_that_are_gone_are_an_error_and_no_gap(shop: Shop) -> None:
         received(reading, 1)
 
 
-def test_a_topic_that_was_made_again_is_an_error(shop: Shop) -> None:
+def test_a_topic_that_was_recreated_is_an_error(shop: Shop) -> None:
     produce(shop, "a", "b", "c")
     with inbox(shop) as reading:
         assert received(reading, 3) == [b"a", b"b", b"c"]

@@ -272,7 +272,7 @@ def test_a_commit_that_the_database_refuses_is_settled_by_the_next_transaction(
 
 
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_a_role_that_may_create_no_table_uses_those_that_are_there(address: str, unique_name: str) -> None:
+def test_a_role_that_may_create_no_table_uses_those_that_exist(address: str, unique_name: str) -> None:
     with psycopg.connect(address) as connection:
         atomic.Outbox(connection).start()
         role = unique_name.replace("-", "_")

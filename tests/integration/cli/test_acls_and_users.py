@@ -90,7 +90,7 @@ def set_password(guarded: Served, name: str, *more: str, password: str = "secret
     return guarded.run("users", "set", name, "--password-file", "-", *more, stdin=password)
 
 
-def test_what_was_done_to_a_user_is_said(guarded: Served) -> None:
+def test_what_was_done_to_a_user_is_reported(guarded: Served) -> None:
     """Both commands ended without a word, also with --json."""
     assert set_password(guarded, "alice").done().out == "set the SCRAM-SHA-512 password of user alice\n"
     reported = (
@@ -117,7 +117,7 @@ def test_users_are_made_listed_and_removed(guarded: Served) -> None:
     assert users(guarded) == []
 
 
-def test_a_user_that_is_not_there_is_named(guarded: Served) -> None:
+def test_a_user_that_does_not_exist_is_named(guarded: Served) -> None:
     refused = guarded.run("users", "remove", "nobody").sentence()
     assert "RESOURCE_NOT_FOUND" in refused and "see oncelog users list" in refused
 

@@ -88,7 +88,7 @@ def test_ctrl_c_while_modules_are_imported_says_nothing(tmp_path: Path) -> None:
     assert (importing.returncode, printed) == (-signal.SIGINT, "")
 
 
-def test_names_that_do_not_exist_are_told_so(served: Served) -> None:
+def test_names_that_do_not_exist_are_reported(served: Served) -> None:
     for words in (("describe", "nope"), ("fence", "nope"), ("complete", "nope", "--token", "1:1")):
         assert "transactional id 'nope' does not exist" in served.run("transactions", *words).sentence(), words
     served.run("topics", "create", "short", "--partitions", "1").done()
@@ -136,7 +136,7 @@ def test_an_unknown_property_of_the_producer_is_named(served: Served) -> None:
     assert "'ack'; did you mean acks?" in failed.sentence()
 
 
-def test_a_missing_java_is_told_with_how_to_install_it(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_with_how_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text("[source]\n")
     failed = run("pipeline", "run", tmp_path / "p.toml", env={"PATH": "/nonexistent", "JAVA_HOME": ""})
     assert "Java 17" in failed.sentence()
@@ -192,7 +192,7 @@ def test_damaged_metadata_is_named_and_kept(serve: Serve, tmp_path: Path) -> Non
     assert store.read_bytes() == b"no database" * 1000
 
 
-def test_a_corrupt_segment_is_told_and_other_topics_are_not_harmed(serve: Serve, tmp_path: Path) -> None:
+def test_a_corrupt_segment_is_reported_and_other_topics_are_not_harmed(serve: Serve, tmp_path: Path) -> None:
     broker = serve("--data", tmp_path)
     values = "".join(f"value {number}\n" for number in range(3000))
     for topic in ("damaged", "sound"):
@@ -267,7 +267,7 @@ def test_a_broker_that_is_not_there_is_named(nobody: str) -> None:
 @pytest.mark.parametrize(
     "words", [("consume", "--topic", "t"), ("produce", "--topic", "t"), ("transactions", "history")]
 )
-def test_every_kind_of_client_names_a_broker_that_is_not_there(nobody: str, words: tuple[str, ...]) -> None:
+def test_every_kind_of_client_names_a_broker_that_does_not_exist(nobody: str, words: tuple[str, ...]) -> None:
     assert f"cannot connect to {nobody}" in call(*words, "--bootstrap-server", nobody).sentence()
 
 
@@ -330,7 +330,7 @@ def test_a_broker_that_is_started_without_its_input_serves() -> None:
         assert process.wait(120) == 0
 
 
-def test_numbers_that_no_request_can_carry_are_told_so(served: Served, unique_name: str) -> None:
+def test_numbers_that_no_request_can_carry_are_reported(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name).done()
     for words in (
         ("topics", "create", f"{unique_name}-2", "--partitions", 99999999999),

@@ -63,7 +63,7 @@ def test_it_tells_every_part(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_in_use_and_a_folder_that_is_none_are_told(tmp_path: Path) -> None:
+def test_a_port_in_use_and_a_folder_that_is_none_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         found = doctor("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--data", tmp_path / "file" / "none")
@@ -144,7 +144,7 @@ def test_settings_that_break_exactly_once_are_bad() -> None:
         assert not [one for one in short_pauses["broker 1"] if "offsets.retention" in one["found"]]
 
 
-def test_an_open_transaction_and_a_group_that_retention_overtook_are_told() -> None:
+def test_an_open_transaction_and_a_group_that_retention_overtook_are_reported() -> None:
     with oncelog.Broker() as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin, Producer(bootstrap_servers=servers) as producer:
@@ -164,7 +164,7 @@ def test_an_open_transaction_and_a_group_that_retention_overtook_are_told() -> N
     assert found["groups"][1]["status"] == "warn" and "'late'" in found["groups"][1]["found"]
 
 
-def test_a_cluster_that_is_not_there_is_bad_in_one_finding() -> None:
+def test_a_cluster_that_does_not_exist_is_bad_in_one_finding() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     found = doctor(
@@ -227,7 +227,7 @@ def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPat
     assert here(monkeypatch, PYSPARK_SUBMIT_ARGS="--master local[2] pyspark-shell")["spark's environment"].todo == ""
 
 
-def test_workers_with_another_pyspark_are_told(tmp_path: Path) -> None:
+def test_workers_with_another_pyspark_are_reported(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\necho {sys.version_info[0]}.{sys.version_info[1]} 3.5.1 0.1.0\n")
     program.chmod(0o755)
@@ -248,7 +248,7 @@ def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "one more source in a query")]
 )
-def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, version: str, lacks: str) -> None:
+def test_what_an_older_spark_lacks_is_reported(monkeypatch: pytest.MonkeyPatch, version: str, lacks: str) -> None:
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
     found = here(monkeypatch)["spark"]
     assert found.status is Status.OK and lacks in found.found
@@ -258,7 +258,7 @@ def test_what_an_older_spark_lacks_is_told(monkeypatch: pytest.MonkeyPatch, vers
     ("now", "kept", "status"),
     [(86_400.0, True, Status.BAD), (2e9, False, Status.WARN), (2e9, True, Status.OK), (2e9, None, Status.OK)],
 )
-def test_clock_that_was_never_set_or_that_nothing_keeps_is_told(
+def test_clock_that_was_never_set_or_that_nothing_keeps_is_reported(
     monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
 ) -> None:
     monkeypatch.setattr("oncelog.cli.doctor.doctor_here.real_time.time", lambda: now)
@@ -271,7 +271,7 @@ def test_the_kernel_is_asked_whether_its_clock_is_kept() -> None:
     assert doctor_here.kept_in_step() in (True, False)
 
 
-def test_slow_syncs_little_space_and_few_descriptors_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_syncs_little_space_and_few_descriptors_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     monkeypatch.setattr(doctor_here, "SLOW_SYNC_MS", -1.0)
@@ -289,7 +289,7 @@ def test_slow_syncs_little_space_and_few_descriptors_are_told(monkeypatch: pytes
 # --- a cluster, line by line
 
 
-def test_topics_that_one_failure_can_hurt_are_told() -> None:
+def test_topics_that_one_failure_can_hurt_are_reported() -> None:
     with oncelog.Broker(nodes=3) as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
@@ -316,7 +316,7 @@ def test_a_hanging_transaction_is_bad_and_the_advice_ends_it(unique_name: str) -
         assert not [one for one in doctor("--bootstrap-server", servers)["transactions"] if one["status"] == "bad"]
 
 
-def test_records_of_the_future_are_told() -> None:
+def test_records_of_the_future_are_reported() -> None:
     with oncelog.Broker() as broker:
         servers = broker.bootstrap_servers
         with Producer(bootstrap_servers=servers) as producer:
@@ -325,7 +325,7 @@ def test_records_of_the_future_are_told() -> None:
     assert clock["status"] == "warn" and "t-0 holds a record of" in clock["found"]
 
 
-def test_transactions_of_the_older_protocol_are_told() -> None:
+def test_transactions_of_the_older_protocol_are_reported() -> None:
     with oncelog.Broker() as broker:
         lowered(broker)
         (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]

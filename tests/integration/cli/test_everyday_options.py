@@ -157,7 +157,7 @@ def test_settings_are_shown_and_changed(served: Served, topic: str) -> None:
 
 
 @pytest.mark.parametrize("broker", [1, "default"])
-def test_a_brokers_setting_that_it_does_not_know_is_told(served: Served, broker: object) -> None:
+def test_a_brokers_setting_that_it_does_not_know_is_reported(served: Served, broker: object) -> None:
     """Apache Kafka accepts an unknown setting, since a plugin may know it.
 
     An operator's typo must not pass in silence.

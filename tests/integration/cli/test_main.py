@@ -99,7 +99,7 @@ def test_json_is_valid_on_every_listing(served: Served) -> None:
         assert isinstance(json.loads(served.run(*words, "--json").done().out), list), words
 
 
-def test_an_option_without_its_value_is_told_with_the_help_of_its_command() -> None:
+def test_an_option_without_its_value_is_reported_with_the_help_of_its_command() -> None:
     refused = call("consume", "-t")
     assert (refused.code, refused.sentence()) == (
         2,

@@ -80,14 +80,14 @@ def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
     assert "is older than Apache Kafka 2.5" in refused
 
 
-def test_what_is_not_offered_is_told_with_the_release_that_has_it(servers: str) -> None:
+def test_what_is_not_offered_is_reported_with_the_release_that_has_it(servers: str) -> None:
     reported = call("transactions", "list", "--bootstrap-server", servers).sentence()
     assert "does not offer ListTransactions; Apache Kafka supports it since 3.0" in reported
     reported = call("transactions", "list", "--longer-than", 60, "--bootstrap-server", servers).sentence()
     assert "since 3.8" in reported and "cannot be encoded" not in reported
 
 
-def test_groups_of_kip_848_are_told_with_what_they_need(servers: str) -> None:
+def test_groups_of_kip_848_are_reported_with_what_they_need(servers: str) -> None:
     with (
         oncelog.Consumer("orders", bootstrap_servers=servers, group_id="g", group_protocol="consumer") as consumer,
         pytest.raises(
@@ -128,7 +128,7 @@ def test_a_producer_is_fenced_where_its_transaction_cannot_be_described(servers:
     assert row["transactional_id"] == "load-1"
 
 
-def test_a_record_of_the_future_is_told(servers: str) -> None:
+def test_a_record_of_the_future_is_reported(servers: str) -> None:
     assert [finding["status"] for finding in findings(servers, "cluster's clock")] == ["ok"]
     with oncelog.Admin(bootstrap_servers=servers) as admin:
         allowed = {"message.timestamp.after.max.ms": str(2 * 86_400_000)}

@@ -54,7 +54,7 @@ def test_a_key_separator_parts_at_its_first_occurrence(served: Served, topic: st
     assert _read(served, topic) == [(b"k", b"v::w", None), (b"", b"no key", None)]
 
 
-def test_tombstones_are_written_and_told_from_text_that_reads_null(served: Served, topic: str) -> None:
+def test_tombstones_are_written_and_distinguished_from_text_that_reads_null(served: Served, topic: str) -> None:
     lines = "a\tNULL\nb\tnull\nNULL\t\n"
     served.run(
         "produce", "-t", topic, "-K", "\\t", "--null-marker", "NULL", "-H", "h=NULL", "-H", "g=null", stdin=lines
@@ -154,7 +154,7 @@ def test_a_record_that_is_refused_fails_the_command_and_is_counted(served: Serve
     assert [value for _, value, _ in _read(served, topic)] == [b"fine"]
 
 
-def test_consume_shows_only_committed_records_unless_told_otherwise(served: Served, topic: str) -> None:
+def test_consume_shows_only_committed_records_unless_asked_otherwise(served: Served, topic: str) -> None:
     producer = Producer({"bootstrap.servers": served.bootstrap_servers, "transactional.id": f"{topic}-1"})
     producer.init_transactions()
     producer.begin_transaction()
@@ -170,7 +170,7 @@ def test_consume_shows_only_committed_records_unless_told_otherwise(served: Serv
     assert every.done().out == "aborted\ncommitted\n"
 
 
-def test_consume_begins_and_ends_where_told(served: Served, topic: str) -> None:
+def test_consume_begins_and_ends_where_asked(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, stdin="".join(f"{n}\n" for n in range(10))).done()
     some = served.run(
         "consume", "--topic", topic, "--partition", 0, "--offset", 4, "--max-messages", 3, "--show", "offset"

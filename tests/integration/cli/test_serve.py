@@ -31,7 +31,7 @@ def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_and_everything_is_there_again(
+def test_a_signal_ends_it_cleanly_and_everything_exists_again(
     serve: Serve, tmp_path: Path, number: signal.Signals
 ) -> None:
     broker = serve("--data", tmp_path)
@@ -125,7 +125,7 @@ def test_a_hangup_while_it_starts_has_it_reread_its_settings(tmp_path: Path) -> 
         assert process.wait(120) == 0
 
 
-def test_a_service_manager_is_told_of_start_and_stop(
+def test_a_service_manager_hears_of_start_and_stop(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -127,7 +127,7 @@ def test_what_vanishes_while_it_is_looked_at_is_left_out(broker: RunningBroker, 
     assert not found.groups.get(unique_name)
 
 
-def test_a_broker_that_dies_is_told_and_its_return_is_seen() -> None:
+def test_a_broker_that_dies_is_reported_and_its_return_is_seen() -> None:
     quick = ("-X", "default.api.timeout.ms=2000", "-X", "request.timeout.ms=1000")
     first = oncelog.Broker()
     first.start()

@@ -224,7 +224,7 @@ def _prepare(servers: str, name: str) -> str:
         return producer.prepare()
 
 
-def test_what_waits_for_a_database_is_told_apart_and_completed(in_two_phases: Broker, unique_name: str) -> None:
+def test_what_waits_for_a_database_is_distinguished_and_completed(in_two_phases: Broker, unique_name: str) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
     call("topics", "create", unique_name, *to_it).done()
     _fill(in_two_phases.bootstrap_servers, unique_name)

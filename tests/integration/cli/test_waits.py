@@ -52,7 +52,7 @@ def test_a_listener_that_never_answers_is_named(silent: str, words: tuple[str, .
         (("produce", "-t", "t", "--transactional-id", "x", "-X", "max.block.ms=2500"), "InitProducerId"),
     ],
 )
-def test_the_error_that_is_tried_again_is_told(words: tuple[str, ...], request_name: str) -> None:
+def test_the_error_that_is_tried_again_is_reported(words: tuple[str, ...], request_name: str) -> None:
     """As a broker with a full disk answers."""
     with oncelog.Broker(faults=True) as broker:
         address = broker.bootstrap_servers

@@ -251,7 +251,7 @@ def test_what_goes_on_when_the_main_thread_has_ended_goes_on_with_a_producer(
     assert values(broker.bootstrap_servers, topic, 2) == [b"0", b"1", b"2"]
 
 
-def test_a_record_that_failed_while_nobody_asks_is_told_once(
+def test_a_record_that_failed_while_nobody_asks_is_reported_once(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
@@ -269,7 +269,7 @@ def test_a_record_that_failed_while_nobody_asks_is_told_once(
     )
 
 
-def test_a_transaction_that_a_program_leaves_open_is_aborted_and_said(broker: RunningBroker, topic: str) -> None:
+def test_a_transaction_that_a_program_leaves_open_is_aborted_and_reported(broker: RunningBroker, topic: str) -> None:
     script = """
 import sys
 from oncelog.client.blocking import Producer, unclosed
@@ -286,7 +286,7 @@ producer.send_and_wait(topic, b"not committed", partition=0)
         assert [found.state for found in admin.describe_transactions([topic])] == ["CompleteAbort"]
 
 
-def test_what_cannot_be_sent_at_the_end_of_a_program_is_said(broker: RunningBroker, topic: str) -> None:
+def test_what_cannot_be_sent_at_the_end_of_a_program_is_reported(broker: RunningBroker, topic: str) -> None:
     script = """
 import sys
 from oncelog.client.blocking import Producer, unclosed
@@ -313,7 +313,7 @@ def _forgetful(script: str, servers: str, topic: str, way: str = "") -> subproce
     )
 
 
-def test_a_callback_that_raises_keeps_no_other_record_from_being_told(
+def test_a_callback_that_raises_keeps_no_other_record_from_its_report(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The exception ended the connection, and later deliveries of the batch never got an outcome."""

@@ -338,7 +338,7 @@ async def test_without_a_group_all_partitions_are_read(broker: RunningBroker, un
 
 
 @on_loop
-async def test_a_lost_position_resets_as_set_or_is_told(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_lost_position_resets_as_set_or_is_reported(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 5)
@@ -466,7 +466,7 @@ async def test_a_record_that_cannot_be_deserialized_is_named_and_may_be_passed_o
 
 
 @on_loop
-async def test_a_broker_that_is_not_there_is_told_with_the_next_step() -> None:
+async def test_a_broker_that_does_not_exist_is_reported_with_the_next_step() -> None:
     consumer = Consumer("t", bootstrap_servers="127.0.0.1:1")
     with pytest.raises(KafkaConnectionError, match=r"127\.0\.0\.1:1.*check bootstrap\.servers"):
         await consumer.start()
@@ -489,7 +489,7 @@ async def test_stopping_ends_a_waiting_reader(broker: RunningBroker, unique_name
         await consumer.getmany()
 
 
-def test_groups_of_kip_848_that_are_switched_off_are_told(unique_name: str) -> None:
+def test_groups_of_kip_848_that_are_switched_off_are_reported(unique_name: str) -> None:
     update = FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=2)
     with oncelog.Broker() as broker:
         with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:

@@ -86,7 +86,7 @@ async def test_we_hide_what_librdkafka_aborts(broker: RunningBroker, unique_name
 
 
 @on_loop
-async def test_log_append_time_is_told_to_sender_and_reader(broker: RunningBroker, unique_name: str) -> None:
+async def test_log_append_time_is_reported_to_sender_and_reader(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, message_timestamp_type="LogAppendTime")
     async with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         stored = await producer.send_and_wait(unique_name, b"v", timestamp_ms=5)

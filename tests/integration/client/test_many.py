@@ -48,7 +48,7 @@ def servers() -> Iterator[str]:
 
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 @on_loop
-async def test_columns_arrive_as_they_were_sent_and_each_run_is_told(
+async def test_columns_arrive_as_they_were_sent_and_each_run_is_reported(
     servers: str, unique_name: str, compression: str
 ) -> None:
     await make_topic(servers, unique_name, 3)
@@ -255,7 +255,7 @@ async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_
 
 
 @on_loop
-async def test_rows_whose_batch_was_split_are_told_where_each_part_is(servers: str, unique_name: str) -> None:
+async def test_rows_whose_batch_was_split_are_reported_where_each_part_is(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, max_message_bytes="1000")
     values = [b"%0300d" % n for n in range(8)]
     async with Producer(bootstrap_servers=servers) as producer:
@@ -270,7 +270,7 @@ async def test_rows_whose_batch_was_split_are_told_where_each_part_is(servers: s
 
 
 @on_loop
-async def test_a_part_that_is_refused_is_not_told_as_stored(servers: str, unique_name: str) -> None:
+async def test_a_part_that_is_refused_is_not_reported_as_stored(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, max_message_bytes="1000")
     values = [b"small", b"x" * 2000]
     async with Producer(bootstrap_servers=servers) as producer:
@@ -285,7 +285,7 @@ async def test_a_part_that_is_refused_is_not_told_as_stored(servers: str, unique
 
 @pytest.mark.parametrize("producer_class", [Producer, AIOKafkaProducer])
 @on_loop
-async def test_without_acknowledgements_batches_are_told_at_once(
+async def test_without_acknowledgements_batches_are_reported_at_once(
     servers: str, unique_name: str, producer_class: type[Producer]
 ) -> None:
     name = await make_topic(servers, unique_name)

@@ -277,7 +277,7 @@ async def test_a_consumer_of_a_topic_that_it_has_no_right_to_says_so_instead_of_
 
 
 @on_loop
-async def test_records_that_nobody_waits_for_are_told_as_lost_when_their_producer_is_dropped(
+async def test_records_that_nobody_waits_for_are_reported_as_lost_when_their_producer_is_dropped(
     servers: str, unique_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = Producer(bootstrap_servers=servers, linger_ms=100_000)

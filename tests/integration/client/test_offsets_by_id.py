@@ -77,7 +77,7 @@ async def in_batches(servers: str, name: str) -> AsyncIterator[tuple[Send, Calla
 
 @pytest.mark.parametrize("writer", [one_at_a_time, in_batches])
 @on_loop
-async def test_offsets_of_a_topic_made_again_are_refused(
+async def test_offsets_of_a_recreated_topic_are_refused(
     broker: RunningBroker, unique_name: str, writer: Callable[[str, str], object]
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)

@@ -279,7 +279,7 @@ def test_pem_stands_in_the_settings_themselves(secure_kafka: ApacheKafka, stores
     assert _connects(inline)
 
 
-def test_client_without_a_certificate_or_with_a_wrong_type_of_store_is_told(
+def test_client_without_a_certificate_or_with_a_wrong_type_of_store_is_reported(
     secure_kafka: ApacheKafka, stores: Stores
 ) -> None:
     properties = {

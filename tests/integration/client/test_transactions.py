@@ -244,7 +244,7 @@ async def test_offsets_of_a_member_that_lost_its_place_are_refused(
 
 
 @on_loop
-async def test_misuse_is_told_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
+async def test_misuse_is_reported_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     servers = broker.bootstrap_servers
     async with Producer(bootstrap_servers=servers) as plain:
@@ -271,7 +271,7 @@ async def test_stopping_aborts_what_is_open(broker: RunningBroker, unique_name: 
 
 
 @on_loop
-async def test_a_transaction_timeout_above_the_brokers_is_told(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_transaction_timeout_above_the_brokers_is_reported(broker: RunningBroker, unique_name: str) -> None:
     producer = Producer(
         bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, transaction_timeout_ms=2**31 - 1
     )
@@ -357,7 +357,7 @@ async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeat
 
 
 @on_loop
-async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_told(
+async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_reported(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The call waited in vain for ``max.block.ms``."""

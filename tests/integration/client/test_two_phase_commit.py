@@ -216,7 +216,7 @@ def test_readers_of_committed_records_wait_before_it(enabled: Broker, unique_nam
 # --- where it is not to be had
 
 
-def test_a_cluster_without_it_is_told_apart(broker: RunningBroker, unique_name: str) -> None:
+def test_a_cluster_without_it_is_distinguished(broker: RunningBroker, unique_name: str) -> None:
     """Covers oncelog without the setting and Apache Kafka 4.3 as it is: nothing is sent that an older broker would
     abort.
     """

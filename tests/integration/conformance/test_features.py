@@ -134,7 +134,7 @@ def reported(connection: RawConnection, levels: dict[str, int]) -> tuple[int, di
     return eventually(lambda: found if (found := finalized(connection))[1] == levels else None, 60)
 
 
-def test_a_level_is_told_with_a_higher_epoch_and_level_0_is_not_told(connection: RawConnection) -> None:
+def test_a_level_is_reported_with_a_higher_epoch_and_level_0_is_not_reported(connection: RawConnection) -> None:
     before = finalized(connection)
     assert before[1] == HIGHEST
     assert update(connection, (TRANSACTION, 1, SAFE)).error_code == 0

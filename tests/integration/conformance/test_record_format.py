@@ -384,7 +384,7 @@ def test_a_batch_is_refused_for_the_reason_for_which_kafka_refuses_it(
 
 
 @pytest.mark.parametrize("version", range(3, 13))
-def test_a_refusal_is_told_in_every_version(connection: RawConnection, shared_topic: str, version: int) -> None:
+def test_a_refusal_is_reported_in_every_version(connection: RawConnection, shared_topic: str, version: int) -> None:
     answer = connection.produce(shared_topic, FAULTS["crc 0"], version=version)
     assert answer.error == CORRUPT_MESSAGE
     assert (answer.base_offset, answer.log_append_time, answer.log_start_offset) == (-1, -1, -1)
@@ -412,7 +412,7 @@ def test_every_version_of_fetch_reads(connection: RawConnection, unique_name: st
     assert [record.value for record in found.batches[0].records()] == [b"a", b"b"]
 
 
-def test_produce_to_what_is_not_there(connection: RawConnection, unique_name: str) -> None:
+def test_produce_to_what_does_not_exist(connection: RawConnection, unique_name: str) -> None:
     assert connection.produce(unique_name, batch(b"a")).error == 3
     assert connection.produce(bytes(15) + b"x", batch(b"a"), version=13).error == 100
     connection.create_topic(unique_name)

@@ -199,7 +199,7 @@ def test_check_11_a_corrupt_last_batch_is_cut_off_and_what_was_before_it_stays(c
     assert crashed.send("torn", 4) == (0, 4)
 
 
-def test_check_12_lost_indexes_are_made_again(crashed: Life) -> None:
+def test_check_12_lost_indexes_are_recreated(crashed: Life) -> None:
     assert crashed.segments > 2
     folder = partition_folder(crashed.node, "segments")
     for kind, names in crashed.indexes.items():

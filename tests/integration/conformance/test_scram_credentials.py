@@ -92,7 +92,7 @@ def test_what_can_not_be_changed_is_refused(
     assert alter(connection, change) == {change.name: error}
 
 
-def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_told(
+def test_a_user_is_changed_once_in_a_request_and_the_first_fault_is_reported(
     connection: RawConnection, unique_name: str
 ) -> None:
     twice = {unique_name: DUPLICATE_RESOURCE}

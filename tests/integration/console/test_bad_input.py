@@ -111,7 +111,7 @@ def test_a_record_of_a_megabyte_and_a_key_that_is_no_text(
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "%2e%2e%2fx", "x" * 300, "no-such-topic", "<b>", "\u0000"])
-def test_names_that_are_none_are_told_in_place(page: Page, oncelog_console: RunningConsole, name: str) -> None:
+def test_names_that_are_none_are_reported_in_place(page: Page, oncelog_console: RunningConsole, name: str) -> None:
     for path, parameter in [("/topic", "name"), ("/records", "topic"), ("/partition", "topic"), ("/group", "name"),
                             ("/transaction", "id"), ("/producers", "topic")]:  # fmt: skip
         answer = page.goto(at(oncelog_console, path, **{parameter: name}))
@@ -217,7 +217,7 @@ def test_the_live_tail_goes_on_behind_a_broker_that_died(
         expect(page.locator("#rows")).to_contain_text("after")
 
 
-def test_a_console_that_ends_is_told_and_its_page_goes_on_when_it_is_back(
+def test_a_console_that_ends_is_reported_and_its_page_goes_on_when_it_is_back(
     page: Page, oncelog_broker: RunningBroker
 ) -> None:
     properties = {"bootstrap.servers": oncelog_broker.bootstrap_servers}

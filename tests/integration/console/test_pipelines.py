@@ -64,7 +64,7 @@ def test_a_query_has_its_batches_its_bar_and_its_marker(
     expect(card).to_contain_text("<b>it broke</b>")
 
 
-def test_a_console_that_is_not_there_stops_no_query(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_console_that_does_not_exist_stops_no_query(caplog: pytest.LogCaptureFixture) -> None:
     reporter = ConsoleReporter("http://127.0.0.1:9", TOKEN)
     for number in range(500):
         reporter.progress(replace(PROGRESS, pipeline="p", batch=number))
@@ -96,7 +96,7 @@ def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
     assert complaints == []
 
 
-def test_killed_run_is_told_by_its_successor_and_tables_hold_what_is_in_no_marker(
+def test_killed_run_is_reported_by_its_successor_and_tables_hold_what_is_in_no_marker(
     page: Page, oncelog_console: RunningConsole, unique_name: str
 ) -> None:
     reported = replace(

@@ -62,12 +62,12 @@ def test_topics_that_exist_are_left_alone(tmp_path: Path, oncelog_broker: Runnin
     assert "--prefix" in sentence
 
 
-def test_broker_that_is_not_there_is_told_by_its_address(tmp_path: Path) -> None:
+def test_broker_that_does_not_exist_is_reported_by_its_address(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     assert address in refused(tmp_path, "--bootstrap-server", address)
 
 
-def test_missing_java_is_told_with_the_next_step(tmp_path: Path) -> None:
+def test_missing_java_is_reported_with_the_next_step(tmp_path: Path) -> None:
     sentence = refused(tmp_path, environment={"PATH": "/nowhere", "JAVA_HOME": ""})
     assert "there is no java on this machine" in sentence

@@ -54,7 +54,7 @@ def _running() -> set[int]:
     return {int(pid) for pid, state in map(str.split, listed.splitlines()) if not state.startswith("Z")}
 
 
-def test_process_that_ends_by_itself_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_process_that_ends_by_itself_is_reported_with_its_last_words(tmp_path: Path) -> None:
     child = Child("the helper", ["-c", "raise SystemExit('out of luck')"], tmp_path / "log", lambda line: None)
     child.stop()
     with pytest.raises(ProcessFailed, match=r"the helper ended with (1|-15)"):

@@ -85,7 +85,7 @@ def numbered(first: int, end: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_disk_that_is_full_in_the_middle_of_a_file_is_told_and_later_continued(exported: ExportedTopic) -> None:
+def test_disk_that_is_full_in_the_middle_of_a_file_is_reported_and_later_continued(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 10))
     exported.export().done()
     more = [os.urandom(100).hex().encode() for _ in range(2000)]
@@ -149,7 +149,7 @@ def test_another_topic_into_the_same_place_is_refused(exported: ExportedTopic, u
     assert exported.values() == ["v0000", "v0001"]
 
 
-def test_topic_that_was_made_again_is_refused(exported: ExportedTopic) -> None:
+def test_topic_that_was_recreated_is_refused(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 2))
     exported.export().done()
     with Admin(bootstrap_servers=exported.address) as admin:
@@ -158,7 +158,7 @@ def test_topic_that_was_made_again_is_refused(exported: ExportedTopic) -> None:
     assert "was deleted and created again since this export was begun" in exported.export().sentence()
 
 
-def test_topic_that_is_made_again_during_the_export_adds_nothing(
+def test_topic_that_is_recreated_during_the_export_adds_nothing(
     oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The consumer goes on in the new topic, at the old one's offsets."""
@@ -214,7 +214,7 @@ def test_place_that_is_not_an_exports_is_refused(exported: ExportedTopic) -> Non
         assert "choose another name" in ended.sentence()
 
 
-def test_part_for_each_so_many_bytes(exported: ExportedTopic) -> None:
+def test_part_for_each_number_of_bytes(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 100))
     lines = exported.export("--part-bytes", 1, "--json").done().json_lines
     assert [one["left"] for one in lines][-1] == 0
@@ -249,7 +249,7 @@ def test_wrong_options_are_refused_in_a_sentence(broker: RunningBroker, unique_n
     assert why in call("export", unique_name, *words, "-b", broker.bootstrap_servers).sentence()
 
 
-def test_damaged_position_is_told(exported: ExportedTopic) -> None:
+def test_damaged_position_is_reported(exported: ExportedTopic) -> None:
     exported.produce(numbered(0, 2))
     exported.export().done()
     match exported.to.suffix:

@@ -73,7 +73,7 @@ STEPS = {
 @pytest.mark.parametrize(
     "form", ["parquet", *(pytest.param(name, marks=pytest.mark.soak) for name in ("csv", "delta"))]
 )
-def test_each_record_is_there_once_after_kills_at_each_step(
+def test_each_record_exists_once_after_kills_at_each_step(
     broker: RunningBroker, unique_name: str, tmp_path: Path, form: str
 ) -> None:
     """Each run has new records, so that it gets as far as its step."""

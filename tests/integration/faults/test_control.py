@@ -102,7 +102,7 @@ def test_what_is_no_fault_is_refused(
         ("GET", "/" + "x" * 70_000, 414, "use GET"),
     ],
 )
-def test_what_is_asked_wrongly_is_told(
+def test_what_is_asked_wrongly_is_reported(
     method: str, path: str, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
     answered, reported = ask(idle_control.address, path, method)
@@ -127,7 +127,7 @@ LENGTH = HEAD + b"Content-Length: %d\r\n\r\n%b"
     ],
     ids=["chunks", "length", "negative", "huge", "half", "nested", "no text", "garbage"],
 )
-def test_a_body_that_cannot_be_read_is_told(sent: bytes, complaint: str, idle_control: FaultControl) -> None:
+def test_a_body_that_cannot_be_read_is_reported(sent: bytes, complaint: str, idle_control: FaultControl) -> None:
     host, port = idle_control.address.split(":")
     with socket.create_connection((host, int(port)), 60) as connection:
         connection.sendall(sent)
@@ -137,7 +137,7 @@ def test_a_body_that_cannot_be_read_is_told(sent: bytes, complaint: str, idle_co
     assert idle_control.all() == []
 
 
-def test_whoever_goes_before_the_answer_is_not_told_of(
+def test_whoever_precedes_the_answer_is_not_reported_of(
     control: FaultControl, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host, port = control.address.split(":")
@@ -213,7 +213,7 @@ def test_control_is_for_this_machine_alone() -> None:
         "duplicate api=Produce partition=3",
     ],
 )
-def test_every_kind_can_be_said(text: str) -> None:
+def test_every_kind_can_be_reported(text: str) -> None:
     assert add_fault(Faults(), text).hits == 0
 
 

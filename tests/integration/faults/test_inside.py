@@ -77,7 +77,7 @@ def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
     assert committed(broker, 1) == [b"once"]
 
 
-def test_without_idempotence_it_is_there_twice(broker: oncelog.Broker) -> None:
+def test_without_idempotence_it_exists_twice(broker: oncelog.Broker) -> None:
     """The bug that the fault reveals."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": False, "acks": 1}
     producer = ConfluentProducer(settings)
@@ -284,7 +284,7 @@ def test_what_cannot_be_is_refused(broker: oncelog.Broker, tmp_path: Path) -> No
         memory.faults.power_loss()
 
 
-def test_faults_outlive_a_restart_and_are_told(tmp_path: Path) -> None:
+def test_faults_outlive_a_restart_and_are_reported(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path) as broker, broker.faults.lose_answer("Produce", topic="t") as fault:
         broker.restart()
         with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:

@@ -144,7 +144,7 @@ def test_a_coordinator_that_has_moved_is_found_again(proxy: FaultProxy, broker: 
     assert (moved.hits, away.hits) == (1, 1)
 
 
-def test_a_fenced_producer_is_told_so(proxy: FaultProxy, topic: str) -> None:
+def test_a_fenced_producer_is_informed(proxy: FaultProxy, topic: str) -> None:
     producer = producer_of(proxy, transactional_id=topic)
     producer.init_transactions(120)
     producer.begin_transaction()

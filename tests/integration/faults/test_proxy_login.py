@@ -86,7 +86,7 @@ def test_a_proxy_with_a_login_lets_only_those_in_who_know_its_secret(secured: st
         assert another.client_properties["sasl.password"] != proxy.client_properties["sasl.password"]
 
 
-def test_a_proxy_with_a_login_is_open_only_if_that_is_said(secured: str) -> None:
+def test_a_proxy_with_a_login_is_open_only_if_that_is_reported(secured: str) -> None:
     with FaultProxy(secured, upstream=LOGIN, open_to_all=True) as proxy:
         with RawConnection(proxy.bootstrap_servers) as anybody:
             assert anybody.ask(MetadataRequest(topics=[]), 1).brokers

@@ -172,7 +172,7 @@ def test_they_serve_several_processes(tmp_path: Path) -> None:
     assert "7 passed" in run(tmp_path, TESTS, "-n", "2")
 
 
-def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> None:
+def test_the_same_tests_run_against_a_cluster_that_exists(tmp_path: Path) -> None:
     with oncelog.Broker(settings={"group.initial.rebalance.delay.ms": 0}) as cluster:
         shown = run(tmp_path, TESTS, "--kafka-bootstrap-server", cluster.bootstrap_servers)
         with oncelog.Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
@@ -196,7 +196,7 @@ def test_topics_of_several_nodes_outlive_a_leader(tmp_path: Path) -> None:
     assert "1 passed" in run(tmp_path, LEADER)
 
 
-def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_path: Path) -> None:
+def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_exists(tmp_path: Path) -> None:
     with oncelog.Broker() as cluster:
         shown = run(tmp_path, INSIDE, "--kafka-bootstrap-server", cluster.bootstrap_servers)
     assert "2 passed, 1 skipped" in shown
@@ -248,7 +248,7 @@ def test_the_broker_of_a_test_is_an_oncelog_broker() -> None:
         assert not hasattr(shared, "broker")
 
 
-def test_a_cluster_that_is_there_says_what_it_lacks() -> None:
+def test_a_cluster_that_exists_says_what_it_lacks() -> None:
     shared = ExistingCluster("127.0.0.1:9")
     for name in ("node", "faults", "pass_time", "leader", "move_leader", "restart", "data"):
         with pytest.raises(AttributeError) as reported:

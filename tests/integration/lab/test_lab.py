@@ -230,7 +230,7 @@ def test_an_impossible_flow_is_refused_by_name_and_left_out_of_all(oncelog_broke
     assert "coordinator cannot be crashed from outside" in call("lab", "coordinator-dies", *to_it).sentence()
 
 
-def test_a_flow_is_told_when_it_is_over_not_when_all_are(oncelog_broker: RunningBroker, page: Path) -> None:
+def test_a_flow_is_reported_when_it_is_over_not_when_all_are(oncelog_broker: RunningBroker, page: Path) -> None:
     to_it = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--html", page)
     reported = call("lab", "commit", "coordinator-dies", *to_it)
     assert "coordinator cannot be crashed from outside" in reported.sentence()

@@ -26,12 +26,12 @@ def page(busy: Busy) -> Page:
 
 
 @pytest.mark.parametrize("name", sorted({*STRIMZI, *CONFLUENT}))
-def test_what_a_published_dashboard_asks_for_is_there(page: Page, name: str) -> None:
+def test_what_a_published_dashboard_asks_for_exists(page: Page, name: str) -> None:
     here = [reason for begin, reason in ELSEWHERE.items() if name.startswith(begin)]
     assert (name in page.names) != bool(here), here
 
 
-def test_every_series_of_the_catalogue_is_there_and_no_other(page: Page) -> None:
+def test_every_series_of_the_catalogue_exists_and_no_other(page: Page) -> None:
     ends = {MetricKind.COUNTER: "", MetricKind.SUMMARY: "_count"}
     there = {name for name, family in FAMILIES.items() if f"{name}{ends.get(family.kind, '')}" in page.names}
     assert set(FAMILIES) == there
@@ -39,7 +39,7 @@ def test_every_series_of_the_catalogue_is_there_and_no_other(page: Page) -> None
     assert {family.removesuffix("_total") for family in page.families} <= reported
 
 
-def test_counters_are_there_before_they_count(page: Page) -> None:
+def test_counters_exist_before_they_count(page: Page) -> None:
     """``increase`` over a series that begins with its first event sees nothing of it."""
 
     def counters(page: Page, topic: str) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
@@ -129,7 +129,7 @@ def test_requests_are_counted_by_api_and_error(page: Page) -> None:
     assert page.value(f"{prefix}totaltimems_count", request="FetchFollower") == 0
 
 
-def test_connections_are_told_by_listener_and_software(page: Page) -> None:
+def test_connections_are_reported_by_listener_and_software(page: Page) -> None:
     count = page.value("kafka_server_socket_server_metrics_connection_count", listener="PLAINTEXT")
     opened = page.value("oncelog_connections_opened_total", listener="PLAINTEXT")
     assert opened - page.value("oncelog_connections_closed_total", listener="PLAINTEXT") == count >= 2

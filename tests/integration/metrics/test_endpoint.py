@@ -267,7 +267,7 @@ def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.Monkey
         endpoint.stop()
 
 
-def test_whoever_waits_no_more_is_told_nothing(
+def test_whoever_waits_no_more_is_reported_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from oncelog.broker.metrics import broker_source

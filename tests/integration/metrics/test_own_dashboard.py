@@ -50,7 +50,7 @@ def page(busy: Busy) -> Page:
 
 
 @pytest.mark.parametrize(("where", "expression"), [*expressions()])
-def test_every_series_and_label_it_asks_for_is_there(page: Page, where: str, expression: str) -> None:
+def test_every_series_and_label_it_asks_for_exists(page: Page, where: str, expression: str) -> None:
     asked = SERIES.findall(expression)
     assert asked, where
     for name, matchers in asked:

@@ -320,7 +320,7 @@ def test_range_that_the_source_removed_is_refused_unless_allowed(play: Callable[
     play(flow)
 
 
-def test_topic_recreated_on_the_source_is_stopped_and_others_go_on(play: Callable[[Flow], None]) -> None:
+def test_recreated_topic_on_the_source_is_stopped_and_others_go_on(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one")
         mirror = await made.mirrored()
@@ -386,7 +386,7 @@ def test_a_cluster_that_is_upgraded_is_mirrored_on(unique_name: str) -> None:
         asyncio.run(mirrored(addresses, [b"one"], b"two"))
 
 
-def test_what_keeps_a_mirror_from_its_end_is_told_once(unique_name: str) -> None:
+def test_what_keeps_a_mirror_from_its_end_is_reported_once(unique_name: str) -> None:
     """The producer hangs in one partition; what it has ended in the other one, in the same epoch, cannot be told apart
     from what may belong to the open transaction.
     """

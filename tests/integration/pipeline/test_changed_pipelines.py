@@ -111,7 +111,7 @@ def changing(broker: RunningBroker, unique_name: str, pipeline: PipelineCommand)
     return Changing(broker, unique_name, pipeline)
 
 
-def test_source_that_comes_back_over_a_topic_made_again_is_refused_and_another_continues(changing: Changing) -> None:
+def test_source_that_comes_back_over_a_recreated_topic_is_refused_and_another_continues(changing: Changing) -> None:
     changing.make("t", "u", "a")
     changing.send("t", 10)
     changing.send("u", 10)

@@ -58,7 +58,7 @@ def test_unknown_topic_is_refused_by_name(oncelog_broker: RunningBroker, cold_pi
     assert "reads topic 'no-such-topic', which does not exist" in sentence
 
 
-def test_broker_that_is_not_there_is_told_by_its_address(cold_pipeline: PipelineCommand) -> None:
+def test_broker_that_does_not_exist_is_reported_by_its_address(cold_pipeline: PipelineCommand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
@@ -89,7 +89,7 @@ def test_setting_that_is_not_spark_s_is_refused_by_name(cold_pipeline: PipelineC
     assert "'cores=2'" in cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
 
 
-def test_missing_java_is_told_with_the_next_step(cold_pipeline: PipelineCommand) -> None:
+def test_missing_java_is_reported_with_the_next_step(cold_pipeline: PipelineCommand) -> None:
     file = str(cold_pipeline.write("p.toml", GOOD))
     sentence = cold_pipeline.refused(file, environment={"PATH": "/nowhere", "JAVA_HOME": ""})
     assert "there is no java on this machine" in sentence

@@ -151,7 +151,7 @@ def test_python_file_runs_all_its_pipelines_on_the_broker_inside(cold_pipeline: 
 
 
 @pytest.mark.soak
-def test_only_the_named_pipeline_runs_until_told_to_stop(cold_pipeline: PipelineCommand, tmp_path: Path) -> None:
+def test_only_the_named_pipeline_runs_until_asked_to_stop(cold_pipeline: PipelineCommand, tmp_path: Path) -> None:
     import signal
     import subprocess
     import sys
@@ -224,7 +224,7 @@ def assert_refused(
     assert "pipeline bad " in sentence
 
 
-def test_misspelt_sink_topic_is_refused_and_another_one_is_told(
+def test_misspelt_sink_topic_is_refused_and_another_one_is_reported(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address, right, wrong = oncelog_broker.bootstrap_servers, f"{unique_name}-flights", f"{unique_name}-fligths"

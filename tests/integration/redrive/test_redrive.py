@@ -289,7 +289,7 @@ def test_wrong_options_are_refused_before_a_broker_is_asked(options: list[str], 
     assert message in run("redrive", "dead", *options).sentence()
 
 
-def test_topic_that_is_not_there_is_refused_with_nothing_sent(world: World) -> None:
+def test_topic_that_does_not_exist_is_refused_with_nothing_sent(world: World) -> None:
     assert "UNKNOWN_TOPIC" in world.redrive("--to", f"{world.dead}-none").sentence()
 
     async def topics() -> list[str]:
@@ -334,7 +334,7 @@ def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
     assert len(world.values(world.origin)) == 40
 
 
-def test_letters_that_were_deleted_unread_are_told(world: World) -> None:
+def test_letters_that_were_deleted_unread_are_reported(world: World) -> None:
     world.redrive("--limit", "2", "--transaction-size", "2").done()
 
     async def delete() -> int:

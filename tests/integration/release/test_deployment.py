@@ -157,7 +157,7 @@ def test_driver_and_executors_reach_the_checkpoint_and_the_driver_may_make_pods(
     assert {"create", "delete"} <= set(role["rules"][0]["verbs"])
 
 
-def test_what_is_copied_into_the_image_is_there_and_let_through() -> None:
+def test_what_is_copied_into_the_image_exists_and_let_through() -> None:
     let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     text = (DEPLOY / "pipeline" / "Dockerfile").read_text()
     sources = [

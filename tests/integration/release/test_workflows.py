@@ -58,7 +58,7 @@ def test_zizmor_finds_a_title_that_is_run_and_a_token_that_is_left(tmp_path: Pat
     assert "template-injection" in found and "artipacked" in found
 
 
-def test_steps_run_what_is_there() -> None:
+def test_steps_run_what_exists() -> None:
     """Every path of the project and every task of the Makefile that a step names exists."""
     commands = [step["run"] for step in _steps() if "run" in step]
     named = [word for text in commands for word in text.split() if word.startswith(("tests/", "tools/", ".ci/"))]

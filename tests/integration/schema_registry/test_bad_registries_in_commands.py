@@ -112,7 +112,7 @@ def refused(words: tuple[str, ...], url: str, servers: str) -> str:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=NAMES)
-def test_a_registry_that_is_away_refuses_or_hangs_is_told_in_one_line(
+def test_a_registry_that_is_away_refuses_or_hangs_is_reported_in_one_line(
     stand_in: StandIn, servers: str, files: Path, short_timeout: None, words: tuple[str, ...]
 ) -> None:
     for _, answer, printed in BAD:

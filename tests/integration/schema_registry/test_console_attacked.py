@@ -166,7 +166,7 @@ def test_versions_that_are_none_are_an_error(console: RunningConsole, stand_in: 
     assert "as a schema registry" in found or "answers with version" in found or "has no version" in found
 
 
-def test_a_version_that_is_deleted_between_two_looks_is_told(console: RunningConsole, stand_in: StandIn) -> None:
+def test_a_version_that_is_deleted_between_two_looks_is_reported(console: RunningConsole, stand_in: StandIn) -> None:
     def misbehave(target: str) -> Answer:
         if target.endswith("/versions"):
             return ok([1, 2])
@@ -181,7 +181,7 @@ def test_a_version_that_is_deleted_between_two_looks_is_told(console: RunningCon
     "answer",
     [(500, {}, b"<script>alert(1)</script>"), (302, {"Location": "javascript:alert(1)"}, b""), (200, {}, b"[")],
 )
-def test_a_registry_that_is_none_is_told(console: RunningConsole, stand_in: StandIn, answer: Answer) -> None:
+def test_a_registry_that_is_none_is_reported(console: RunningConsole, stand_in: StandIn, answer: Answer) -> None:
     stand_in.misbehave = lambda target: answer
     for address in ("/schemas", "/schema"):
         status, found = page(console, address, subject="s")

@@ -92,7 +92,7 @@ def test_subjects_have_pages_with_their_differences(console: RunningConsole, url
     assert "No difference." in text_of(console, "/schema", subject="s", version=1)
 
 
-def test_a_registry_that_is_gone_is_told_beside_the_records(broker: RunningBroker, records: str) -> None:
+def test_a_registry_that_is_gone_is_reported_beside_the_records(broker: RunningBroker, records: str) -> None:
     servers = {"bootstrap.servers": broker.bootstrap_servers}
     with RunningConsole(servers, schema_registry={"url": "http://127.0.0.1:9"}) as console:
         page = text_of(console, "/records", topic=records)

@@ -264,7 +264,7 @@ def test_key_is_typed_if_its_subject_is_known(exporter: Exporter) -> None:
     assert rows["key"].to_pylist() == ["ü"]
 
 
-def test_topic_without_a_subject_is_told(exporter: Exporter) -> None:
+def test_topic_without_a_subject_is_reported(exporter: Exporter) -> None:
     assert "not found" in exporter.run("out.parquet").sentence()
 
 

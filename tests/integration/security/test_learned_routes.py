@@ -144,7 +144,7 @@ def test_a_smaller_limit_holds_at_once(side: Side) -> None:
         assert errors_of(connection, "limited", batch(b"small")) == {0}
 
 
-def test_a_topic_made_again_is_another_one(side: Side) -> None:
+def test_a_recreated_topic_is_another_one(side: Side) -> None:
     with writer(side, "again", version=13) as by_id, side.connect("alice") as by_name:
         ask = side.admin.ask
         assert by_name.produce("again", batch(b"may")).error == 0

@@ -123,7 +123,7 @@ def test_nothing_passes_before_the_login(broker: oncelog.Broker) -> None:
         connection.ask(MetadataRequest([], False), 9)
 
 
-def test_a_wrong_password_is_told_and_logged_without_it(
+def test_a_wrong_password_is_reported_and_logged_without_it(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     with RawConnection(str(broker.addresses["SASL_PLAINTEXT"])) as connection:

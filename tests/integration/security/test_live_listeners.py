@@ -177,7 +177,7 @@ def test_an_encrypted_listener_comes_while_the_broker_runs(side: Side, tmp_path:
     eventually(greets)
 
 
-def test_a_listener_set_while_it_ran_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_a_listener_set_while_it_ran_exists_after_a_restart(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     extra = f"127.0.0.1:{port}"
     with oncelog.Broker(tmp_path) as broker:

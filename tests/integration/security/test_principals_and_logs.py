@@ -150,7 +150,7 @@ def _warnings(caplog: pytest.LogCaptureFixture, **settings: object) -> list[str]
         return [line for line in caplog.messages if "has no authentication" in line]
 
 
-def test_a_listener_that_asks_nobody_is_told_once_unless_it_is_on_loopback(
+def test_a_listener_that_asks_nobody_is_reported_once_unless_it_is_on_loopback(
     caplog: pytest.LogCaptureFixture, authority: Authority
 ) -> None:
     everywhere = {"listeners": "PLAINTEXT://0.0.0.0:0", "advertised_listeners": "PLAINTEXT://localhost:9092"}
@@ -218,7 +218,7 @@ def produce_throttled_ms(admin: RawConnection) -> int:
     return int(answer.throttle_time_ms)
 
 
-def test_acls_credentials_and_quotas_are_there_after_kill_9(tmp_path: Path) -> None:
+def test_acls_credentials_and_quotas_exist_after_kill_9(tmp_path: Path) -> None:
     config = tmp_path / "server.properties"
     config.write_text("".join(f"{name}={value}\n" for name, value in SERVE.items()))
     secrets = tmp_path / "admin"

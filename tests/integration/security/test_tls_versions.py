@@ -75,7 +75,7 @@ def test_a_version_that_the_listener_does_not_have_is_refused_and_the_log_says_w
     eventually(lambda: reported in caplog.text)
 
 
-def test_a_plain_client_of_an_encrypted_listener_is_told_in_the_log(
+def test_a_plain_client_of_an_encrypted_listener_is_reported_in_the_log(
     broker: oncelog.Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     with RawConnection(str(broker.addresses["BOTH"])) as client, pytest.raises((ConnectionClosed, OSError)):

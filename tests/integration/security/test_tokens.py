@@ -145,7 +145,7 @@ def test_librdkafka_logs_in(broker: oncelog.Broker, signer: Signer, unique_name:
     consumer.close()
 
 
-def test_librdkafka_is_told_that_its_token_does_not_hold(broker: oncelog.Broker) -> None:
+def test_librdkafka_is_reported_that_its_token_does_not_hold(broker: oncelog.Broker) -> None:
     errors: list[str] = []
     stranger = Signer()
     producer = Producer(

@@ -146,7 +146,7 @@ def test_what_is_missing_shows_nothing_instead_of_failing(spark: SparkSession) -
 
 
 @pytest.mark.usefixtures("without")
-def test_a_method_that_java_lacks_is_said_once_and_done_otherwise(
+def test_a_method_that_java_lacks_is_reported_once_and_done_otherwise(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As py4j says it, of a JVM that runs."""

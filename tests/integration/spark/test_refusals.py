@@ -64,7 +64,7 @@ def test_refusal_of_a_stream_is_the_last_error(spark: SparkSession, options: Map
     assert "UnboundLocalError" not in str(refused.value)
 
 
-def test_topic_that_is_not_there_is_the_last_error(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
+def test_topic_that_does_not_exist_is_the_last_error(spark: SparkSession, oncelog_broker: RunningBroker) -> None:
     at = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "subscribe": "nowhere"}
     with pytest.raises(PySparkException) as refused:
         spark.read.format("oncelog").options(**at).load().collect()

@@ -137,7 +137,7 @@ def test_nan_is_refused_by_sqlite_which_would_store_null(world: World) -> None:
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_role_without_the_right_is_told_so_at_once(world: World, query: Query) -> None:
+def test_role_without_the_right_is_informed_at_once(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS reader")
         connection.execute("CREATE ROLE reader LOGIN")

@@ -67,7 +67,7 @@ def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_as_it_was(wo
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: TableFormat) -> None:
+def test_storage_that_may_not_be_written_is_reported_before_a_row_is_made(form: TableFormat) -> None:
     with tempfile.TemporaryDirectory() as name:  # all may look into it
         folder = Path(name)
         folder.chmod(0o755)
@@ -85,7 +85,7 @@ def test_storage_that_may_not_be_written_is_told_before_a_row_is_made(form: Tabl
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_place_that_cannot_be_made_is_told(form: TableFormat, tmp_path: Path) -> None:
+def test_place_that_cannot_be_made_is_reported(form: TableFormat, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     world = world_of(form, tmp_path / "file", str)
     with pytest.raises(

@@ -26,7 +26,7 @@ def query(world: World) -> Query:
 BEFORE = [(0, "a"), (1, None), (2, "")]
 
 
-def test_batches_are_there_in_order(world: World, query: Query) -> None:
+def test_batches_exist_in_order(world: World, query: Query) -> None:
     assert world.read() == BEFORE
 
 
@@ -94,7 +94,7 @@ def test_copied_checkpoint_is_refused_once_one_has_written(world: World, query: 
     assert world.read() == [*BEFORE, (3, "copy")]
 
 
-def test_copies_that_have_both_written_are_told_apart_by_the_batch_before(world: World, query: Query) -> None:
+def test_copies_that_have_both_written_are_distinguished_by_the_batch_before(world: World, query: Query) -> None:
     copy = query.copied(world.folder / "copy")
     copy.run(2, [(3, "copy")], upto=21)
     query.plan(2, upto=22)
@@ -148,7 +148,7 @@ def test_recreated_table_is_refused(world: World, query: Query) -> None:
     assert query.run(3, [(4, "e")]).outcome is WRITTEN
 
 
-def test_table_that_somebody_has_made_again_is_refused(world: World, query: Query, tmp_path: Path) -> None:
+def test_table_that_somebody_has_recreated_is_refused(world: World, query: Query, tmp_path: Path) -> None:
     world.drop()
     query.store.prepare(SCHEMA)
     with pytest.raises(SinkRefused, match=r"wrote last to the table with id .*, while this is"):

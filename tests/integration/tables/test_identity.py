@@ -122,7 +122,7 @@ def test_table_that_was_moved_or_renamed_with_its_data_goes_on(world: World, que
 
 
 @pytest.mark.parametrize("names", [("", "late"), ("late", ""), ("late", "later")])
-def test_sink_under_another_name_does_not_double_what_is_there(world: World, names: tuple[str, str]) -> None:
+def test_sink_under_another_name_does_not_double_what_exists(world: World, names: tuple[str, str]) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in names)
     old.run(0, [(0, "a")])
     old.write(1, [(1, "b")])

@@ -143,7 +143,7 @@ def test_table_that_is_as_it_should_be(world: World, query: Query) -> None:
     assert examined(query).as_json()["holds"] == {"batchId": 1, "rows": 1}
 
 
-def test_checkpoint_that_is_older_than_the_table_is_told(world: World, query: Query) -> None:
+def test_checkpoint_that_is_older_than_the_table_is_reported(world: World, query: Query) -> None:
     query.run(1, [(1, "b")])
     query.forget(1)
     found = examined(query)
@@ -151,7 +151,7 @@ def test_checkpoint_that_is_older_than_the_table_is_told(world: World, query: Qu
     assert "the table holds batch 1 already" in found.reason
 
 
-def test_identity_that_was_cleaned_away_is_told(world: World, query: Query) -> None:
+def test_identity_that_was_cleaned_away_is_reported(world: World, query: Query) -> None:
     query.run(1, [(1, "b")])
     world.clean_identities()
     found = examined(query)
@@ -159,7 +159,7 @@ def test_identity_that_was_cleaned_away_is_told(world: World, query: Query) -> N
     assert "the identities that it kept were deleted" in found.reason
 
 
-def test_columns_that_differ_are_told_and_nothing_changes(world: World, query: Query) -> None:
+def test_columns_that_differ_are_reported_and_nothing_changes(world: World, query: Query) -> None:
     other = StructType([StructField("id", LongType()), StructField("text", BinaryType())])
     assert "Column text of " in examined(query, other).columns
     wider = StructType([*SCHEMA.fields, StructField("more", StringType())])
@@ -169,14 +169,14 @@ def test_columns_that_differ_are_told_and_nothing_changes(world: World, query: Q
     assert examined(query).columns == ""
 
 
-def test_table_that_is_not_there_is_no_fault(world: World) -> None:
+def test_table_that_does_not_exist_is_no_fault(world: World) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     found = examined(query)
     assert (found.table_id, found.verdict, found.refused) == ("", "write", False)
 
 
 @pytest.mark.parametrize("form", [TableFormat.POSTGRESQL], indirect=True)
-def test_missing_rights_are_told(world: World, query: Query) -> None:
+def test_missing_rights_are_reported(world: World, query: Query) -> None:
     with psycopg.connect(world.options.url, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS examined")
         connection.execute("CREATE ROLE examined LOGIN")

@@ -82,7 +82,7 @@ def query(world: World) -> Query:
     return query
 
 
-def test_batch_of_tasks_is_there_once(world: World, query: Query) -> None:
+def test_batch_of_tasks_exists_once(world: World, query: Query) -> None:
     query.write(1, ROWS, made=lambda: task(query))
     assert query.run(1, ROWS, made=lambda: task(query)).outcome is BatchOutcome.SKIPPED
     assert world.read() == [ROWS[0], (0, "a"), *ROWS[1:]]
@@ -164,7 +164,7 @@ def test_leftovers_are_found_there_too(world: World, query: Query) -> None:
     assert store.missing_rights() == []
 
 
-def test_bucket_that_is_not_there_is_told(world: World) -> None:
+def test_bucket_that_does_not_exist_is_reported(world: World) -> None:
     if isinstance(world, DeltaWorld):
         options = replace(world.options, table="s3://no-such-bucket/flights")
     else:

@@ -69,7 +69,7 @@ def test_nothing_is_found_in_what_transactions_leave(broker: RunningBroker, admi
     assert found(outcome) == found(outcome, "unknown") == []
 
 
-def test_open_transaction_is_told_and_is_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_open_transaction_is_reported_and_is_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
     create(admin, unique_name, 1)
     with transactional(broker, unique_name) as producer:
         producer.begin_transaction()
@@ -188,7 +188,7 @@ def test_internal_topics_have_no_finding(broker: RunningBroker, admin: Admin, un
     assert outcome.json["looked_at"]["transactions"] >= 5
 
 
-def test_what_cannot_be_told_has_a_status_of_its_own(broker: RunningBroker, unique_name: str) -> None:
+def test_what_cannot_be_reported_has_a_status_of_its_own(broker: RunningBroker, unique_name: str) -> None:
     outcome = verify(broker, unique_name)
     assert outcome.code == 2
     assert outcome.err.startswith(f"oncelog: could not be checked: topic {unique_name!r} does not exist")

@@ -50,7 +50,7 @@ def test_a_transaction_that_is_open_already_is_not_taken_over() -> None:
     assert connection.execute("SELECT * FROM t").fetchall() == [(1,)]
 
 
-def test_a_block_that_commits_by_itself_is_told() -> None:
+def test_a_block_that_commits_by_itself_is_reported() -> None:
     connection = sqlite3.connect(":memory:")
     outbox = atomic.Outbox(connection)
     outbox.start()

@@ -52,7 +52,7 @@ def _values(producer: Any) -> list[bytes]:
     return [item[2] for item in producer._queue]
 
 
-def test_who_is_told_that_there_was_no_room_has_not_sent_the_record(full: Any) -> None:
+def test_who_is_reported_that_there_was_no_room_has_not_sent_the_record(full: Any) -> None:
     before = _values(full)
     with pytest.raises(KafkaTimeoutError, match=r"no memory for a record within max\.block\.ms=1"):
         full.send("t", b"refused")

@@ -318,7 +318,7 @@ def test_headers_may_be_maps(kind: pa.DataType, compiled: bool, monkeypatch: pyt
         assert found == [tuple(row or ()) for row in rows[start:stop]]
 
 
-def test_a_headers_key_and_value_are_told_by_their_names_not_by_their_order() -> None:
+def test_a_headers_key_and_value_are_reported_by_their_names_not_by_their_order() -> None:
     kind = pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))
     array = pa.array([[{"key": "name", "value": b"content"}]], kind)
     batches = _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=array, default_timestamp_ms=T)

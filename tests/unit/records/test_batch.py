@@ -432,7 +432,7 @@ def legacy(magic: int, value: bytes) -> bytes:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("value", [b"", b"x" * 100], ids=["smaller than a header", "larger"])
-def test_an_older_message_format_is_told_from_damage(magic: int, value: bytes) -> None:
+def test_an_older_message_format_is_distinguished_from_damage(magic: int, value: bytes) -> None:
     data = legacy(magic, value)
     with pytest.raises(OlderFormat, match=f"message format {magic}, of producers before Apache Kafka 0.11"):
         read_header(data)

@@ -101,7 +101,7 @@ def test_work_that_waits_is_not_taken_for_a_block(thread: LoopThread) -> None:
     assert not thread.wait(threading.Event(), 0.3)
 
 
-def test_a_forked_child_is_told_where_the_thread_is(thread: LoopThread) -> None:
+def test_a_forked_child_learns_where_the_thread_is(thread: LoopThread) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -148,7 +148,7 @@ def test_green_threads_are_refused_at_once(patched: str) -> None:
     assert ADVICE in second
 
 
-def test_what_green_threads_are_told_to_do_helps() -> None:
+def test_what_green_threads_are_reported_to_do_helps() -> None:
     code = f"""
 from gevent import monkey, spawn, joinall
 monkey.patch_all({ADVICE})

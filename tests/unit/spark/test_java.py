@@ -29,14 +29,14 @@ def fake_java(folder: Path, version: str) -> Path:
     return path
 
 
-def test_java_of_java_home_goes_before_path(tmp_path: Path) -> None:
+def test_java_of_java_home_takes_precedence_over_path(tmp_path: Path) -> None:
     (tmp_path / "home" / "bin").mkdir(parents=True)
     wanted = fake_java(tmp_path / "home" / "bin", "21.0.1")
     fake_java(tmp_path, "17.0.1")
     assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)}) == str(wanted)
 
 
-def test_missing_java_is_told_with_the_command_that_installs_it(tmp_path: Path) -> None:
+def test_missing_java_is_reported_with_the_command_that_installs_it(tmp_path: Path) -> None:
     with pytest.raises(JavaMissing, match=r"there is no java on this machine: .*apt-get install openjdk-17"):
         find_java({"PATH": str(tmp_path)})
 

@@ -120,7 +120,7 @@ def test_a_batch_that_is_over_is_refused(batch: int | None) -> None:
         running_query(rows_of(one, "one", 5, [one]), 5, "")
 
 
-def test_a_spark_that_does_not_list_its_queries_is_told_the_checkpoint(tmp_path: Path) -> None:
+def test_a_spark_that_does_not_list_its_queries_gets_the_checkpoint(tmp_path: Path) -> None:
     """What this thread's properties say is compared with the checkpoint that is named."""
     this_process().part(KnownApis).missing.add(streams.streams_of.name)
     (tmp_path / "metadata").write_text('{"id": "query"}')

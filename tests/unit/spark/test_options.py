@@ -98,12 +98,12 @@ def test_offsets_of_a_checkpoint_are_taken_as_they_stand_there() -> None:
     assert taken == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 9}
 
 
-def test_missing_address_is_told_with_its_option() -> None:
+def test_missing_address_is_reported_with_its_option() -> None:
     with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers is missing"):
         parse_source_options({"subscribe": "a"}, streaming=True)
 
 
-def test_timestamp_goes_before_offsets_by_timestamp_before_offsets() -> None:
+def test_timestamp_precedes_offsets_by_timestamp_before_offsets() -> None:
     options = BASE | {"startingOffsets": "earliest", "startingOffsetsByTimestamp": '{"a": {"0": 5}}'}
     by_timestamp = parse_source_options(options, streaming=True).starting
     assert by_timestamp.timestamps == {TopicPartition("a", 0): 5}

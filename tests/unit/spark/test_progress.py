@@ -64,7 +64,7 @@ def test_progress_survives_its_json() -> None:
     assert Progress.from_json(progress.as_json()) == progress
 
 
-def test_each_batch_is_told_once_also_those_between_two_calls() -> None:
+def test_each_batch_is_reported_once_also_those_between_two_calls() -> None:
     query = FakeQuery()
     reader = ProgressReader("p", cast(StreamingQuery, query))
     assert reader.new() == []

@@ -31,7 +31,7 @@ def test_other_pyspark_is_refused_with_the_range(version: str) -> None:
     )
 
 
-def test_missing_pyspark_is_told() -> None:
+def test_missing_pyspark_is_reported() -> None:
     assert "is not installed" in str(pyspark_problem(""))
 
 
@@ -43,7 +43,7 @@ def test_release_of_a_platforms_own_build() -> None:
     ("pandas", "problem"),
     [("1.5.3", None), ("2.2", None), ("1.5.2", "pip install 'pandas>=1.5.3', on every worker too")],
 )
-def test_libraries_below_the_lowest_are_told(pandas: str, problem: str | None) -> None:
+def test_libraries_below_the_lowest_are_reported(pandas: str, problem: str | None) -> None:
     assert versions.libraries_problem({"numpy": "1.23.2", "pandas": pandas, "pyarrow": "11.0.0"}) == problem
 
 

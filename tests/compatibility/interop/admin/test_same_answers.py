@@ -328,7 +328,7 @@ class TestMetadata:
         pair.read(self.ask(name, version=version), version)
 
     @pytest.mark.parametrize("version", range(4, 14))
-    def test_missing_and_illegal_names_are_told_apart(self, pair: Pair, version: int) -> None:
+    def test_missing_and_illegal_names_are_distinguished(self, pair: Pair, version: int) -> None:
         pair.read(self.ask("md-no", "", "b@d", "__consumer_offsets", version=version), version)
 
     @pytest.mark.parametrize("version", range(1, 14))
@@ -383,7 +383,7 @@ class TestDeleteTopics:
         pair.change(delete.DeleteTopicsRequest([], ["dt-2", "dt-3"], 10_000), 3)
         pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(NO_ID, "dt-3")], False))
 
-    def test_names_and_ids_are_told_apart(self, pair: Pair) -> None:
+    def test_names_and_ids_are_distinguished(self, pair: Pair) -> None:
         pair.make("dt-id")
         state = delete.DeleteTopicState
         answers = []

@@ -162,7 +162,7 @@ def test_hanging_transaction_is_found_and_aborted(tools: Tools, unique_name: str
     assert topic not in tools.run("TransactionsCommand", "find-hanging", "--broker-id", "1")
 
 
-def test_offsets_of_partitions_are_told(tools: Tools, unique_name: str) -> None:
+def test_offsets_of_partitions_are_reported(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name, 2)
     tools.run("ConsoleProducer", "--topic", topic, stdin="1\n")
     for time, expected in (("latest", 1), ("earliest", 0), ("max-timestamp", 0)):

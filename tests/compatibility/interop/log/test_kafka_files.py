@@ -167,7 +167,7 @@ def test_a_partition_of_kafkas_is_read_as_its_consumer_read_it(tmp_path: Path, w
     assert committed_values(log) == written.values
 
 
-def test_indexes_made_again_are_byte_for_byte_those_of_kafka(tmp_path: Path, written: Written) -> None:
+def test_recreated_indexes_are_byte_for_byte_those_of_kafka(tmp_path: Path, written: Written) -> None:
     folder = written.copy(tmp_path)
     for path in folder.iterdir():
         if path.suffix in (".index", ".timeindex", ".txnindex", ".snapshot"):

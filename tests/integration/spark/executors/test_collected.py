@@ -115,7 +115,7 @@ def test_rows_after_a_shuffle_with_odd_names_and_headers(spark: SparkSession) ->
     assert sorted(record[1:] for record in records_of(collected(rows))) == [(b"%d" % n, b"10") for n in range(4)]
 
 
-def test_a_bad_row_is_told_before_anything_is_written(spark: SparkSession) -> None:
+def test_a_bad_row_is_reported_before_anything_is_written(spark: SparkSession) -> None:
     rows = spark.range(0, 3, 1, 1).selectExpr("'v' as value", "cast(7 as int) as partition")
     with pytest.raises(BadRow, match="partition 7 of topic t, which has partitions 0 to 2"):
         collected(rows)

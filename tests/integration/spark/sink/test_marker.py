@@ -296,7 +296,7 @@ def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_way
 
 
 @KAFKA_IN_SOAK
-def test_replay_is_skipped_while_the_marker_is_there(job: Job) -> None:
+def test_replay_is_skipped_while_the_marker_exists(job: Job) -> None:
     for _ in range(2):
         job.send()
         job.run()
@@ -574,7 +574,7 @@ def test_batch_that_is_taken_as_written_is_not_written_after_a_crash_before_its_
 
 @KAFKA_IN_SOAK
 @pytest.mark.parametrize("tolerates", ["true", "false"])
-def test_source_topic_made_again_is_read_from_its_beginning_or_stops_the_query(
+def test_recreated_source_topic_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, tolerates: str
 ) -> None:
     job = Job(spark, broker, unique_name, tmp_path)

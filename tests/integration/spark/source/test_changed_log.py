@@ -57,7 +57,7 @@ def make_again(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> No
     produce(broker.bootstrap_servers, topic, values)
 
 
-def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: RunningBroker, unique_name: str) -> None:
+def test_task_reads_nothing_of_a_recreated_topic_after_its_plan(broker: RunningBroker, unique_name: str) -> None:
     create_topic(broker.bootstrap_servers, unique_name)
     produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(10)])
     strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
@@ -83,7 +83,7 @@ class WithoutIds(KafkaCluster):
         return {}
 
 
-def test_topic_without_id_that_was_made_again_and_is_longer_than_before_is_noticed(
+def test_topic_without_id_that_was_recreated_and_is_longer_than_before_is_noticed(
     broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name)
@@ -108,7 +108,7 @@ def test_topic_without_id_that_was_made_again_and_is_longer_than_before_is_notic
 
 
 @pytest.mark.kafka
-def test_topic_of_kafka_2_8_with_protocol_2_7_that_was_made_again_is_noticed(tmp_path: Path) -> None:
+def test_topic_of_kafka_2_8_with_protocol_2_7_that_was_recreated_is_noticed(tmp_path: Path) -> None:
     with ApacheKafka(tmp_path, {"inter.broker.protocol.version": "2.7"}, version="2.8.2") as kafka:
         create_topic(kafka.bootstrap_servers, "orders")
         produce(kafka.bootstrap_servers, "orders", [b"%d:old" % n for n in range(100)], partition=0)

@@ -87,7 +87,7 @@ def test_aborted_records_are_hidden_unless_read_uncommitted_is_asked(
     assert values(dirty) == ["1:in", "2:in", "3:never", "4:in"]
 
 
-def test_batch_read_begins_and_ends_where_told(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_batch_read_begins_and_ends_where_asked(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
     address = broker.bootstrap_servers
     create_topic(address, unique_name, 2)
     produce(address, unique_name, [b"%d:a" % n for n in range(10)], partition=0)
@@ -253,7 +253,7 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
         consumer.close()
 
 
-def test_topic_made_again_stops_the_query_unless_loss_is_allowed(
+def test_recreated_topic_stops_the_query_unless_loss_is_allowed(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     from confluent_kafka.admin import AdminClient

@@ -181,7 +181,7 @@ def test_a_commit_that_waits_for_a_sync_takes_the_general_way() -> None:
     assert side.repeats == 0
 
 
-def test_a_disk_that_fails_is_told_as_any_other_commit_is_told_it() -> None:
+def test_a_disk_that_fails_is_reported_as_any_other_commit_is_reported_it() -> None:
     sides = [Side(may_repeat=False), Side(may_repeat=True)]
     for side in sides:
         side.commit(Commit(1))

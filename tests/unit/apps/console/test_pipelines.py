@@ -51,7 +51,7 @@ def test_another_query_of_the_name_is_no_successor() -> None:
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
-def test_tables_are_told_from_topics() -> None:
+def test_tables_are_distinguished_from_topics() -> None:
     known = Pipelines()
     reported(
         known, "h:1", 1_000, sinks={"topic 'late'": 3, "delta table lake/late": 2, "the topics that the rows name": 1}

@@ -130,7 +130,7 @@ def test_labels_of_groups_at_one_place_do_not_meet() -> None:
 # --- markers
 
 
-def test_markers_of_our_sinks_are_told_from_other_metadata() -> None:
+def test_markers_of_our_sinks_are_distinguished_from_other_metadata() -> None:
     marker = Marker("q", 8, 500, "abc", 17, "[]")
     where = TopicPartition("t", 0)
     assert SinkMarker.of("g", where, marker.encode()) == SinkMarker("g", where, "q", 8, 500, 17)

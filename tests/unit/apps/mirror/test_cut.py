@@ -109,7 +109,7 @@ def test_group_offset_behind_the_end_keeps_nobody_waiting() -> None:
     assert cut(offsets, records, (1, 1)) == (1, 1)
 
 
-def test_marker_that_compaction_took_is_told_by_the_last_stable_offset() -> None:
+def test_marker_that_compaction_took_is_reported_by_the_last_stable_offset() -> None:
     here = view(P, (PRODUCER, 0), None)
     assert cut(here, view(Q), (2, 0)) == (0, 0)
     here.settle(2)

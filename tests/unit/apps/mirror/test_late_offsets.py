@@ -16,7 +16,7 @@ def late() -> LateOffsets:
     return LateOffsets({("g", P): ASKED, ("h", P): ASKED}, {P: 5, Q: 5})
 
 
-def test_due_once_when_everything_of_the_start_is_there() -> None:
+def test_due_once_when_everything_of_the_start_exists() -> None:
     offsets = late()
     assert offsets.due((), {P: 5, Q: 4}) == {}
     assert offsets.due((), {P: 5, Q: 5}) == {("g", P): ASKED, ("h", P): ASKED}

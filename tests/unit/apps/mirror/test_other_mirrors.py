@@ -20,7 +20,7 @@ def test_topic_that_another_mirror_writes_would_have_each_record_twice() -> None
     assert "twice" in why
 
 
-def test_topic_made_again_since_is_no_other_mirrors() -> None:
+def test_recreated_topic_since_is_no_other_mirrors() -> None:
     assert clashing(NEW, "B", {"oncelog-mirror.other": state("A", "deleted since")}, {}) == {}
 
 

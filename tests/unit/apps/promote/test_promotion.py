@@ -128,7 +128,7 @@ def test_nobody_may_read_the_target_who_may_not_read_the_data_folder(
 
 
 @pytest.mark.parametrize("what", ["Path.rename", "shutil.rmtree"])
-def test_a_data_folder_that_cannot_be_removed_is_told(
+def test_a_data_folder_that_cannot_be_removed_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     def refuse(path: Path, *_: object) -> None:
@@ -204,6 +204,6 @@ def test_what_another_node_was_made_of_is_not_removed(tmp_path: Path) -> None:
     assert (tmp_path / "mine.promoted").exists()
 
 
-def test_a_folder_that_was_promoted_to_the_target_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_was_promoted_to_the_target_is_reported(tmp_path: Path) -> None:
     moved(tmp_path)
     assert "is the node of the data folder" in refusal(tmp_path / "data", tmp_path / "kafka")

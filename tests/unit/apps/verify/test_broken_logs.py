@@ -167,7 +167,7 @@ def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_kafka_allows_is_told_as_such(name: str) -> None:
+def test_what_kafka_allows_is_reported_as_such(name: str) -> None:
     reported, log = ALLOWED[name]
     assert judge(log)[:3] == ([], [], reported)
 
@@ -177,7 +177,7 @@ def test_timestamps_of_others_do_not_make_a_producer_expire() -> None:
     assert judge(replay).found == ["sequence-gap"]
 
 
-def test_what_an_unclean_election_took_is_told_where_the_topic_permits_one() -> None:
+def test_what_an_unclean_election_took_learns_where_the_topic_permits_one() -> None:
     log = [PLAIN, data(3, pid=1, seq=8, leader=1)]
     assert judge(log).found == ["sequence-gap"]
     permitted = Expected(unclean_elections=True)

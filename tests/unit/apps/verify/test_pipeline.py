@@ -49,7 +49,7 @@ def test_fault_of_a_batch_is_found_under_its_name(name: str) -> None:
     assert (sorted(reported.found), reported.unknown, reported.allowed) == (found, [], allowed)
 
 
-def test_missing_rows_are_told_with_the_topics_that_were_read() -> None:
+def test_missing_rows_are_reported_with_the_topics_that_were_read() -> None:
     report = Report()
     written = WrittenRecords({**WHOLE, (7, 1): 4}, True, ["out", "out-2"])
     judge(PLANNED, (), Markers(MARKERS, True), written, report)

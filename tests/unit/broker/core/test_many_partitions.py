@@ -157,7 +157,7 @@ def test_a_wide_fetch_that_waits_is_answered_when_its_time_is_over(wide: Broker)
     assert with_records(asked) == []
 
 
-def test_a_wide_topic_is_there_when_its_creation_is_answered(broker: Broker) -> None:
+def test_a_wide_topic_exists_when_its_creation_is_answered(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     assert not asked.answers
@@ -204,7 +204,9 @@ def test_a_quota_that_is_no_number_is_refused(broker: Broker, value: float) -> N
 
 
 @pytest.mark.parametrize("pauses", [0, 50])
-def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int) -> None:
+def test_a_sweep_that_fails_is_reported_to_the_log(
+    broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int
+) -> None:
     """Nobody awaits a sweep: a coordinator's would end in silence each time."""
 
     def sweep() -> Generator[None, None, None]:

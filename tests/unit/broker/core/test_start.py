@@ -73,7 +73,7 @@ def test_files_of_a_deleted_topic_that_a_kill_left_behind_go_at_the_next_start(t
     assert not again.broker.metadata.was_deleted(topic_id), "which is remembered no longer than it must be"
 
 
-def test_a_topic_that_was_deleted_and_made_again_before_a_kill_does_not_keep_the_old_ones_files(tmp_path: Path) -> None:
+def test_a_topic_that_was_deleted_and_recreated_before_a_kill_does_not_keep_the_old_ones_files(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     admin = Admin(path, disk)
     admin.broker.topics.create("t", 1, {}, NOW_MS)
@@ -106,7 +106,7 @@ def test_a_disk_that_does_not_sync_the_renames_leaves_them_for_the_next_start(tm
     assert again.broker.metadata.was_deleted(topic_id)
 
 
-def test_only_so_many_deleted_topics_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_number_of_deleted_topics_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "DELETED_KEPT", 3)
     metadata = Admin(str(tmp_path / "metadata.sqlite")).broker.metadata
     ids = []

@@ -119,6 +119,6 @@ def test_a_file_of_another_kind_is_refused_by_name(folder: FaultyDisk, name: str
         dump_file(folder, name)
 
 
-def test_a_file_that_is_not_there_is_a_storage_error(folder: FaultyDisk) -> None:
+def test_a_file_that_does_not_exist_is_a_storage_error(folder: FaultyDisk) -> None:
     with pytest.raises(StorageError):
         list(dump.dump_file(folder, path("log", 5)))

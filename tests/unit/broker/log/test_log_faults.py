@@ -51,7 +51,7 @@ def test_a_run_that_finds_no_room_is_as_its_producer_sent_it(disk: FaultyDisk) -
     assert append(log, run[0]).base_offset == 1
 
 
-def test_each_time_that_the_disk_is_full_is_said_once(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_time_that_the_disk_is_full_is_reported_once(disk: FaultyDisk, caplog: pytest.LogCaptureFixture) -> None:
     log = open_log(disk)
     for _ in range(2):
         disk.free_bytes = 20

@@ -173,7 +173,7 @@ def test_after_a_crash_the_batches_since_the_snapshot_are_still_duplicates(disk:
     "kinds", [("index",), ("timeindex",), ("index", "timeindex"), ("index", "timeindex", "txnindex")]
 )
 @pytest.mark.parametrize("clean", [True, False])
-def test_missing_indexes_are_made_again(disk: FaultyDisk, kinds: tuple[str, ...], clean: bool) -> None:
+def test_missing_indexes_are_recreated(disk: FaultyDisk, kinds: tuple[str, ...], clean: bool) -> None:
     log = three_segments(disk)
     before = observed(log)
     log.close()

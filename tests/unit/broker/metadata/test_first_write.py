@@ -43,7 +43,7 @@ CUTS: list[Callable[[bytes], bytes]] = [
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_first_page_that_was_cut_off_is_made_again(
+def test_a_first_page_that_was_cut_off_is_recreated(
     tmp_path: Path, first_page: bytes, cut: Callable[[bytes], bytes]
 ) -> None:
     (tmp_path / "metadata.sqlite").write_bytes(cut(first_page))

@@ -94,13 +94,13 @@ def test_the_log_of_the_store_is_what_a_sync_has_to_reach(tmp_path: Path) -> Non
     store.close()
 
 
-def test_a_log_that_is_not_there_is_a_storage_error(tmp_path: Path) -> None:
+def test_a_log_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot open .*nothing-wal"):
         ForeignFile(str(tmp_path / "nothing-wal"))
 
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-def test_a_topic_made_again_between_two_crashes_keeps_what_it_took_in(tmp_path: Path, policy: str) -> None:
+def test_a_recreated_topic_between_two_crashes_keeps_what_it_took_in(tmp_path: Path, policy: str) -> None:
     """The old topic's log began at 8, according to the checkpoints of its last clean stop."""
     values = [b"%d" % number for number in range(3)]
 

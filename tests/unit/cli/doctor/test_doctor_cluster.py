@@ -56,14 +56,14 @@ def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
     assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")
 
 
-def test_where_nobody_lists_transactions_one_that_stands_still_is_told() -> None:
+def test_where_nobody_lists_transactions_one_that_stands_still_is_reported() -> None:
     (_, refused, advice), (status, found, todo) = reported(Hung(lists=False))
     assert "not offered" in refused and advice == "upgrade the brokers"
     assert status is Status.WARN and f"{OFFSETS} has a transaction of producer 7 from 12 on" in found
     assert "--force" in todo
 
 
-def test_a_retention_of_offsets_that_is_not_told_is_a_warning() -> None:
+def test_a_retention_of_offsets_that_is_not_reported_is_a_warning() -> None:
     """A service may answer DescribeConfigs without the settings of Apache Kafka."""
     (found,) = doctor_cluster._of_broker("broker 1", {"min.insync.replicas": "2"}, 60)
     assert found.status is Status.WARN and "offsets.retention.minutes cannot be read" in found.found

@@ -31,14 +31,14 @@ def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("closed")])
-def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes], error: Exception) -> None:
+def test_a_jvm_that_was_killed_is_reported_with_its_log(jvm: subprocess.Popen[bytes], error: Exception) -> None:
     jvm.kill()
     with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*continues where it was") as reported:
         _run(error)
     assert reported.value.__cause__ is error
 
 
-def test_a_jvm_that_does_not_start_is_not_told_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_that_does_not_start_is_not_reported_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Restarting, as that message says, would give the same result: a Spark setting may be wrong."""
     monkeypatch.setattr(SparkContext, "_gateway", None)
     error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
@@ -49,7 +49,9 @@ def test_a_jvm_that_does_not_start_is_not_told_as_one_that_was_killed(monkeypatc
         _run(PySparkRuntimeError("[CANNOT_CONFIGURE_SPARK_CONNECT_MASTER] Spark Connect is asked for"))
 
 
-def test_a_jvm_that_does_not_start_is_told_with_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_jvm_that_does_not_start_is_reported_with_its_own_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Those of this run: the log may hold older ones."""
     monkeypatch.setattr(SparkContext, "_gateway", None)
     log = tmp_path / "spark.log"

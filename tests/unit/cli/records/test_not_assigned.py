@@ -17,7 +17,7 @@ def reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)
 
 
-def test_a_member_without_a_partition_is_told_once_why_that_may_be(
+def test_a_member_without_a_partition_is_reported_once_why_that_may_be(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It looked like a topic without records."""
@@ -35,7 +35,7 @@ def test_a_member_without_a_partition_is_told_once_why_that_may_be(
     assert "oncelog groups describe billing" in reported
 
 
-def test_a_member_that_had_a_partition_is_not_told(
+def test_a_member_that_had_a_partition_is_not_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(consume, "REPORT_AFTER_S", 0)

@@ -15,7 +15,7 @@ HOST = ("host:9092",)
 LONG_S = wait_messages.REPORT_AFTER_S + 60
 
 
-def test_the_last_error_is_told_once_with_the_address_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_error_is_reported_once_with_the_address_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     with waits_reported():
         retried(Error.KAFKA_STORAGE_ERROR, "cannot write: No space left on device")
         still_waiting(HOST, "create_topics", 1, 60)
@@ -29,7 +29,7 @@ def test_the_last_error_is_told_once_with_the_address_and_the_time_left(capsys: 
     )
 
 
-def test_another_error_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_error_is_reported_too(capsys: pytest.CaptureFixture[str]) -> None:
     with waits_reported():
         for error in (Error.KAFKA_STORAGE_ERROR, Error.REQUEST_TIMED_OUT):
             retried(error, "no")
@@ -47,7 +47,7 @@ def test_each_of_two_clusters_is_named(capsys: pytest.CaptureFixture[str]) -> No
     assert second.startswith("still waiting for one:1,two:2 (describe_cluster)")
 
 
-def test_a_wait_that_nobody_gives_up_is_told_with_its_error_or_once_its_cause_may_be_guessed(
+def test_a_wait_that_nobody_gives_up_is_reported_with_its_error_or_once_its_cause_may_be_guessed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with waits_reported():
@@ -75,14 +75,14 @@ def test_an_error_from_before_the_wait_is_not_its_cause(
     )
 
 
-def test_without_a_command_nobody_is_told_and_nothing_is_counted() -> None:
+def test_without_a_command_nobody_is_informed_and_nothing_is_counted() -> None:
     assert not asked_for()
     with waits_reported():
         assert asked_for()
     assert not asked_for()
 
 
-def test_a_wait_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wait_is_reported_while_it_lasts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from oncelog.client.aio.connection import wait_reports
 
     monkeypatch.setattr(wait_messages, "REPORT_AFTER_S", 0)

@@ -232,7 +232,7 @@ MIXED_UP: list[tuple[Callable[[Any], object], Any, str]] = [
 
 
 @pytest.mark.parametrize(("call", "given", "message"), MIXED_UP)
-def test_two_classes_with_one_name_are_told_apart_by_their_modules(
+def test_two_classes_with_one_name_are_distinguished_by_their_modules(
     call: Callable[[Any], object], given: Any, message: str
 ) -> None:
     with pytest.raises((TypeError, KeyError)) as reported:

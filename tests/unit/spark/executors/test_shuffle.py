@@ -57,7 +57,7 @@ def shuffled_before(spark: Any, *executors: str) -> Shuffled:
 @pytest.mark.parametrize(
     ("dynamic", "reason"), [("false", KILLED), ("true", "Some(Command exited with code 137)"), ("true", None)]
 )
-def test_a_batch_whose_executor_was_lost_is_made_again(dynamic: str, reason: str | None) -> None:
+def test_a_batch_whose_executor_was_lost_is_recreated(dynamic: str, reason: str | None) -> None:
     with pytest.raises(Repeated):
         shuffled_before(Executors(dynamic, reason), "driver", "0", "1").check_executors()
 

@@ -12,7 +12,7 @@ from oncelog.spark.kafka.connections import Connections, cluster_for
 from oncelog.spark.options import parse_source_options
 
 
-def test_a_broker_that_is_not_there_is_told_before_the_time_is_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broker_that_does_not_exist_is_reported_before_the_time_is_over(caplog: pytest.LogCaptureFixture) -> None:
     """A read seemed to hang for a minute, although the address may just be mistyped."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

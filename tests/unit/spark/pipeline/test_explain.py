@@ -38,7 +38,7 @@ def test_failure_of_a_stream_is_its_deepest_cause() -> None:
     assert explain(Exception(text)) == "too late"
 
 
-def test_checkpoint_with_another_number_of_sources_is_told_with_what_to_do() -> None:
+def test_checkpoint_with_another_number_of_sources_is_reported_with_what_to_do() -> None:
     text = (
         "[STREAM_FAILED] Query [id = 1] terminated with exception: assertion failed: There are [1] sources in the "
         "checkpoint offsets and now there are [3] sources requested by the query. Cannot continue. SQLSTATE: XXKST"
@@ -46,7 +46,7 @@ def test_checkpoint_with_another_number_of_sources_is_told_with_what_to_do() -> 
     assert "that read 1 times with one that reads 3 times" in explain(Exception(text))
 
 
-def test_error_of_a_python_function_is_told_and_not_only_where_it_was_raised() -> None:
+def test_error_of_a_python_function_is_reported_and_not_only_where_it_was_raised() -> None:
     text = (
         "An exception was thrown from the Python worker:\n"
         "Traceback (most recent call last):\n"

@@ -275,7 +275,7 @@ def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one
         assert begins_of(made_with(), known)
 
 
-def test_kept_places_that_are_none_are_told(tmp_path: Path) -> None:
+def test_kept_places_that_are_none_are_reported(tmp_path: Path) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}')
     Checkpoint.open(str(tmp_path)).keep("reads", b"{")
     with pytest.raises(CheckpointError, match="holds a file oncelog/reads that is not what pipelines write"):

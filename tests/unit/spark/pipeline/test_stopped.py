@@ -43,5 +43,5 @@ def test_batch_that_was_under_way_is_repeated(tmp_path: Path) -> None:
     assert "the next start repeats batch 4, which was under way: what a sink has of it is left out" in reported
 
 
-def test_checkpoint_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_checkpoint_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     assert "what the next start does cannot be told" in Finished().describe("p", "nowhere://x/y")

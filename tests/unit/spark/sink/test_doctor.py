@@ -53,7 +53,7 @@ def test_batch_that_did_not_end_is_repeated_and_its_marker_tells_how(checkpoint:
     assert "batch 1 is not in this log" in lost.reason
 
 
-def test_deleted_topic_of_the_last_marker_is_told(checkpoint: Checkpoint) -> None:
+def test_deleted_topic_of_the_last_marker_is_reported(checkpoint: Checkpoint) -> None:
     checkpoint.remember(LastWrite("cluster", GROUP, 0, MarkerTopic("markers", "1")))
     before = log_of(written(checkpoint, 1))
     there = diagnose(checkpoint, GROUP, replace(before, topic_ids={"markers": "1"}), NOW)
@@ -71,7 +71,7 @@ def test_query_that_rests_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_p
     assert (after.next_batch, after.verdict) == (3, "write")
 
 
-def test_checkpoint_that_is_older_than_the_log_is_told_before_a_batch_is_planned(
+def test_checkpoint_that_is_older_than_the_log_is_reported_before_a_batch_is_planned(
     checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     spark_writes(tmp_path, 2, at_ms=NOW - 1000, offset=20)

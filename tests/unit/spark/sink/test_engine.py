@@ -178,7 +178,7 @@ def test_refusal_before_the_end_aborts_and_raises(call: str) -> None:
     assert (broker.visible, broker.open_records) == ([], [])
 
 
-def test_failed_abort_is_told_with_the_first_error() -> None:
+def test_failed_abort_is_reported_with_the_first_error() -> None:
     broker = ModelBroker()
     engine = ModelEngine(broker, fail="add")
 
@@ -351,7 +351,7 @@ def test_write_with_an_id_is_written_once() -> None:
     assert broker.visible == EXPECTED
 
 
-def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_told_of() -> None:
+def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_reported() -> None:
     """``offset.metadata.max.bytes`` is below what offsets of many partitions need."""
     plan = plan_of(0)
     long = replace(batch_write(0), plan=replace(plan, batch=replace(plan.batch, offsets="x" * 2000)))

@@ -240,7 +240,7 @@ def test_every_reason_is_one_sentence(one: BatchPlan) -> None:
         assert not decision.reason.endswith(".")
 
 
-def test_rows_that_differ_on_a_repeat_are_told() -> None:
+def test_rows_that_differ_on_a_repeat_are_reported() -> None:
     decision = decide(plan(5), marker(5), NOW, 7)
     assert isinstance(decision, Skip)
     assert "written with 5 rows and has 7 now that it is repeated" in decision.warning
@@ -342,7 +342,7 @@ def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(
         (NEW, "", {"new": "2"}),
     ],
 )
-def test_topics_that_are_there_change_nothing(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
+def test_topics_that_exist_change_nothing(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
     assert isinstance(decide(with_topics(5, before, now, ids), marker(4), NOW), Write)
     assert isinstance(decide(with_topics(0, before, now, ids), None, NOW), Write)
 

@@ -20,7 +20,7 @@ def line(topic: str, partitions: int) -> tuple[str, dict[TopicPartition, int]]:
     return json.dumps(Place(offsets, {topic: "i" * 22}, begun, begun).as_json()), offsets
 
 
-def test_offsets_are_told_as_starting_offsets_takes_them() -> None:
+def test_offsets_are_reported_as_starting_offsets_takes_them() -> None:
     first, second = line("orders", 12), line("refunds", 12)
     reported = plan_description(0, f"{first[0]}\n{second[0]}", "f" * 64)
     shown = reported.partition("up to ")[2].partition(" (fingerprint")[0]
@@ -57,7 +57,7 @@ def test_offsets_of_named_sources_go_by_name_in_whatever_order() -> None:
     assert offsets_by_source(f"{first}\n-") == {"0": first, "1": "-"}
 
 
-def test_a_named_source_is_told_with_its_name_and_bare_offsets() -> None:
+def test_a_named_source_is_reported_with_its_name_and_bare_offsets() -> None:
     text, offsets = line("orders", 1)
     reported = bare_offsets(f"one:{text}")
     assert reported.startswith('one:{"orders"')

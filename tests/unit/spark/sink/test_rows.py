@@ -87,7 +87,7 @@ def test_rows_of_a_partition_keep_their_order() -> None:
         assert [record.value for record in found] == sorted(record.value or b"" for record in found)
 
 
-def test_explicit_partition_goes_before_the_key() -> None:
+def test_explicit_partition_takes_precedence_over_the_key() -> None:
     columns = {
         "key": pa.array([b"k"] * 4),
         "value": pa.array([b"v"] * 4),
@@ -122,7 +122,7 @@ def test_topic_column_names_the_destination_of_each_row() -> None:
     }
 
 
-def test_topic_option_goes_before_the_topic_column() -> None:
+def test_topic_option_precedes_the_topic_column() -> None:
     columns = {"value": pa.array(["1"]), "topic": pa.array(["a"])}
     assert list(encode("value string, topic string", columns, {"t": 1}, "t")) == [("t", 0)]
 
@@ -201,7 +201,7 @@ def test_wrong_columns_are_refused_before_anything_runs(ddl: str, topic: str, te
         SinkColumns.of(schema(ddl), topic)
 
 
-def test_name_that_is_exactly_right_goes_before_one_that_differs_in_case() -> None:
+def test_name_that_is_exactly_right_takes_precedence_over_one_that_differs_in_case() -> None:
     """Like Spark's own connector, with ``spark.sql.caseSensitive`` and without (verified with Spark 4.2's)."""
     assert positions_of(["VALUE", "value", "Key", "offset"]) == {"value": 1, "key": 2}
     columns = {"VALUE": pa.array(["no"]), "value": pa.array(["yes"])}

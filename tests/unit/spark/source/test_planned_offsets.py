@@ -41,7 +41,7 @@ def test_checkpoint_holds_the_topics_ids_and_where_the_first_batch_began() -> No
     assert Place.of(json) == Place({A0: 9, B0: 7}, {"a": "id-a", "b": "id-b"}, {A0: 5})
 
 
-def test_topic_is_made_again_when_its_id_changes_and_unknown_ids_tell_nothing() -> None:
+def test_topic_is_recreated_when_its_id_changes_and_unknown_ids_tell_nothing() -> None:
     assert remade_topics({"a": "1", "b": "2", "c": "3"}, {"a": "9", "b": "2", "d": "4"}) == ["a"]
     assert remade_topics({}, {"a": "1"}) == []
 
@@ -176,7 +176,7 @@ PLANNED = BatchHeader(
         (PLANNED._replace(base_offset=0, last_offset_delta=99), False),
     ],
 )
-def test_batch_of_another_log_is_told_from_a_compacted_one(found: BatchHeader, same: bool) -> None:
+def test_batch_of_another_log_is_distinguished_from_a_compacted_one(found: BatchHeader, same: bool) -> None:
     assert BatchMark.of(PLANNED).may_be(found) == same
 
 

@@ -152,7 +152,7 @@ def ranges(parts: Sequence[InputPartition]) -> list[tuple[int, int, int]]:
     return [(part.value.partition.partition, part.value.start, part.value.end) for part in parts]
 
 
-def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:
+def test_query_without_checkpoint_starts_at_the_end_or_where_asked() -> None:
     cluster = FakeCluster(a=[5, 7])
     assert reader(cluster)[0].initialOffset() == {"a": {"0": 5, "1": 7}}
     assert reader(cluster, startingOffsets="earliest")[0].initialOffset() == {"a": {"0": 0, "1": 0}}
@@ -160,7 +160,7 @@ def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:
     assert reported.initialOffset() == {"a": {"0": 3, "1": 7}}
 
 
-def test_start_in_a_topic_that_was_made_again_is_a_loss_if_the_offsets_have_its_id() -> None:
+def test_start_in_a_topic_that_was_recreated_is_a_loss_if_the_offsets_have_its_id() -> None:
     cluster = FakeCluster(a=[5, 7])
     cluster.ids["a"] = "new"
     start = '{"a": {"0": 3, "1": 4, "id": "old"}}'
@@ -226,7 +226,7 @@ def test_too_few_records_wait_for_more_until_the_delay_is_over() -> None:
     assert stream.latestOffset({"a": {"0": 15}}, limit) == {"a": {"0": 115}}
 
 
-def test_available_now_ends_at_what_was_there_when_it_began() -> None:
+def test_available_now_ends_at_what_existed_when_it_began() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxOffsetsPerTrigger="100")
     stream.prepareForTriggerAvailableNow()
@@ -296,7 +296,7 @@ def test_tasks_are_cut_as_the_options_ask() -> None:
 @pytest.mark.parametrize(
     ("first", "end", "text"), [(7, 10, "begins at offset 7 and the query is at 5"), (0, 3, "ends at offset 3")]
 )
-def test_deleted_records_and_a_topic_made_again_are_loss(first: int, end: int, text: str) -> None:
+def test_deleted_records_and_a_recreated_topic_are_loss(first: int, end: int, text: str) -> None:
     cluster = FakeCluster(a=[end])
     cluster.first[TopicPartition("a", 0)] = first
     strict, _ = reader(cluster)
@@ -306,7 +306,7 @@ def test_deleted_records_and_a_topic_made_again_are_loss(first: int, end: int, t
     assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == ([(0, 7, 10)] if first else [])
 
 
-def test_topic_made_again_is_noticed_when_asking_for_the_end() -> None:
+def test_recreated_topic_is_noticed_when_asking_for_the_end() -> None:
     stream, _ = reader(FakeCluster(a=[3]))
     with pytest.raises(DataLoss, match="a-0 ends at offset 3 and the query is at 5"):
         stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
@@ -378,7 +378,7 @@ def test_partition_that_is_assigned_no_longer_does_not_hold_up_the_others_of_its
     assert ranges(stream.partitions(start, end)) == [(0, 5, 10)]
 
 
-def test_records_deleted_while_a_batch_read_them_are_told_on_the_driver(caplog: pytest.LogCaptureFixture) -> None:
+def test_records_deleted_while_a_batch_read_them_are_reported_on_the_driver(caplog: pytest.LogCaptureFixture) -> None:
     """Its task can only say so on the executor; whether it had read them by then is not known here."""
     cluster = FakeCluster(a=[10, 10])
     stream, clock = reader(cluster, failOnDataLoss="false")
@@ -394,7 +394,7 @@ def test_records_deleted_while_a_batch_read_them_are_told_on_the_driver(caplog: 
     ]
 
 
-def test_topic_or_partition_that_does_not_exist_is_told_by_name() -> None:
+def test_topic_or_partition_that_does_not_exist_is_reported_by_name() -> None:
     with pytest.raises(ConfigError, match="Topic 'a' does not exist at h:1"):
         reader(FakeCluster(b=[1]))[0].initialOffset()
 
@@ -442,7 +442,7 @@ def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
     return cluster, stream, clock, start
 
 
-def test_topic_made_again_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_recreated_topic_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     _, stream, clock, start = made_again(failOnDataLoss="false")
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
@@ -453,21 +453,21 @@ def test_topic_made_again_is_read_from_its_beginning_with_one_warning(caplog: py
     ]
 
 
-def test_topic_made_again_stops_a_query_that_may_lose_nothing() -> None:
+def test_recreated_topic_stops_a_query_that_may_lose_nothing() -> None:
     _, stream, clock, start = made_again()
     clock.pass_caches()
     with pytest.raises(DataLoss, match=r"topic a was deleted and recreated \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
-def test_topic_made_again_with_more_records_than_before_is_noticed_too() -> None:
+def test_recreated_topic_with_more_records_than_before_is_noticed_too() -> None:
     cluster, stream, _, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "new", 500, 500)
     end = stream.latestOffset(start, ReadAllAvailable())  # the list of partitions still counts as current
     assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
 
 
-def test_topic_made_again_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
+def test_recreated_topic_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
     cluster, stream, clock, start = made_again(failOnDataLoss="false")
     cluster.make_again("a", "old", 100, 100)
     assert stream.latestOffset(start, ReadAllAvailable()) == start
@@ -477,7 +477,7 @@ def test_topic_made_again_with_as_many_records_as_before_is_noticed_by_a_query_t
     assert ranges(stream.partitions(start, end)) == [(0, 0, 100), (1, 0, 100)]
 
 
-def test_batch_of_a_topic_that_was_made_again_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
+def test_batch_of_a_topic_that_was_recreated_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
     cluster, stream, _, _ = made_again(failOnDataLoss="false")
     planned = {"a": {"0": 40, "1": 40, "id": "old"}}, {"a": {"0": 90, "1": 90, "id": "old"}}
     cluster.make_again("a", "new", 500, 500)
@@ -719,7 +719,7 @@ def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
     assert reader(cluster)[0].latestOffset(end, ReadAllAvailable()) == end, "nothing was cut"
 
 
-def test_start_has_the_epoch_of_the_leader_that_told_it() -> None:
+def test_start_has_the_epoch_of_the_leader_that_reported_it() -> None:
     """Trigger.AvailableNow asked for the ends, then another leader reported the start."""
     cluster = FakeCluster(a=[60])
     cluster.epochs[A0] = [(3, 0)]
@@ -751,7 +751,7 @@ def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch
     assert cluster.epoch_questions == 0
 
 
-def test_tasks_are_told_which_log_was_planned() -> None:
+def test_tasks_are_reported_which_log_was_planned() -> None:
     cluster, stream, _, start = led(100, maxRecordsPerPartition="50")
     cluster.ids = {"a": "x"}
     tasks = [part.value for part in stream.partitions({"a": {"0": 0}}, start)]
@@ -777,7 +777,7 @@ def make_again_without_id(cluster: FakeCluster, *ends: int) -> None:
     cluster.logs["a"] += 1
 
 
-def test_topic_without_id_that_is_made_again_and_longer_than_before_is_loss() -> None:
+def test_topic_without_id_that_is_recreated_and_longer_than_before_is_loss() -> None:
     cluster, stream, _, end = without_ids()
     assert [*Place.of(end).marks] == [TopicPartition("a", 0)], "an empty partition has no batch to remember"
     make_again_without_id(cluster, 150, 0)
@@ -788,7 +788,7 @@ def test_topic_without_id_that_is_made_again_and_longer_than_before_is_loss() ->
         again.latestOffset(end, ReadAllAvailable())
 
 
-def test_topic_without_id_that_is_made_again_is_read_from_its_beginning_if_losses_are_tolerated() -> None:
+def test_topic_without_id_that_is_recreated_is_read_from_its_beginning_if_losses_are_tolerated() -> None:
     cluster, stream, clock, start = without_ids(failOnDataLoss="false")
     make_again_without_id(cluster, 150, 20)
     end = stream.latestOffset(start, ReadAllAvailable())
@@ -798,7 +798,7 @@ def test_topic_without_id_that_is_made_again_is_read_from_its_beginning_if_losse
     assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 150, 160)]
 
 
-def test_batch_of_a_topic_without_id_reads_nothing_of_one_that_was_made_again_since() -> None:
+def test_batch_of_a_topic_without_id_reads_nothing_of_one_that_was_recreated_since() -> None:
     """A batch that was planned and repeated after a crash, also where the part before it was never read."""
     cluster, stream, _, end = without_ids(failOnDataLoss="false")
     start = stream.initialOffset()

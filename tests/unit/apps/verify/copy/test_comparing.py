@@ -126,7 +126,7 @@ def test_equal_records_are_not_collected(tmp_path: Path) -> None:
     assert max(apart) == 1
 
 
-def test_equal_records_that_cannot_be_told_apart_have_no_order(tmp_path: Path) -> None:
+def test_equal_records_that_cannot_be_distinguished_have_no_order(tmp_path: Path) -> None:
     over_partitions: Rows = [(0, 0, *B), (0, 1, *A), (1, 0, *A)]
     assert compare(tmp_path, over_partitions, [(0, 0, *A), (0, 1, *B), (0, 2, *A)]).found == []
     one_is_lost: Rows = [(0, 0, *A), (0, 1, *B), (0, 2, *A)]
@@ -157,7 +157,7 @@ def test_none_is_not_empty(tmp_path: Path) -> None:
     assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}
 
 
-def test_what_is_allowed_is_told_as_such(tmp_path: Path) -> None:
+def test_what_is_allowed_is_reported_as_such(tmp_path: Path) -> None:
     short, more = SOURCE[:2], [*SOURCE, (0, 4, b"x", b"x")]
     lag = ComparedTopics("a", "b", {0: 0}, allows_lag=True)
     assert compare(tmp_path, SOURCE, short, lag)[:3] == ([], [], ["copy-behind"])

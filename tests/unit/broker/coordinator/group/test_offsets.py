@@ -114,14 +114,14 @@ def test_metadata_above_the_limit_refuses_its_partition(g: GroupClient, metadata
         (Error.RECORD_LIST_TOO_LARGE, Error.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_errors_of_the_log_are_told_in_a_coordinators_words(g: GroupClient, logged: Error, reported: Error) -> None:
+def test_errors_of_the_log_are_reported_in_a_coordinators_words(g: GroupClient, logged: Error, reported: Error) -> None:
     g.host.append_error = logged
     assert g.commit(1).value == reported
     g.host.append_error = Error.NONE
     assert g.offset() == -1
 
 
-def test_a_commit_is_answered_and_told_only_when_it_is_durable(g: GroupClient) -> None:
+def test_a_commit_is_answered_and_reported_only_when_it_is_durable(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.commit(7)
     assert not answer.done
@@ -134,7 +134,7 @@ def test_a_commit_is_answered_and_told_only_when_it_is_durable(g: GroupClient) -
     assert waiting.known(waiting.settled.value).topics[0].partitions[0].committed_offset == 7
 
 
-def test_what_cannot_be_made_durable_is_neither_confirmed_nor_told(g: GroupClient) -> None:
+def test_what_cannot_be_made_durable_is_neither_confirmed_nor_reported(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.commit(7)
     g.host.fail_sync(Error.KAFKA_STORAGE_ERROR)
@@ -171,7 +171,7 @@ def test_all_offsets_of_a_group_can_be_asked_for(g: GroupClient) -> None:
 # Transactions
 
 
-def test_an_offset_of_an_open_transaction_is_not_told(g: GroupClient) -> None:
+def test_an_offset_of_an_open_transaction_is_not_reported(g: GroupClient) -> None:
     g.commit(1)
     assert g.commit_in_transaction(2, A).value == Error.NONE
     assert g.offset() == 1
@@ -408,7 +408,7 @@ def test_offsets_of_a_topic_that_is_read_are_not_deleted(g: GroupClient) -> None
     assert (g.offset(), g.offset("u")) == (1, -1)
 
 
-def test_deleting_offsets_of_groups_that_are_not_there_or_no_consumers(g: GroupClient) -> None:
+def test_deleting_offsets_of_groups_that_do_not_exist_or_no_consumers(g: GroupClient) -> None:
     assert delete_offsets(g, "t", 0).error_code == Error.GROUP_ID_NOT_FOUND
     g.joined(protocol_type="connect", protocols={"default": b""})
     g.host.pass_time(0)

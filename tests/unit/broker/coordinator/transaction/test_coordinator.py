@@ -410,7 +410,7 @@ def test_topic_deleted_between_two_attempts_completes_the_transaction(
 
 
 @pytest.mark.parametrize(("error", "reported"), list(LOG_ERRORS.items()))
-def test_failed_append_is_told_and_changes_nothing(
+def test_failed_append_is_reported_and_changes_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, reported: Error
 ) -> None:
     producer = begun(coordinator)
@@ -451,7 +451,7 @@ def test_completion_is_written_again_when_the_log_failed(
     assert added.value is Error.NONE
 
 
-def test_what_a_disk_keeps_open_is_said_once_and_ends_when_there_is_room(
+def test_what_a_disk_keeps_open_is_reported_once_and_ends_when_there_is_room(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its producer only gets CONCURRENT_TRANSACTIONS."""
@@ -684,7 +684,7 @@ def test_producer_id_that_comes_late_is_used_on_the_state_of_then(
     assert (first.value.producer, second.value.producer) == ((50, 0), (50, 1))
 
 
-def test_no_producer_id_to_be_had_is_told(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+def test_no_producer_id_to_be_had_is_reported(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
     host.producer_ids_held = []
     waiting = [init(coordinator), coordinator.init_producer_id(None, 1, NO_PRODUCER, NOW, node_id=None)]
     for held in host.producer_ids_held:

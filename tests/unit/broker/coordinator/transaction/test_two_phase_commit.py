@@ -163,7 +163,7 @@ def test_a_kept_transaction_takes_no_more_records() -> None:
             assert decide(value, VerifyPartitions(producer, frozenset({partition})), NOW).error is error
 
 
-def test_a_stranger_is_told_so() -> None:
+def test_a_stranger_is_informed() -> None:
     value = kept(ongoing())
     assert decide(value, EndTxn(ProducerIdAndEpoch(7, 101), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     assert decide(value, EndTxnAndBump(ProducerIdAndEpoch(7, 1), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING

@@ -247,7 +247,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side) -> None:
     assert [part.error_code for part in peer.parts()] == [Error.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_one_that_was_made_again_under_its_name_gets_nothing_either(side: Side) -> None:
+def test_one_that_was_recreated_under_its_name_gets_nothing_either(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
@@ -407,7 +407,7 @@ def test_few_batches_of_a_request_for_many_partitions_are_parked(
 
 
 @pytest.mark.parametrize("refused", ["damaged", "unforeseen"])
-def test_nothing_of_an_idempotent_producer_goes_before_what_was_refused(
+def test_nothing_of_an_idempotent_producer_precedes_what_was_refused(
     side: Side, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next request's sequence shows a gap, as in Apache Kafka."""

@@ -70,7 +70,7 @@ def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
     assert kept.attempts == [False, True]
 
 
-def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
+def test_a_fetch_that_waits_learns_which_partition_woke_it() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     woken: list[TopicPartition | None] = []
 

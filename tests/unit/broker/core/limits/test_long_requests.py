@@ -331,7 +331,7 @@ def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: in
     assert calls < 1000
 
 
-def test_a_topic_of_many_partitions_is_deleted_in_chunks_and_made_again_at_once(admin: Admin) -> None:
+def test_a_topic_of_many_partitions_is_deleted_in_chunks_and_recreated_at_once(admin: Admin) -> None:
     peer = send(admin, DeleteTopicsRequest(topics=[DeleteTopicState("wide")], timeout_ms=1000), 6)
     while admin.broker.metadata.topic("wide") is not None:
         admin.broker.tasks.step()

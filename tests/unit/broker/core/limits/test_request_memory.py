@@ -36,7 +36,7 @@ def test_what_complete_requests_take_holds_others_back_and_is_never_refused() ->
     assert waiting.granted and memory.taken_bytes == 100
 
 
-def test_incomplete_requests_that_take_everything_are_told_apart() -> None:
+def test_incomplete_requests_that_take_everything_are_distinguished() -> None:
     memory = RequestMemory(100, 0)
     assert memory.reserve(Connection(), 95)
     assert not memory.reserve(Connection(), 10)

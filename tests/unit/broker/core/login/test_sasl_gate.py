@@ -241,7 +241,7 @@ def test_a_bare_token_that_is_wrong_gets_no_answer(client: Callable[..., Client]
 
 
 @pytest.mark.parametrize(("version", "lifetime_ms"), [(0, 0), (1, LIFETIME_MS), (2, LIFETIME_MS)])
-def test_the_length_of_a_session_is_told_from_version_1_on(
+def test_the_length_of_a_session_is_reported_from_version_1_on(
     client: Callable[..., Client], version: int, lifetime_ms: int
 ) -> None:
     one = client(session_ms=LIFETIME_MS)

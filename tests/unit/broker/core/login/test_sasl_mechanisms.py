@@ -52,7 +52,7 @@ def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> Non
         ("bob\0alice\0wrong", "Authentication failed: Invalid username or password"),
     ],
 )
-def test_everybody_else_is_told_what_plain_sasl_server_says(token: str, reported: str) -> None:
+def test_everybody_else_is_reported_what_plain_sasl_server_says(token: str, reported: str) -> None:
     plain = PlainLogin(USERS)
     with pytest.raises(LoginRefused) as refused:
         plain.respond(token.encode(), NOW_MS)

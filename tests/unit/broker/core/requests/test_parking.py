@@ -57,7 +57,7 @@ def test_among_others_work_is_sent_the_value_too(known: bool) -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_among_others_work_is_told_the_failure_too(known: bool) -> None:
+def test_among_others_work_gets_the_failure_too(known: bool) -> None:
     first: Deferred[int] = Deferred.of_failure(ValueError("expected")) if known else Deferred()
 
     def steps() -> Work[str]:

@@ -133,7 +133,7 @@ def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> Non
     assert later.value == "b"
 
 
-def test_work_that_waits_for_what_is_there_already_goes_on_at_once() -> None:
+def test_work_that_waits_for_what_exists_already_goes_on_at_once() -> None:
     def work() -> Work[str]:
         yield Deferred.of(None)
         return "done"

@@ -113,7 +113,7 @@ def unreadable(tmp_path: Path) -> Iterator[Admin]:
         yield admin
 
 
-def test_a_disk_that_refuses_to_read_a_partition_is_told_for_it_alone(unreadable: Admin) -> None:
+def test_a_disk_that_refuses_to_read_a_partition_is_reported_for_it_alone(unreadable: Admin) -> None:
     found = _ask(unreadable, Reader(), _fetch(DAMAGED_AT))
     assert (found[0].error_code, found[1].error_code) == (Error.KAFKA_STORAGE_ERROR, Error.NONE)
     assert len(found[1].records) == (EACH - DAMAGED_AT) * SIZE
@@ -122,7 +122,7 @@ def test_a_disk_that_refuses_to_read_a_partition_is_told_for_it_alone(unreadable
     assert (partition.reads, partition.failed_reads) == (1, 1)
 
 
-def test_a_transaction_index_that_is_damaged_is_told_to_readers_of_what_is_committed(tmp_path: Path) -> None:
+def test_a_transaction_index_that_is_damaged_is_reported_to_readers_of_what_is_committed(tmp_path: Path) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
     admin.broker.logs.disk.write_atomic(CLOSED.replace(".log", ".txnindex"), b"not an entry")  # since it was opened
     found = _ask(admin, channel, _fetch(0, isolation=1))
@@ -232,7 +232,7 @@ def test_a_lack_of_descriptors_and_files_that_are_gone_make_nothing_unreadable(t
     assert _read(_log(admin), 0, EACH) == EACH
 
 
-def test_each_damage_is_told_once_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_damage_is_reported_once_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     admin, channel = _opened_again(tmp_path / "metadata", DAMAGES["another format"]), Reader()
     caplog.clear()
     for _ in range(3):

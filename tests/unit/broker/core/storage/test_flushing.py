@@ -146,7 +146,7 @@ def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_who_waits_for_a_log_that_failed_apart_from_its_syncs_is_told() -> None:
+def test_who_waits_for_a_log_that_failed_apart_from_its_syncs_is_reported() -> None:
     """Compaction replaces segments in between: if a disk refuses that, the log goes offline."""
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     partition, flushing = partitions_of(admin)[0], admin.broker.flushing

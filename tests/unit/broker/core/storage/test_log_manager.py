@@ -115,7 +115,7 @@ def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
     assert append(again, OLD_ID) == 1
 
 
-def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_one_before() -> None:
+def test_a_recreated_topic_begins_at_its_start_whatever_checkpoints_say_of_the_one_before() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)

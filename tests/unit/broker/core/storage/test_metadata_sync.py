@@ -202,7 +202,7 @@ def test_files_of_a_deleted_topic_are_put_aside_when_its_end_is_synced(slow: Slo
     assert slow.synced_topics() == []
 
 
-def test_a_name_whose_end_is_not_synced_yet_is_made_again_after_it(slow: Slow) -> None:
+def test_a_name_whose_end_is_not_synced_yet_is_recreated_after_it(slow: Slow) -> None:
     slow.create("a")
     slow.worker.do_next()
     slow.produce("a", acks=1)
@@ -276,7 +276,7 @@ def test_no_producer_id_is_given_twice_though_the_power_fails(slow: Slow) -> Non
     assert slow.syncs == 1, "the second block was synced elsewhere, long before it was needed"
 
 
-def test_a_block_that_is_not_there_when_it_is_needed_is_synced_in_its_turn(slow: Slow) -> None:
+def test_a_block_that_does_not_exist_when_it_is_needed_is_synced_in_its_turn(slow: Slow) -> None:
     ask = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
     for _ in range(BLOCK_SIZE):
         slow.send(ask)
@@ -363,7 +363,7 @@ def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_a
     assert error_of_produce(written) == 0
 
 
-def test_who_waits_for_a_topic_whose_end_cannot_be_synced_is_told(slow: Slow) -> None:
+def test_who_waits_for_a_topic_whose_end_cannot_be_synced_is_reported(slow: Slow) -> None:
     slow.create("a")
     written = slow.produce("a")
     deleted = slow.delete("a")

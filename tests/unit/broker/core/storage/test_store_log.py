@@ -73,7 +73,9 @@ def test_the_log_of_the_store_is_moved_elsewhere_and_changes_wait_for_it(slow: S
 
 
 @pytest.mark.usefixtures("short_log")
-def test_a_log_that_cannot_be_moved_is_told_as_a_failed_sync_is(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_cannot_be_moved_is_reported_as_a_failed_sync_is(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails() -> None:
         raise StorageError("cannot move the log of metadata.sqlite: disk I/O error")
 

@@ -70,7 +70,7 @@ def test_creating_needs_a_folder(disk: Disk) -> None:
         disk.write_atomic("a/f", b"")
 
 
-def test_creating_keeps_what_is_there(disk: Disk) -> None:
+def test_creating_keeps_what_exists(disk: Disk) -> None:
     disk.open("f", create=True).append([b"ab"])
     assert disk.open("f", create=True).size() == 2
 
@@ -109,7 +109,7 @@ def test_a_folder_is_renamed_with_its_files(disk: Disk) -> None:
     assert (disk.exists("a"), disk.read("c/b/f")) == (False, b"x")
 
 
-def test_renaming_what_is_not_there_is_refused(disk: Disk) -> None:
+def test_renaming_what_does_not_exist_is_refused(disk: Disk) -> None:
     with pytest.raises(StorageError, match="nowhere"):
         disk.rename("nowhere", "x")
 
@@ -419,7 +419,7 @@ def test_more_unsynced_files_than_descriptors_are_synced_before_they_let_go(
     assert [file.read_at(0, 1) for file in files] == [b"x"] * 50
 
 
-def test_a_failed_sync_of_a_file_that_had_to_let_go_is_told_later(
+def test_a_failed_sync_of_a_file_that_had_to_let_go_is_reported_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = OsDisk(str(tmp_path), max_descriptors=1)

@@ -66,7 +66,7 @@ def test_a_watchdog_of_another_process_is_not_fed(manager: socket.socket, enviro
         manager.recv(1)
 
 
-def test_a_manager_that_is_not_there_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_manager_that_does_not_exist_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     service = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "nobody")})
     service.stops()
     service.reloads()

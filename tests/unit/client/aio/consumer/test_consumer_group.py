@@ -98,7 +98,7 @@ class Listener(ConsumerRebalanceListener):
         self.lost.append(set(lost))
 
 
-def test_a_membership_that_cannot_go_on_is_told_at_every_call_and_loses_its_partitions() -> None:
+def test_a_membership_that_cannot_go_on_is_reported_at_every_call_and_loses_its_partitions() -> None:
     """Told only once, a program that continues after errors would wait forever, or read beside the member that
     fenced it.
     """
@@ -154,7 +154,7 @@ def test_an_automatic_commit_has_time_however_often_it_happens_and_no_more_than_
     assert limits == [limit_ms]
 
 
-def test_a_reader_by_hand_is_told_once_that_it_cannot_commit_and_reads_on() -> None:
+def test_a_reader_by_hand_is_reported_once_that_it_cannot_commit_and_reads_on() -> None:
     stay = Stay()
     stay.subscription.assign([ZERO])
     stay.group.group_failed(KafkaError(Error.GROUP_AUTHORIZATION_FAILED, "not allowed"))

@@ -93,7 +93,7 @@ def test_batches_that_cannot_be_made_into_one_table_are_read_again(how: str, mon
     assert [reader.subscription.state(name).position for name in (ZERO, ONE)] == [7, 8]
 
 
-def test_a_stuck_partition_is_told_once_to_who_reads_others_too_and_each_time_to_who_reads_it_alone() -> None:
+def test_a_stuck_partition_is_reported_once_to_who_reads_others_too_and_each_time_to_who_reads_it_alone() -> None:
     reader = Reader()
     reader.subscription.assign([ZERO, ONE])
     stuck, fine = (reader.subscription.state(name) for name in (ZERO, ONE))

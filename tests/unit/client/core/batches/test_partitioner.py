@@ -82,7 +82,7 @@ def test_sticky_prefers_partitions_with_a_leader() -> None:
         sticky.batch_ended(picture, 200)
 
 
-def test_sticky_passes_over_what_it_is_told_to_while_there_is_another() -> None:
+def test_sticky_passes_over_what_it_is_asked_to_while_there_is_another() -> None:
     unwanted = {0, 2}
     sticky = UniformSticky(100, random.Random(5).randrange, lambda name: {}, passed_over=lambda topic: unwanted)
     picture = topic(1, 1, 1)

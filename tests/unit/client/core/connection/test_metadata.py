@@ -33,7 +33,7 @@ def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 6)
 
 
-def test_a_topic_made_again_starts_over() -> None:
+def test_a_recreated_topic_starts_over() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()
@@ -58,7 +58,7 @@ def test_the_picture_is_renewed_when_it_is_old_and_not_more_often_than_the_backo
     assert wire.count(METADATA) == 1
 
 
-def test_a_lost_answer_is_asked_for_again_and_told_to_who_waits() -> None:
+def test_a_lost_answer_is_asked_for_again_and_reported_to_who_waits() -> None:
     wire = FakeWire()
     metadata = known(wire)
     waiting = metadata.refresh()
@@ -82,7 +82,7 @@ def test_a_topic_that_is_not_ready_keeps_its_last_picture_and_is_asked_for_again
     assert wire.count(METADATA) == 1
 
 
-def test_a_leader_told_in_a_refusal_counts_when_it_is_newer() -> None:
+def test_a_leader_reported_in_a_refusal_counts_when_it_is_newer() -> None:
     metadata = known(FakeWire())
     assert not metadata.leader_changed(P0, 2, 5)
     assert not metadata.leader_changed(P0, 99, 9)

@@ -176,7 +176,7 @@ def test_taking_records_at_hand_one_by_one_is_noted() -> None:
 
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH])
-def test_a_broker_that_leads_a_partition_no_more_is_told_to_leave_it_out(error: Error) -> None:
+def test_a_broker_that_leads_a_partition_no_more_is_asked_to_leave_it_out(error: Error) -> None:
     """Otherwise its fetch session repeats the refusal at once, again and again."""
     reader = Reader()
     reader.read(P0, P1)
@@ -316,7 +316,7 @@ def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
     ],
     ids=["by the broker", "in the answer"],
 )
-def test_damage_is_told_behind_what_was_fetched_before_it_and_can_be_sought_past(answer: PartitionData) -> None:
+def test_damage_is_reported_behind_what_was_fetched_before_it_and_can_be_sought_past(answer: PartitionData) -> None:
     """Otherwise seeking past the batch would also skip records that are intact."""
     reader = Reader()
     reader.read(P0)

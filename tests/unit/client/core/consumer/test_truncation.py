@@ -125,7 +125,7 @@ def test_where_the_leader_knows_nothing_of_the_epoch_the_position_is_found_again
 
 
 @pytest.mark.parametrize(("end_offset", "epoch", "reported"), [(7, 2, 7), (-1, -1, None)])
-def test_without_a_reset_policy_the_reader_is_told_what_is_lost(
+def test_without_a_reset_policy_the_reader_is_reported_what_is_lost(
     end_offset: int, epoch: int, reported: int | None
 ) -> None:
     reader = Reader(Reset.NONE)

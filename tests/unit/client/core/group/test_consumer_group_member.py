@@ -41,7 +41,7 @@ def test_a_revocation_that_ends_after_the_member_was_fenced_takes_no_partition_b
     assert group.owned == [P1]
 
 
-def test_a_new_assignment_waits_for_the_listener_that_is_told_of_the_loss() -> None:
+def test_a_new_assignment_waits_for_the_listener_that_hears_of_the_loss() -> None:
     group = Group()
     group.answer(1, [P0])
     group.fence()
@@ -393,7 +393,7 @@ def test_a_refusal_for_good_is_the_end_in_every_state(state: ClientMemberState) 
 
 
 @pytest.mark.parametrize("state", [state for state in ClientMemberState if state.ended])
-def test_a_lookup_that_is_refused_after_the_end_is_told(state: ClientMemberState) -> None:
+def test_a_lookup_that_is_refused_after_the_end_is_reported(state: ClientMemberState) -> None:
     """The offsets of the group are still committed through the same finder."""
     group = IN[state]()
     group.program.failure = None

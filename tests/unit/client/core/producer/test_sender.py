@@ -80,7 +80,7 @@ def test_a_batch_that_expires_in_the_queue_leaves_it() -> None:
     assert not core.accumulator.queues[P0]
 
 
-def test_a_retry_keeps_its_sequence_and_goes_before_newer_batches() -> None:
+def test_a_retry_keeps_its_sequence_and_precedes_newer_batches() -> None:
     core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
@@ -258,7 +258,7 @@ def test_a_single_record_too_large_fails_and_leaves_no_gap() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
-def test_a_topic_whose_format_has_no_producer_ids_is_told_what_to_set() -> None:
+def test_a_topic_whose_format_has_no_producer_ids_learns_what_to_set() -> None:
     core = ProducerCore().start()
     core.send(b"v")
     refuse(core.produced(), Error.UNSUPPORTED_FOR_MESSAGE_FORMAT)
@@ -266,7 +266,7 @@ def test_a_topic_whose_format_has_no_producer_ids_is_told_what_to_set() -> None:
     assert "message.format.version" in reported and "enable.idempotence=false" in reported
 
 
-def test_a_new_leader_told_in_the_refusal_is_used_without_asking() -> None:
+def test_a_new_leader_reported_in_the_refusal_is_used_without_asking() -> None:
     core = ProducerCore(enable_idempotence=False)
     core.send(b"v")
     moved = PartitionProduceResponse(

@@ -162,7 +162,7 @@ def test_a_deleted_topic_is_waited_for() -> None:
     assert not result.done
 
 
-def test_offsets_of_a_topic_made_again_are_refused() -> None:
+def test_offsets_of_a_recreated_topic_are_refused() -> None:
     """They could be of the earlier topic: records of the new one would be skipped."""
     world = World(a=FIRST)
     result = world.send(A)

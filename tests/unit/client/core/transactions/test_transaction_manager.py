@@ -346,7 +346,7 @@ def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Erro
 
 
 @pytest.mark.parametrize("error", [Error.NONE, Error.NOT_COORDINATOR, Error.GROUP_AUTHORIZATION_FAILED])
-def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error: Error) -> None:
+def test_offsets_under_way_are_reported_when_the_producer_has_failed_meanwhile(error: Error) -> None:
     """Otherwise the sender waits for max.block.ms, and is told to call again."""
     core = v2()
     core.txn.begin()

@@ -201,7 +201,7 @@ def test_what_another_producer_took_over_is_not_completed_here() -> None:
     assert isinstance(result.value, ProducerFenced)
 
 
-def test_an_end_while_it_is_being_prepared_is_told_to_who_prepares() -> None:
+def test_an_end_while_it_is_being_prepared_is_reported_to_who_prepares() -> None:
     core, txn = with_a_record()
     preparing = txn.prepare()
     txn.abort()

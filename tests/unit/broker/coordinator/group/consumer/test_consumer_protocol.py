@@ -129,7 +129,7 @@ def test_a_full_heartbeat_is_answered_in_full(g: GroupClient) -> None:
     assert g.assigned(answer) == {"t": [0, 1, 2, 3]}
 
 
-def test_an_unknown_group_or_member_is_told_so(g: GroupClient) -> None:
+def test_an_unknown_group_or_member_is_informed(g: GroupClient) -> None:
     assert g.beat("a", 1).value.error_code == Error.GROUP_ID_NOT_FOUND
     assert g.beat("a", -1).value.error_code == Error.GROUP_ID_NOT_FOUND
     g.beat("a", 0)
@@ -250,7 +250,7 @@ def test_assignments_are_not_made_more_often_than_the_interval() -> None:
     assert g.beat("b", 2).value.member_epoch == 3
 
 
-def test_what_is_set_for_a_group_goes_before_what_is_set_for_the_broker(g: GroupClient) -> None:
+def test_a_setting_of_a_group_takes_precedence_over_the_brokers(g: GroupClient) -> None:
     own = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "7000"}
     g.host.settings_of[g.group_id] = own
     assert g.beat("a", 0).value.heartbeat_interval_ms == 7000

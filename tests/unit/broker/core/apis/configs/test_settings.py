@@ -153,7 +153,7 @@ def test_a_brokers_setting_survives_a_restart(tmp_path: Path) -> None:
     second.broker.stop(NOW_MS)
 
 
-def test_a_setting_of_the_start_is_told_as_static() -> None:
+def test_a_setting_of_the_start_is_reported_as_static() -> None:
     admin = Admin(**{"log.retention.hours": "2", "num.io.threads": "4", "ssl.key.password": "secret"})
     entries = described(admin, BROKER, "1")
     assert synonyms(entries["num.io.threads"]) == [("num.io.threads", "4", STATIC), ("num.io.threads", "8", DEFAULT)]
@@ -276,7 +276,7 @@ def test_resources_with_settings_are_listed(with_topic: Admin) -> None:
     assert only.resource_name == "m"
 
 
-def test_of_entries_for_one_quota_entity_the_first_counts_and_the_entity_is_told(admin: Admin) -> None:
+def test_of_entries_for_one_quota_entity_the_first_counts_and_the_entity_is_reported(admin: Admin) -> None:
     entries = [
         quotas.EntryData(
             [quotas.EntityData("user", "a")], [quotas.OpData(key="producer_byte_rate", value=rate, remove=False)]
@@ -327,7 +327,7 @@ def test_the_folder_tells_the_size_of_each_partition(with_topic: Admin) -> None:
     ]
 
 
-def test_from_version_4_on_the_size_of_the_volume_is_told_if_there_is_one(
+def test_from_version_4_on_the_size_of_the_volume_is_reported_if_there_is_one(
     with_topic: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reported(version: int) -> tuple[int, int]:
@@ -340,7 +340,7 @@ def test_from_version_4_on_the_size_of_the_volume_is_told_if_there_is_one(
     assert reported(4) == reported(5) == (1000, 30)
 
 
-def test_a_partition_that_is_asked_for_twice_is_told_once(with_topic: Admin) -> None:
+def test_a_partition_that_is_asked_for_twice_is_reported_once(with_topic: Admin) -> None:
     (folder,) = with_topic.ask(DescribeLogDirsRequest([DescribableLogDirTopic("t", [1, 1])])).results
     assert [part.partition_index for topic in folder.topics for part in topic.partitions] == [1]
 
@@ -356,7 +356,7 @@ def test_a_quota_that_nobody_knows_may_be_removed(admin: Admin) -> None:
     assert (asked(False), asked(True)) == (Error.INVALID_REQUEST, Error.NONE)
 
 
-def test_a_wrong_setting_is_told_before_a_topic_that_is_not_there(admin: Admin) -> None:
+def test_a_wrong_setting_is_reported_before_a_topic_that_does_not_exist(admin: Admin) -> None:
     def asked(value: str) -> Any:
         setting = changing.AlterableConfig("retention.ms", SET, value)
         resource = changing.AlterConfigsResource(TOPIC, "absent", [setting])

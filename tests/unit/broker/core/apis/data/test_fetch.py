@@ -237,7 +237,7 @@ def test_a_fetch_waits_until_enough_has_come(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_when_the_wait_is_over_what_is_there_is_the_answer(count: int) -> None:
+def test_when_the_wait_is_over_what_exists_is_the_answer(count: int) -> None:
     ports = FetchFakes(count)
     answers = ports.wait(request_for(asked(*range(count)), max_wait_ms=500, min_bytes=2 * SIZE))
     ports.append()
@@ -319,7 +319,7 @@ def test_an_incremental_answer_has_only_what_is_new(ports: FetchFakes) -> None:
     assert list(parts(ports.fetch(left))) == []
 
 
-def test_an_error_is_told_once_and_its_end_too(ports: FetchFakes) -> None:
+def test_an_error_is_reported_once_and_its_end_too(ports: FetchFakes) -> None:
     session = ports.fetch(request_for(asked(0), session_epoch=0)).session_id
     partition = ports.led.pop(TopicPartition("t", 0))
     gone = [Error.UNKNOWN_TOPIC_OR_PARTITION]

@@ -99,7 +99,7 @@ def test_a_special_timestamp_needs_its_version(ports: PartitionFakes, timestamp:
         assert ports.list_offsets(timestamp, version=first)[0] is Error.NONE
 
 
-def test_no_leader_epoch_is_told_before_version_4(ports: PartitionFakes) -> None:
+def test_no_leader_epoch_is_reported_before_version_4(ports: PartitionFakes) -> None:
     assert ports.list_offsets(-1, version=3) == (Error.NONE, -1, 4, -1)
 
 
@@ -132,7 +132,7 @@ def test_an_unknown_isolation_level_is_refused(ports: PartitionFakes) -> None:
     assert ports.list_offsets(-1, isolation=2)[0] is Error.INVALID_REQUEST
 
 
-def test_nothing_is_told_of_a_partition_whose_disk_failed(ports: PartitionFakes) -> None:
+def test_nothing_is_reported_a_partition_whose_disk_failed(ports: PartitionFakes) -> None:
     ports.led.log.fail("no such device")
     assert ports.list_offsets(-1)[0] is Error.KAFKA_STORAGE_ERROR
     assert ports.delete_records(1) == (Error.KAFKA_STORAGE_ERROR, -1)

@@ -187,7 +187,7 @@ def test_a_transactional_commit_by_names_in_version_6_names_no_topic(broker: Fak
 
 
 @pytest.mark.parametrize(("version", "error"), [(5, Error.ILLEGAL_GENERATION), (6, Error.GROUP_ID_NOT_FOUND)])
-def test_a_transactional_commit_for_a_group_that_is_not_there(broker: FakeBroker, version: int, error: Error) -> None:
+def test_a_transactional_commit_for_a_group_that_does_not_exist(broker: FakeBroker, version: int, error: Error) -> None:
     member = {"member_id": "m", "generation_id_or_member_epoch": 3}
     assert list(txn_commit(broker, {"t": [0]}, version, **member).values()) == [[error]]
     assert list(txn_commit(broker, {"t": [0]}, version).values()) == [[Error.NONE]]
@@ -264,7 +264,7 @@ def test_offsets_of_partitions_that_do_not_exist_are_not_deleted(broker: FakeBro
     assert broker.ask(OffsetDeleteRequest("absent", rows), 0).error_code == Error.GROUP_ID_NOT_FOUND
 
 
-def test_the_operations_on_a_group_are_told_to_whoever_asks(broker: FakeBroker) -> None:
+def test_the_operations_on_a_group_are_reported_to_whoever_asks(broker: FakeBroker) -> None:
     GroupClient(broker.host).stable(1)
     GroupClient(broker.host, "k").beat("a", 0)
     assert broker.ask(DescribeGroupsRequest(["g"], True), 5).groups[0].authorized_operations == 3400

@@ -84,7 +84,7 @@ def test_a_group_that_the_caller_may_not_describe_is_refused_alone(admin: Admin)
 
 
 @pytest.mark.parametrize(("version", "partitions"), [(1, 1), (2, 0)])
-def test_before_version_2_a_refused_group_is_told_for_each_partition(
+def test_before_version_2_a_refused_group_is_reported_for_each_partition(
     admin: Admin, version: int, partitions: int
 ) -> None:
     answer = admin.ask(OffsetFetchRequest("other", [OffsetFetchRequestTopic("seen", [0])]), version, user="alice")
@@ -93,7 +93,7 @@ def test_before_version_2_a_refused_group_is_told_for_each_partition(
     assert reported(answer.topics) == ({"seen": (-1, refused)} if partitions else {})
 
 
-def test_an_unknown_id_is_told_from_a_topic_that_is_hidden(admin: Admin) -> None:
+def test_an_unknown_id_is_distinguished_from_a_topic_that_is_hidden(admin: Admin) -> None:
     ids = {name: admin.broker.metadata.topic(name).topic_id for name in TOPICS}  # type: ignore[union-attr]
     asked = [OffsetFetchRequestTopics("", topic_id, [0]) for topic_id in (*ids.values(), NO_TOPIC_ID)]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=asked)])

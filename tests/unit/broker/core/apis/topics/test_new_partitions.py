@@ -81,7 +81,7 @@ def test_what_is_no_increase_is_refused(
     assert not ports.made
 
 
-def test_a_broker_that_is_not_there_gets_no_partition(ports: TopicFakes) -> None:
+def test_a_broker_that_does_not_exist_gets_no_partition(ports: TopicFakes) -> None:
     ((_, error, _),) = ports.create(CreatePartitionsTopic("t", 3, [on(9)]))
     assert error == Error.INVALID_REPLICA_ASSIGNMENT
     assert not ports.made
@@ -93,6 +93,6 @@ def test_a_topic_that_is_named_twice_is_refused_and_the_others_are_changed(ports
     assert answer == [("u", Error.INVALID_REQUEST, "Duplicate topic name."), ("t", Error.NONE, None)]
 
 
-def test_a_disk_that_refuses_is_said(ports: TopicFakes) -> None:
+def test_a_disk_that_refuses_is_reported(ports: TopicFakes) -> None:
     ports.refusal = StorageError("no such device")
     assert ports.create(CreatePartitionsTopic("t", 3, None)) == [("t", Error.KAFKA_STORAGE_ERROR, "no such device")]

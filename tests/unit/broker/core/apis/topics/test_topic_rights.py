@@ -102,7 +102,7 @@ def test_topics_are_deleted_by_name_and_by_id(ports: TopicFakes) -> None:
         ([(DELETE, "kafka-cluster")], ("orders", Error.NONE), ("orders", Error.NONE)),
     ],
 )
-def test_a_name_is_told_to_whoever_may_describe_it(
+def test_a_name_is_reported_to_whoever_may_describe_it(
     granted: list[Grant], of_name: tuple[str, Error], of_id: tuple[str, Error]
 ) -> None:
     for asked, expected in ((by_name("orders"), of_name), (by_id(ORDERS), of_id)):

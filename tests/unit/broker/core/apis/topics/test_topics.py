@@ -62,7 +62,7 @@ def test_a_module_says_its_key_and_the_versions_of_its_row(key: ApiKey) -> None:
     assert f"(key {key.value}), {versions}" in opening
 
 
-def test_a_topic_is_there_when_its_creation_is_answered(admin: Admin) -> None:
+def test_a_topic_exists_when_its_creation_is_answered(admin: Admin) -> None:
     (made,) = create(admin, topic("t", 3, retention_ms="5"))
     assert (made.error_code, made.error_message, made.num_partitions, made.replication_factor) == (0, None, 3, 1)
     shown = {entry.name: (entry.value, entry.config_source) for entry in made.configs}
@@ -187,7 +187,7 @@ def test_a_missing_topic_is_made_only_where_client_and_broker_allow_it() -> None
     assert strict.ask(MetadataRequest([MetadataRequestTopic(NO_ID, "t")], True), 0).topics[0].error_code == 3
 
 
-def test_so_many_missing_topics_are_made_by_one_request_and_no_more(
+def test_missing_topics_up_to_the_limit_are_created_by_one_request(
     admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in Apache Kafka 4.3.1, which makes none of 5,001: each takes two records of one batch of its metadata."""
@@ -277,7 +277,7 @@ def test_a_page_of_a_missing_topic_says_so(admin: Admin) -> None:
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
 
 
-def test_a_topic_made_again_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
+def test_a_recreated_topic_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
     ids = [admin.broker.topics.create(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
     request = DeleteTopicsRequest([DeleteTopicState(topic_id=topic_id, name=None) for topic_id in ids], [], 1000)
     channel = RecordingChannel()

@@ -244,5 +244,7 @@ def _unfit(writer: Any, reader: Any, where: str) -> ReadPlan:
 
 def _shown(known: Any) -> str:
     logical = known.get("logicalType")
-    named = f" {known['name']}" if "name" in known else f" ({logical})" if logical else ""
-    return f"{known['type']}{named}"
+    named = f" {known['name']}" if "name" in known else ""
+    size = f" of {known['size']} bytes" if "size" in known else ""
+    scale = f" of scale {known.get('scale', 0)}" if logical == "decimal" else ""
+    return f"{known['type']}{named}{size}" + (f" ({logical}{scale})" if logical else "")

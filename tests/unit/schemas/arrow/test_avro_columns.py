@@ -164,6 +164,11 @@ def test_field_that_was_not_written_has_its_default(engine: Any, kind: Any, defa
     ]
 
 
+FIXED = {"type": "fixed", "name": "F", "size": 2}
+SCALES = "a was written as bytes (decimal of scale 2), which cannot be read as bytes (decimal of scale 3)"
+SIZES = "a was written as fixed F of 2 bytes, which cannot be read as fixed F of 3 bytes"
+
+
 @pytest.mark.parametrize(
     ("writer", "reader", "value", "why"),
     [
@@ -176,7 +181,8 @@ def test_field_that_was_not_written_has_its_default(engine: Any, kind: Any, defa
         (record("int"), record("int", name="Other"), {"a": 1}, "as record R, which cannot be read as record Other"),
         (COLORS, {**COLORS, "symbols": ["RED"]}, "BLUE", "symbol 1 of an enum is none of the reader's"),
         (MONEY, {**MONEY, "scale": 3}, Decimal(1), "a value that is nothing but bytes"),
-        (record(MONEY), record({**MONEY, "scale": 3}), {"a": Decimal(1)}, "a was written as bytes (decimal)"),
+        (record(MONEY), record({**MONEY, "scale": 3}), {"a": Decimal(1)}, SCALES),
+        (record(FIXED), record({**FIXED, "size": 3}), {"a": b"ab"}, SIZES),
         (record(MONEY), record({**MONEY, "precision": 3}), {"a": Decimal(100)}, "has more than 3 digits"),
     ],
 )  # fmt: skip

@@ -27,6 +27,7 @@ from benchmarks.measures import (
     Size,
     produce_only,
     recovery,
+    recovery_of_many_partitions,
     recovery_of_small_batches,
     throughput,
 )
@@ -106,7 +107,7 @@ def flush_policies(run: Run) -> None:
 
 def recoveries(run: Run) -> None:
     """Without a sync before each commit, as Apache Kafka runs by default."""
-    for work in (recovery, recovery_of_small_batches):
+    for work in (recovery, recovery_of_small_batches, recovery_of_many_partitions):
         for server in (Oncelog("none"), Kafka()):
             with running(server):
                 run.take(server, "recovery", work)

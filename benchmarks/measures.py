@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+import psutil
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -35,6 +36,8 @@ class Size(NamedTuple):
 
 FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4, 6_000_000_000)
 QUICK = Size(300_000, 50_000, 500, 0.6, 100, 0.5, 0)
+
+PARTITIONS_OF_A_TOPIC = 100
 
 _topics = 0
 
@@ -175,6 +178,30 @@ def recovery_of_small_batches(server: Server, size: Size) -> Figures:
     records = size.megabytes_not_flushed * 100
     topic = produce_one_by_one(server, records)
     return _recovery(server, topic, records, f"{size.megabytes_not_flushed // 10} MB in batches of 1 KB")
+
+
+def recovery_of_many_partitions(server: Server, size: Size) -> Figures:
+    """Of partitions with one record each: a start after kill -9, a stop, and a start after it."""
+    topics = [new_topic(server, PARTITIONS_OF_A_TOPIC) for _ in range(size.megabytes_not_flushed // 50)]
+    count = len(topics) * PARTITIONS_OF_A_TOPIC
+    producer = Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 3})
+    for topic in topics:
+        for partition in range(PARTITIONS_OF_A_TOPIC):
+            producer.produce(topic, bytes(100), partition=partition)
+    if producer.flush(60):
+        raise BenchmarkError(f"{server.name} did not take a record for each partition")
+    server.kill()
+    after_kill_s = server.start()
+    cpu_s = sum(psutil.Process(server.pid).cpu_times()[:2])
+    begin = time.monotonic()
+    server.stop()
+    stop_s = time.monotonic() - begin
+    return {
+        f"start after kill -9 of {count} partitions: s": after_kill_s,
+        f"start after kill -9 of {count} partitions: CPU s": cpu_s,
+        f"stop of {count} partitions: s": stop_s,
+        f"start after a stop of {count} partitions: s": server.start(),
+    }
 
 
 def _recovery(server: Server, topic: str, records: int, amount: str) -> Figures:

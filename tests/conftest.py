@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import hypothesis
 import pytest
 
-from tests import schedule
+from tests import areas, schedule
 from tests.support import apache_kafka as kafka_node
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     from tests.scheduler import ByKind  # which needs pytest-xdist: tests run without it
 
     return ByKind(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if getattr(config.option, "dist", "no") == "loadfile":
+        areas.report(terminalreporter)
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,26 @@ SECONDS = {
 }
 """How many seconds the files took in a run of all on two cores, if ten or more; the other files start later."""
 
+CEILINGS = {
+    "integration/spark": 390,
+    "integration/pipeline": 330,
+    "unit": 270,
+    "simulation": 210,
+    "compatibility": 180,
+    "integration/client": 150,
+    "integration/faults": 120,
+    "hostile": 120,
+    "integration/crash": 120,
+    "integration/tables": 90,
+    "integration/console": 90,
+    "docs": 90,
+    "integration/two_phase": 60,
+    "property": 60,
+    "integration/export": 60,
+}
+"""How many seconds an area of ``make test`` should take at most, of all workers together: half as much again as on two
+quiet cores. ``tests.areas`` reports what is above."""
+
 
 def turn(file: str) -> int:
     """The sort key of a file, given by its path in ``tests``."""

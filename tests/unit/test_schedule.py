@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from tests.schedule import SECONDS, choice
+from tests.areas import AreaTime, area_of, times
+from tests.schedule import CEILINGS, SECONDS, choice
 from tests.scheduler import ByKind
 
 TESTS = Path(__file__).parents[1]
@@ -53,3 +55,27 @@ def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
     scheduling.add_node(new)
     taken = [choice(scheduling.workqueue, scheduling._places[worker]) for worker in (new, second, browser)]
     assert taken == ["tests/integration/spark/a.py", "tests/integration/spark/a.py", "tests/integration/console/a.py"]
+
+
+def test_the_page_lists_the_ceilings_of_areas_that_exist() -> None:
+    page = (TESTS.parent / "docs" / "contributing" / "checks.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w/]+)` \| \d+ \| (\d+) \|", page, re.MULTILINE)
+    assert {area: int(ceiling) for area, ceiling in listed} == CEILINGS
+    assert [area for area in CEILINGS if not (TESTS / area).is_dir()] == []
+
+
+def test_an_area_above_its_ceiling_is_marked() -> None:
+    reports = [Mock(nodeid=f"tests/{path}::test", duration=seconds) for path, seconds in (
+        ("integration/cli/test_a.py", 3.0), ("docs/test_a.py", 80.0), ("docs/b/test_b.py", 20.0))]  # fmt: skip
+    assert times(iter(reports)) == [AreaTime("docs", 100.0, 90), AreaTime("integration/cli", 3.0, None)]
+    assert [entry.line for entry in times(iter(reports))] == [
+        "| `docs` | 100 | 90 OVER |",
+        "| `integration/cli` | 3 |  |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "area"), [("tests/unit/a/test_b.py::c", "unit"), ("tests/integration/x/y/t.py::c", "integration/x")]
+)
+def test_an_area_is_a_folder_of_tests(node: str, area: str) -> None:
+    assert area_of(node) == area

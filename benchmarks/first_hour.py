@@ -101,7 +101,7 @@ def _least_ms(work: Callable[[int], None], rounds: int) -> float:
 def first_answer(rounds: int) -> tuple[float, float]:
     """``oncelog serve`` with a new data folder: milliseconds to its first answer, and its memory in MB by then."""
     taken, held = [], []
-    for _ in range(rounds + 1):  # Python compiles in the first one
+    for _ in range(rounds + 1):  # in the first run Python compiles the modules
         server = Oncelog()
         try:
             taken.append(1000 * server.start())

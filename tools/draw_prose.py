@@ -45,7 +45,7 @@ def docstrings() -> Iterator[Place]:
 
 
 def comments() -> Iterator[Place]:
-    """Each block of lines once; directives of tools are none."""
+    """Each block of lines once, and each comment behind code; directives of tools are none."""
     for path in sources(*CODE):
         block: list[str] = []
         first = last = 0
@@ -55,12 +55,13 @@ def comments() -> Iterator[Place]:
             text, line = token.string.lstrip("#").strip(), token.start[0]
             if text.startswith(("type:", "noqa", "pragma", "fmt:", "---", "!/")):
                 continue
-            if line != last + 1 and block:
+            is_alone = token.line.lstrip().startswith("#")
+            if block and (line != last + 1 or not is_alone):
                 yield place(path, first), " ".join(block)
                 block = []
             first = line if not block else first
             block.append(text)
-            last = line
+            last = line if is_alone else 0
         if block:
             yield place(path, first), " ".join(block)
 

@@ -80,7 +80,7 @@ class UnrecognizedBrokerVersion(KafkaError):
 
 
 class IncompatibleBrokerVersion(KafkaError):
-    """What was asked for is not in any version that is used; see UnsupportedVersionError, too."""
+    """No version in use offers the requested feature; see UnsupportedVersionError, too."""
 
 
 class AuthenticationMethodNotSupported(KafkaError):

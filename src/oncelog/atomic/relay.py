@@ -115,7 +115,7 @@ class OutboxRelay:
             sent = self._on_mismatch is OnMismatch.SKIP
             if sent and self._note.topic:
                 await self._in_transaction(())
-        elif self._note.topic and position is None:  # an instance has died before it could
+        elif self._note.topic and position is None:  # an earlier instance died before it stored position 0
             await self._store_first()
         rows = await self._database.look(_OF_BATCH, self._note.batch)
         self._batch = _Batch(sorted(rows), sent)

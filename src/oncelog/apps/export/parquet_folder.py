@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 KEY = b"oncelog.apps.export"
-"""Where the footer has the progress."""
+"""The key of the progress in the footer."""
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNFINISHED = ".unfinished-"
 _LOCK = ".lock"
@@ -105,7 +105,7 @@ class ParquetFolder:
         self._flush()
         writer, file = self._writer, self._file
         if writer is None or file is None:
-            raise InvariantError("a commit has opened no file")
+            raise InvariantError("a commit without an open file")
         writer.add_key_value_metadata({KEY: progress.to_json().encode()})
         writer.close()
         file.flush()

@@ -59,7 +59,7 @@ class _WaitHandler(logging.Handler):
         else:
             step = NEXT_STEPS.get(cause.error)
             text += f"the last error was: {cause}" + (f"; {step}" if step else "")
-        with suppress(OSError):  # nobody reads standard error any more: the command goes on
+        with suppress(OSError):  # standard error has lost its reader: the command continues
             remark(text)
 
 

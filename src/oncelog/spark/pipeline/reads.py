@@ -129,7 +129,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
         place = _place(ends[name])
         if place.start:
             begins[name] = Place(place.start, place.ids)
-        else:  # it had nothing to read, and its end does not tell where it began
+        else:  # it had nothing to read, and its end does not show where it began
             kept[name] = ReadStart(place, last.batch_id)
     return CheckpointReads(begins, True, last.batch_id, kept, groups=groups, tables=tables)
 
@@ -234,7 +234,7 @@ def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
 
 
 def _refuse_missed_batches(one: Pipeline, known: CheckpointReads) -> None:
-    """With batches missing its markers would refuse the next one, and Spark would have planned it by then."""
+    """If batches were missing, its markers would refuse the next batch, which Spark would have planned by then."""
     for writer, names in _writers(one).items():
         back = sorted(name for name in names & known.kept.keys() if known.kept[name].with_batch is None)
         if back and names.isdisjoint(known.begins):

@@ -182,7 +182,8 @@ class WriteEngine(Generic[AnyTransaction]):
         self._has_begun = False
 
     def begin(self, *, unless_marked: bool = False) -> None:
-        """Fence and read the marker; what :meth:`write` does first otherwise. Adds nothing to the transaction.
+        """Fence and read the marker, as :meth:`write` does first unless this was called. Adds nothing to the
+        transaction.
 
         For a caller that computes the batch's rows meanwhile, in another thread.
 

@@ -395,7 +395,8 @@ class PostgresTable:
         if there != expected:
             raise TableRefused(
                 f"{there} of {expected} staged rows of {self._options} were found: PostgreSQL has crashed, or "
-                f"somebody has changed the tables {STAGED}...; nothing was committed, and a new start computes the "
+                f"another client has changed the tables {STAGED}...; nothing was committed, and a new start computes "
+                f"the "
                 "batch again"
             )
 

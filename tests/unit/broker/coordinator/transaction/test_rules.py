@@ -17,6 +17,7 @@ from oncelog.broker.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
+from oncelog.broker.coordinator.transaction.records import decode_value, encode_value
 from oncelog.broker.coordinator.transaction.rule_parts import Decision, complete
 from oncelog.broker.coordinator.transaction.rules import RULES, decide
 from oncelog.broker.coordinator.transaction.states import MAY_FOLLOW, PREPARED, TransactionState, Txn
@@ -162,6 +163,16 @@ def test_init_with_the_producer_id_before_rotation_repeats_the_answer() -> None:
     assert (rotated.producer, rotated.previous_producer_id, rotated.last_producer_epoch) == ((NEW_PID, 0), PID, 32766)
     again = decide(rotated, replace(event, fresh_producer_id=-1), NOW)
     assert again.producer == (NEW_PID, 0)
+
+
+def test_init_repeated_after_a_rotation_and_a_restart_is_fenced() -> None:
+    """As by Apache Kafka 4.4.0 (KAFKA-20357): the records do not tell whether this producer or another one rotated."""
+    exhausted = txn(S.EMPTY, producer_epoch=32766)
+    event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
+    rotated = written(decide(exhausted, event, NOW))
+    loaded = decode_value("id", encode_value(rotated, 1))
+    assert (loaded.producer, loaded.previous_producer_id) == ((NEW_PID, 0), PID)
+    assert decide(loaded, event, NOW).error is Error.PRODUCER_FENCED
 
 
 def test_exhausted_epochs_lead_to_a_new_producer_id() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -122,6 +123,57 @@ class Stored(NamedTuple):
     value: bytes | None
 
 
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+"""What a member of a share group says of a record."""
+
+
+@dataclass(frozen=True)
+class SharedGroup:
+    """A share group: its topic, whether it sees committed records only, how often it is given a record at most, and
+    for how long a member has it."""
+
+    name: str
+    topic: str
+    is_committed: bool
+    limit: int
+    lock_ms: int
+
+
+@dataclass
+class Delivery:
+    """A record that a member of a share group was given, between its request and the answer. ``held_until_ns``: until
+    then it was the member's for sure, and nobody else's. ``value`` is None if it was not among the records."""
+
+    group: str
+    member: str
+    where: TopicPartition
+    offset: int
+    value: bytes | None
+    count: int
+    asked_ns: int
+    at_ns: int
+    held_until_ns: int = 0
+    locked_ns: int = 0
+    """When the request was sent that locked it, or locked it again."""
+
+    def __post_init__(self) -> None:
+        self.locked_ns = self.asked_ns
+
+    def __str__(self) -> str:
+        return f"offset {self.offset} of {self.where} to {self.member} of {self.group}, delivery {self.count}"
+
+
+@dataclass
+class Verdict:
+    """What a member has said of a delivery. ``is_done``: what the broker answered, None if it did not."""
+
+    delivery: Delivery
+    kind: int
+    asked_ns: int
+    is_done: bool | None = None
+    known_ns: int = _AT_THE_END
+
+
 Log = dict[TopicPartition, list[tuple[int, bytes]]]
 """Offsets and values of every partition's records."""
 
@@ -161,6 +213,11 @@ class History:
     stored_schemas: list[Stored] = field(default_factory=list)
     """The registries' topic at the end, aborted records too, and what of it is committed."""
     committed_schemas: list[Stored] = field(default_factory=list)
+    shared: dict[str, SharedGroup] = field(default_factory=dict)
+    deliveries: list[Delivery] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    unanswered: Counter[str] = field(default_factory=Counter)
+    """By share group, fetches whose answers never came: each may have acquired records that nobody saw."""
     committed: Log = field(default_factory=dict)
     """What a reader of committed records receives at the end."""
     uncommitted: Log = field(default_factory=dict)

@@ -837,6 +837,48 @@ REGISTRIES: Sequence[Mutant] = (
     ),
 )
 
+SHARING: Sequence[Mutant] = (
+    Mutant(
+        "a share group is given records that somebody holds",
+        "broker.core.sharing.share_partition:SharePartition._take",
+        "if not each.available:",
+        "if each.state in FINAL:",
+        too=(
+            (
+                "broker.core.sharing.share_partition:SharePartition.next_offset",
+                "if each.available:",
+                "if each.state not in FINAL:",
+            ),
+        ),
+        scenes=("sharing",),
+        one_in=1,
+    ),
+    Mutant(
+        "all locks of a share group end with the first",
+        "broker.core.sharing.share_partition:SharePartition.expire",
+        "and each.locked_until_ms <= now_ms",
+        "",
+        scenes=("sharing",),
+        one_in=1,
+    ),
+    Mutant(
+        "a member of a share group that goes releases what others hold",
+        "broker.core.sharing.share_partition:SharePartition.release",
+        "and each.member_id == member_id",
+        "",
+        scenes=("sharing",),
+        one_in=3,
+    ),
+    Mutant(
+        "a member of a share group acknowledges what another one holds",
+        "broker.core.sharing.share_partition:SharePartition._find",
+        "if each.member_id != member_id:",
+        "if False:",
+        scenes=("sharing",),
+        one_in=6,
+    ),
+)
+
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,
     *CLIENT,
@@ -851,4 +893,5 @@ CATALOGUE: Sequence[Mutant] = (
     *SINK,
     *OUTBOX,
     *REGISTRIES,
+    *SHARING,
 )

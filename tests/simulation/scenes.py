@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncelog.broker.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
+from oncelog.broker.metadata.features import GROUP_VERSION, SHARE_VERSION, TRANSACTION_VERSION
 from oncelog.schema_registry.settings import TOPIC as SCHEMAS_TOPIC
 from oncelog.testing.simulation import NetworkModel, Simulation
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
-from tests.simulation.history import History
+from tests.simulation.history import History, SharedGroup
 from tests.simulation.intruders import IntrudedTransactions
 from tests.simulation.movers import Mover
 from tests.simulation.outboxes import ORDERS, RECEIPTS, OrderWriter, OutboxSender, ReceiptWriter, Shop
@@ -23,6 +23,7 @@ from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, 
 from tests.simulation.raw import RawProducer, RawTransactions
 from tests.simulation.registries import Auditor, Net, Registrar, RegistryProgram
 from tests.simulation.remakers import OffsetsAuditor, OffsetWriter, Remaker
+from tests.simulation.sharers import Sharer
 from tests.simulation.spark_sink import SparkQuery
 
 People = Callable[["Scene", Simulation, History, random.Random], list[Program]]
@@ -51,6 +52,7 @@ class Scene:
     settings: dict[str, object] = field(default_factory=dict)
     topic_settings: dict[str, Any] = field(default_factory=dict)
     transaction_version: int = 2
+    share_version: int = 0
     network: NetworkModel = field(default_factory=NetworkModel)
     sync_s: tuple[float, float] = DISK
     end: str = "kill"
@@ -66,7 +68,8 @@ class Scene:
 
     @property
     def features(self) -> Mapping[str, int]:
-        return {GROUP_VERSION: 1, TRANSACTION_VERSION: self.transaction_version}
+        levels = {GROUP_VERSION: 1, TRANSACTION_VERSION: self.transaction_version, SHARE_VERSION: self.share_version}
+        return {name: level for name, level in levels.items() if level or name != SHARE_VERSION}
 
 
 def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
@@ -83,6 +86,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
         drawn = outbox.__name__
     if seed % 64 == REGISTRIES:
         drawn = registries.__name__
+    if seed % 64 == SHARING:
+        drawn = rng.choice([sharing.__name__, shared_takeovers.__name__])
     scene = SCENES[name or drawn](rng)
     scene.name = name or drawn
     scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
@@ -718,6 +723,50 @@ def remade_topics(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def sharing(rng: random.Random) -> Scene:
+    """Members of share groups come and go, die, stand still and are late, on one broker that dies, too."""
+    return _sharing(rng, 1, {rng.choice(DEATHS), rng.choice(NETWORK), rng.choice(LOSSES)})
+
+
+def shared_takeovers(rng: random.Random) -> Scene:
+    """The same with several nodes: leaders and coordinators move and lag amid acknowledgements.
+
+    Which node knew of an acquisition last is not seen by members, so two may have a record at once.
+    """
+    return _sharing(rng, 3, {"move_leaders", "crash_coordinator", rng.choice(["elect_lagging", "kill_node"])})
+
+
+def _sharing(rng: random.Random, nodes: int, kinds: Collection[str]) -> Scene:
+    limit, lock_ms = rng.choice([2, 3, 5]), rng.choice([1000, 2000])
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = [
+            PlainProducer(world, history, "plain", "shared", scene.partitions, 40),
+            TransactionalProducer(world, history, "txn", "shared", scene.partitions, 10),
+        ]
+        for name in ("committed", "all")[: rng.randint(1, 2)]:
+            group = SharedGroup(name, "shared", name == "committed", limit, lock_ms)
+            made += [
+                Sharer(world, history, f"{name}{number}", group, scene.partitions, request_timeout_ms=3000)
+                for number in range(rng.randint(1, 3))
+            ]
+        return made
+
+    return Scene(
+        people, nodes, rng.randint(1, 2), ["shared"], {"kill_program", "pause_program", *kinds},
+        settings={
+            "group.share.min.record.lock.duration.ms": 1000,
+            "group.share.min.heartbeat.interval.ms": 500, "group.share.heartbeat.interval.ms": 800,
+            "group.share.min.session.timeout.ms": 3000, "group.share.session.timeout.ms": 6000,
+            "share.coordinator.state.topic.num.partitions": 3,
+            "share.coordinator.state.topic.prune.interval.ms": rng.choice([500, 3000]),
+            "share.coordinator.snapshot.update.records.per.snapshot": rng.choice([0, 1, 5, 50]),
+        },
+        topic_settings=_segments(rng), share_version=1, end=_end(rng), most=8, calm_s=30.0,
+        waived=() if nodes == 1 else ("share_held",),
+    )  # fmt: skip
+
+
 def _transactional(scene: Scene, world: Simulation, history: History, programs: int, count: int) -> list[Program]:
     return [
         TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, count)
@@ -729,16 +778,19 @@ SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     made.__name__: made
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
-        unclean, sink, outbox, registries, compaction, elections, power_losses, stalled_copiers, aborted_copies,
-        doubles, takeovers, crowded_disks, compacted_producers, intruded, moving_members, remade_topics,
+        unclean, sink, outbox, registries, sharing, shared_takeovers, compaction, elections, power_losses,
+        stalled_copiers, aborted_copies, doubles, takeovers, crowded_disks, compacted_producers, intruded,
+        moving_members, remade_topics,
     )
 }  # fmt: skip
-COMPACTIONS, NARROW, OUTBOXES, REGISTRIES = 8, 12, 44, 28
-"""One in 16 seeds is about compaction, one has a narrow scene, and one in 64 an outbox or registries, so that the other
-seeds kept their scenes when these were added."""
+COMPACTIONS, NARROW, OUTBOXES, REGISTRIES, SHARING = 8, 12, 44, 28, 60
+"""One in 16 seeds is about compaction, one has a narrow scene, and one in 64 an outbox, registries or share groups, so
+that the other seeds kept their scenes when these were added."""
 _LATER = list(SCENES)[list(SCENES).index(compaction.__name__) :]
 WEIGHTS: Mapping[str, int] = {
-    name: 3 if name == "everything" else 1 for name in SCENES if name not in ("outbox", "registries", *_LATER)
+    name: 3 if name == "everything" else 1
+    for name in SCENES
+    if name not in ("outbox", "registries", "sharing", "shared_takeovers", *_LATER)
 }
 
 __all__ = ["SCENES", "Scene", "draw"]

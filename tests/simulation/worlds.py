@@ -17,9 +17,9 @@ from oncelog.records.batch import decode_records
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import FaultInjector, PlannedFault, plan
 from oncelog.testing.simulation.timeline import Timeline
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, SHARE_GROUP_STATE_TOPIC, IsolationLevel, TopicPartition
 from tests.simulation import logs
-from tests.simulation.checkers import breaches
+from tests.simulation.checkers import breaches, share_lost
 from tests.simulation.forgotten import noted_expiry
 from tests.simulation.hanging import end_hanging, note_cut_markers
 from tests.simulation.history import History, Sample, printed
@@ -32,6 +32,7 @@ from tests.simulation.programs import (
     read_all,
 )
 from tests.simulation.scenes import draw
+from tests.simulation.sharers import Sharer
 
 TIMEOUT_S = 900.0
 """So long may it take after that until everything is done."""
@@ -100,7 +101,7 @@ class World:
         wheres = [TopicPartition(topic, index) for topic in scene.topics for index in range(scene.partitions)]
         self._people(world, wheres)
         helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
-        others = Watcher | Sampler | Copier | Deserter
+        others = Watcher | Sampler | Copier | Deserter | Sharer
         workers = [program for program in self.programs if not isinstance(program, others)]
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
         world.broker.at_start.append(lambda server: note_cut_markers(server, self.history))
@@ -119,6 +120,7 @@ class World:
         if self.scene.rest_s:
             await asyncio.sleep(self.scene.rest_s)
         await self._copied(world)
+        await self._shared(world, wheres)
         for program in helpers:
             program.done = True
         if not await self._until(world, lambda: not any(process.alive for process in world.processes.values())):
@@ -205,6 +207,19 @@ class World:
         for program in copiers:
             program.done = True
 
+    async def _shared(self, world: Simulation, wheres: Sequence[TopicPartition]) -> None:
+        """Wait until share groups have been given everything, and then some time, in which nothing may come again."""
+        sharers = [program for program in self.programs if isinstance(program, Sharer)]
+        end = world.now_s + TIMEOUT_S
+        while sharers and world.now_s < end:
+            committed = await read_all(world, wheres, "read_committed")
+            if not share_lost.missing(self.history, committed, await read_all(world, wheres, "read_uncommitted")):
+                break
+            await asyncio.sleep(5)
+        await asyncio.sleep(max((2 * program.group.lock_ms / 1000 for program in sharers), default=0))
+        for program in sharers:
+            program.done = True
+
     async def _last_looks(self, world: Simulation, wheres: Sequence[TopicPartition]) -> None:
         history = self.history
         history.looked_ns = world.loop.now_ns
@@ -269,6 +284,9 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
                 f"epoch {entry.producer_epoch}, sequences {sequences} at {entry.last_offset}, "
                 f"open since {entry.current_txn_first_offset}, coordinator epoch {entry.coordinator_epoch}"
             )
+    if broker.metadata.topic(SHARE_GROUP_STATE_TOPIC) is not None:
+        for states in broker.share_states.runtime.shards():
+            found.update({f"what is stored of {key}": str(state) for key, state in states.states.items()})
     for shard in broker.transactions.runtime.shards():
         for known in shard.entries():
             txn = known.txn

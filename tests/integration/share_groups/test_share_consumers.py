@@ -22,6 +22,7 @@ from oncelog.protocol.generated.delete_share_group_offsets_request import (
 )
 from tests.support.children import ends_with_us
 from tests.support.share_groups import TIMEOUT_S, accept, make_topic_and_group, polled, share_consumer
+from tests.support.share_members import ShareMember, ShareTopic
 
 RECORDS = 300
 _numbers = itertools.count()
@@ -212,3 +213,14 @@ def test_a_group_whose_offsets_are_deleted_or_that_is_deleted_begins_anew(server
                 found = polled(consumer, lambda messages: len(messages) >= 5, accept)
                 assert [each.value() for each in found] == values
             assert forget() == 0
+
+
+def test_a_member_that_joins_is_assigned_at_once_and_one_that_unsubscribes_gives_up_at_once(server: Server) -> None:
+    """Whatever the interval between two assignments of a group, ``share.assignment.interval.ms``, is."""
+    name = f"assigned-{next(_numbers)}"
+    topic = ShareTopic(server.servers, name, assignment_interval_ms="15000")
+    members = [ShareMember(topic, f"m{number}", joins=False) for number in range(3)]
+    answers = [member.heartbeat(0, [name]) for member in members]
+    assert [len(answer.assignment.topic_partitions) for answer in answers] == [1, 1, 1]
+    other = members[0].heartbeat(answers[0].member_epoch, ["another"])
+    assert (other.error_code, other.assignment.topic_partitions) == (0, [])

@@ -21,6 +21,11 @@ from tests.simulation.checkers import (
     rows_in_order,
     rows_once,
     schema_ids,
+    share_counts,
+    share_done,
+    share_held,
+    share_isolation,
+    share_lost,
 )
 from tests.simulation.history import History
 
@@ -37,6 +42,11 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         rows_once,
         rows_in_order,
         schema_ids,
+        share_done,
+        share_held,
+        share_counts,
+        share_isolation,
+        share_lost,
         logs_verified,
         memory_given_back,
         liveness,

@@ -129,7 +129,7 @@ class ShareProtocol:
         draft.initialized(initialized)
         subscription_changed = updated.topics != member.topics
         draft.bump_epoch(always=subscription_changed or bool(initialized))
-        draft.assign_targets(now_ms)
+        draft.assign_targets(now_ms, updated)
         after = draft.advance(updated, subscription_changed)
         written = self._env.write(draft.written, now_ms)
         if written.done and written.value is not NONE:
@@ -289,11 +289,12 @@ class _Draft:
             group.metadata_hash = metadata_hash
             self.written.append(group_records.epoch(group.group_id, group.epoch, metadata_hash))
 
-    def assign_targets(self, now_ms: int) -> None:
+    def assign_targets(self, now_ms: int, asking: ShareMember) -> None:
+        """Compute the targets of the group's epoch; not too often, but a member that has nothing does not wait."""
         group, env = self.group, self._env
         interval_ms = env.group_setting(group.group_id, "share.assignment.interval.ms")
         too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
-        if group.assignment_epoch == group.epoch or too_soon:
+        if group.assignment_epoch == group.epoch or (too_soon and group.target(asking.member_id)):
             return
         existing = existing_topics(env, group.topics())
         subscriptions = {
@@ -314,21 +315,18 @@ class _Draft:
         self.written.append(group_records.target_epoch(group.group_id, group.epoch, now_ms))
 
     def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
-        """The member takes its target, or gives up at once what it does not subscribe to any more."""
+        """The member takes its target; what it does not subscribe to any more it gives up at once."""
         group = self.group
-        if member.epoch == group.assignment_epoch:
+        is_behind = member.epoch != group.assignment_epoch
+        assigned = group.target(member.member_id) if is_behind else member.assigned
+        if subscription_changed:
             wanted = {topic_id for topic_id, _ in existing_topics(self._env, member.topics).values()}
-            kept = {topic_id: indexes for topic_id, indexes in member.assigned.items() if topic_id in wanted}
-            if not subscription_changed or kept == member.assigned:
-                return member
-            after = replace(member, assigned=kept)
-        else:
-            after = replace(
-                member,
-                epoch=group.assignment_epoch,
-                previous_epoch=member.epoch,
-                assigned=group.target(member.member_id),
-            )
+            assigned = {topic_id: indexes for topic_id, indexes in assigned.items() if topic_id in wanted}
+        if not is_behind and assigned == member.assigned:
+            return member
+        after = replace(member, assigned=assigned)
+        if is_behind:
+            after = replace(after, epoch=group.assignment_epoch, previous_epoch=member.epoch)
         group.members[member.member_id] = after
         self.written.append(group_records.member_assignment(group.group_id, after))
         return after

@@ -129,6 +129,13 @@ class ShareMember:
         ]
         return Fetched(acquired, Error(next((part.acknowledge_error_code for part in parts), 0)))
 
+    def fetch_once(self) -> Error:
+        """The error that a new session's first fetch gets of the partition."""
+        place = [fetches.FetchTopic(self._topic.topic_id, [fetches.FetchPartition(0)])]
+        request = ShareFetchRequest(self._topic.name, self.member_id, 0, 0, 1, 1 << 20, 500, 500, topics=place)
+        ((part,),) = [found.partitions for found in self._records.ask(request, 2).responses]
+        return Error(part.error_code)
+
     def acquired(self, most: int = 500, **how: Any) -> list[tuple[int, int, int]]:
         found = self.fetch(most, **how)
         assert isinstance(found, Fetched), found

@@ -185,6 +185,11 @@ class ShareCoordinator:
         for key in keys:
             yield self._handle(key, Delete(), now_ms)
 
+    def lacks(self, key: ShareKey) -> bool:
+        """Whether nothing is stored: nobody has initialized it, or the topic was deleted since."""
+        shard = self._shard(key)
+        return not isinstance(shard, Error) and key not in shard.states
+
     def state(self, key: ShareKey) -> ShareState | None:
         """What is stored of a share partition, for those who only look."""
         shard = self._shard(key)

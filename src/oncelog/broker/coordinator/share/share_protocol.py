@@ -88,13 +88,18 @@ class ShareProtocol:
         return ShareGroup(request.group_id)
 
     def _missing(self, group: ShareGroup, joining: ShareMember) -> dict[TopicId, InitializedTopic]:
-        """Partitions of the group's topics that have no stored state yet."""
+        """Partitions of the group's topics that have no stored state yet, or no more."""
         missing: dict[TopicId, InitializedTopic] = {}
+        lacks = self._env.host.share_states.lacks
         for name, (topic_id, count) in existing_topics(self._env, group.topics() | joining.topics).items():
-            known = group.initialized.get(topic_id)
-            new = frozenset(range(count)) - (known.partitions if known is not None else frozenset())
+            known = group.initialized.get(topic_id, InitializedTopic(name, frozenset()))
+            new = [
+                index
+                for index in range(count)
+                if index not in known.partitions or lacks(ShareKey(group.group_id, topic_id, index))
+            ]
             if new:
-                missing[topic_id] = InitializedTopic(name, new)
+                missing[topic_id] = InitializedTopic(name, frozenset(new))
         return missing
 
     def _initialize(

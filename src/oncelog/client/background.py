@@ -60,6 +60,15 @@ class BackgroundLoop:
             future.cancel()
             raise
 
+    def start(self, work: Coroutine[Any, Any, None], stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Wait for a client's start; after an interrupt ``stop`` closes it, however far it has come."""
+        try:
+            self.run(work)
+        except BaseException:
+            if self.usable:
+                self.submit(stop())
+            raise
+
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin ``work`` on the loop."""
         if self._thread.is_inherited or self._thread.is_own:

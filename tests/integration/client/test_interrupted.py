@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ import oncelog
 from oncelog.client import stopping
 from oncelog.client.aio import Consumer as AsyncConsumer
 from oncelog.client.aio import Producer as AsyncProducer
+from oncelog.client.background import BackgroundLoop, background
 from oncelog.client.errors import IllegalStateError, KafkaError
 
 TOPIC = "t"
@@ -106,6 +108,26 @@ def test_an_error_of_the_program_gives_up_nothing(broker: oncelog.Broker) -> Non
         delivery = producer.send(TOPIC, b"1")
         int("x")
     assert delivery.result(0).topic == TOPIC
+
+
+@pytest.mark.parametrize("kind", [oncelog.Producer, oncelog.Consumer, oncelog.Admin])
+def test_a_client_whose_start_was_interrupted_is_closed(
+    broker: oncelog.Broker, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = kind(bootstrap_servers=broker.bootstrap_servers)
+    run = BackgroundLoop.run
+
+    def interrupted(self: BackgroundLoop, work: Any) -> None:
+        run(self, work)
+        raise Interrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BackgroundLoop, "run", interrupted)
+        with pytest.raises(Interrupt):
+            client.start()
+    inner = getattr(client, f"_{kind.__name__.lower()}")
+    while not inner._closed:
+        background().run(asyncio.sleep(0))
 
 
 def test_a_time_to_stop_may_be_given(broker: oncelog.Broker) -> None:

@@ -67,7 +67,7 @@ class Admin:
             raise IllegalStateError("the admin client was closed; create a new one")
         if self._background is None:
             chosen = background()
-            chosen.run(self._admin.start())
+            chosen.start(self._admin.start(), self._admin.close)
             self._background = chosen
         return self
 

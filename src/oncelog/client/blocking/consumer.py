@@ -113,7 +113,7 @@ class Consumer(Generic[K, V]):
             raise ConsumerStoppedError("the consumer was stopped; create a new one")
         if self._background is None:
             chosen = background()
-            chosen.run(self._consumer.start())
+            chosen.start(self._consumer.start(), self._consumer.stop)
             self._background = chosen
         return self
 

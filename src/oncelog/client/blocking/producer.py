@@ -138,7 +138,7 @@ class Producer(Generic[SentK, SentV]):
                 raise IllegalStateError(FORKED)
             if self._background is None:
                 chosen = background()
-                chosen.run(self._start())
+                chosen.start(self._start(), self._producer.stop)
                 self._background = chosen
                 unclosed.kept.add(self._producer)
                 unclosed.opened(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -182,11 +183,11 @@ def test_missing_rights_are_reported(world: World, query: Query) -> None:
         connection.execute("CREATE ROLE examined LOGIN")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO examined")
         query.options = replace(query.options, url=query.options.url.replace("user=tests", "user=examined"))
-        assert [text.rpartition(" on ")[0] for text in examined(query).missing_rights] == [
+        assert [re.split(" on |, for ", text)[0] for text in examined(query).missing_rights] == [
             "the role has no right to INSERT",
             "the role has no right to INSERT",
             "the role has no right to UPDATE",
-            "the role has no right to CREATE in the schema that is current, for rows",
+            "the role has no right to CREATE in the schema that is current",
         ]
         connection.execute("GRANT INSERT, UPDATE ON flights, oncelog_batches TO examined")
         (missing,) = examined(query).missing_rights

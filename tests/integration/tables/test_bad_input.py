@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import DoubleType, FloatType, IntegerType, LongType, StringType, StructField, StructType
 
@@ -17,6 +18,7 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.tables.columns import check_columns
 from oncelog.spark.tables.inline import piece
 from oncelog.spark.tables.options import Mode, TableFormat, TableOptions, parse_table_options
+from oncelog.spark.tables.sink import open_store
 from tests.integration.tables.worlds import SCHEMA, DeltaWorld, IcebergWorld, PostgresWorld, Query, World, world_of
 
 WIDER = StructType([*SCHEMA.fields, StructField("more", IntegerType())])
@@ -109,6 +111,84 @@ def test_keys_that_identify_no_row_are_refused(world: World, values: list[int | 
     made = [piece(pa.table({"k": pa.array(values, pa.int64())}).to_batches())]
     with pytest.raises(OncelogError, match=why):
         query.write(0, [], schema=schema, made=lambda: made)
+
+
+MISPLACED: list[tuple[TableFormat, str, dict[str, Any], str]] = [
+    (
+        TableFormat.ICEBERG,
+        "a.b",
+        {"type": "nosuch"},
+        "looked up by pyiceberg .* is not a valid CatalogType.*catalog.type",
+    ),
+    (TableFormat.ICEBERG, "a.b", {"type": "sql"}, r"URI missing, .*: correct the options catalog\.\* .*catalog\.uri"),
+    (TableFormat.ICEBERG, "a.b", {"type": "sql", "uri": "sqlite:///FOLDER/c.db"}, "made by .*No default .*warehouse"),
+    (TableFormat.ICEBERG, "a.b.c", {}, "hierarchical namespaces are not supported.* or the name of the table"),
+    (TableFormat.ICEBERG, "a..c", {}, "contains an empty segment"),
+    (TableFormat.ICEBERG, "a.b", {"warehouse": "foo://x/y"}, "Unrecognized filesystem type in URI: foo"),
+    (TableFormat.ICEBERG, "a.b", {"py-catalog-impl": "no.such.Catalog", "type": ""}, "Could not initialize Catalog"),
+    (TableFormat.POSTGRESQL, "o", {"url": "jdbc:postgresql://h/d?password=hidden"}, "no address .* without jdbc: or"),
+    (
+        TableFormat.POSTGRESQL,
+        "o",
+        {"url": "postgresql+psycopg://u:hidden@h/d"},
+        "write postgresql://user@host:5432/database",
+    ),
+    (
+        TableFormat.POSTGRESQL,
+        "o",
+        {"url": "postgresql://h/d?nonsense=hidden"},
+        r"invalid URI query parameter: .nonsense.\)",
+    ),
+    (TableFormat.POSTGRESQL, "o", {"url": "postgresql://u:hid%zzden@h/d"}, "in a password % is %25, @ is %40"),
+    (
+        TableFormat.DELTA,
+        "s3://bucket/t",
+        {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
+        "S3 error: .*: URL scheme is not allowed$",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("form", "table", "given", "says"), MISPLACED)
+def test_place_that_is_none_is_refused_in_one_sentence(
+    tmp_path: Path, form: TableFormat, table: str, given: dict[str, str], says: str
+) -> None:
+    given = {name: value.replace("FOLDER", str(tmp_path)) for name, value in given.items()}
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}"}
+    match form:
+        case TableFormat.ICEBERG:
+            alone = "uri" in given or given.get("type") in ("sql", "")
+            made = given if alone else catalog | given
+            options = TableOptions(form, table, catalog={name: value for name, value in made.items() if value})
+        case TableFormat.POSTGRESQL:
+            options = TableOptions(form, table, url=given["url"])
+        case _:
+            login = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+            options = TableOptions(form, table, storage=given | login)
+    with pytest.raises(OncelogError, match=says) as refused:
+        open_store(options).prepare(SCHEMA)
+    assert "\n" not in str(refused.value) and "hid" not in str(refused.value)
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_folder_of_parquet_files_becomes_no_delta_table(tmp_path: Path, partitioned: bool) -> None:
+    """Delta-Spark refuses it too: whoever reads the files would find the rows of both."""
+    rows = pa.table({"id": [1], "text": ["a"]})
+    pq.write_to_dataset(rows, tmp_path / "lake", partition_cols=["text"] if partitioned else None)
+    store = open_store(TableOptions(TableFormat.DELTA, str(tmp_path / "lake")))
+    for ask in (store.prepare, store.compare):
+        with pytest.raises(
+            ConfigError, match=r"is no Delta table, and its folder has .* \(CONVERT TO DELTA parquet\.`"
+        ):
+            ask(SCHEMA)
+    assert not (tmp_path / "lake" / "_delta_log").exists()
+
+
+def test_folder_with_other_files_becomes_a_delta_table(tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "README.md").write_text("orders")
+    assert open_store(TableOptions(TableFormat.DELTA, str(tmp_path / "lake"))).prepare(SCHEMA)
 
 
 def test_database_in_memory_is_refused() -> None:

@@ -307,6 +307,43 @@ def test_delta_tables_of_many_kinds_hold_what_was_written(engine: LakeEngine, na
     assert sorted(engine.sql(f"SELECT * FROM {table}")) == sorted([*kept, *rows])
 
 
+MADE_BY = {
+    "convert": ("CONVERT TO DELTA parquet.`{}`", ""),
+    "clone": ("CONVERT TO DELTA parquet.`{}`", "CREATE TABLE delta.`{}-clone` SHALLOW CLONE delta.`{}`"),
+}
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+@pytest.mark.parametrize("made_by", list(MADE_BY))
+def test_delta_tables_that_were_something_else(engine: LakeEngine, made_by: str, mode: Mode) -> None:
+    """delta-rs reads no history that begins so."""
+    path = str(engine.folder / f"{made_by}-{mode.value}")
+    convert, clone = (statement.replace("{}", path) for statement in MADE_BY[made_by])
+    name = f"{made_by}_{mode.value}"
+    engine.sql(f"CREATE TABLE {name} USING parquet LOCATION '{path}' AS SELECT 1L AS id, 'old' AS s")
+    key = ("id",) if mode is Mode.UPSERT else ()
+    options = TableOptions(TableFormat.DELTA, path, mode=mode, key=key)
+    with pytest.raises(ConfigError, match=r"is no Delta table, .* make it one in Spark") as advised:
+        write(engine, options, DELTA_ROWS, DELTA_SCHEMA)
+    assert f"({convert})" in str(advised.value)
+    engine.sql(convert)
+    if clone:
+        engine.sql(clone)
+        options = replace(options, table=f"{path}-clone")
+    query = Query(engine.folder / f"checkpoint-{name}", options)
+    if clone and mode is Mode.UPSERT:
+        with pytest.raises(ConfigError, match="has files of another table, as a shallow clone does"):
+            query.write(0, [], schema=DELTA_SCHEMA, made=lambda: made(DELTA_ROWS))
+        engine.sql(f"CREATE TABLE delta.`{path}-copy` USING delta AS SELECT * FROM delta.`{options.table}`")
+        options = replace(options, table=f"{path}-copy")
+        query = Query(engine.folder / f"checkpoint-{name}-copy", options)
+    for _ in range(2):
+        query.write(0, [], schema=DELTA_SCHEMA, made=lambda: made(DELTA_ROWS))
+    rows = [(1, "one"), (3, "three"), (4, "four")]
+    kept = [(1, "old")] if mode is Mode.APPEND else []
+    assert sorted(engine.sql(f"SELECT * FROM delta.`{options.table}`")) == sorted([*kept, *rows])
+
+
 DROPPED = {
     "rowTracking": "TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
     "inCommitTimestamp": "TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",

@@ -55,6 +55,7 @@ from oncelog.spark.tables.store import (
 try:
     import psycopg
     from psycopg import errors
+    from psycopg.conninfo import conninfo_to_dict
 except ImportError as missing:
     raise ConfigError("A postgresql sink needs psycopg: pip install 'oncelog[postgresql]'") from missing
 
@@ -131,6 +132,7 @@ class PostgresTable:
         parts = parts_of(options.table)
         if len(parts) > 2:
             raise ConfigError(f"Option table of a postgresql sink is {options.table!r}: write schema.name, or a name")
+        _check_address(options)
         self._name = ".".join(map(quoted, parts))
         self._schema = f"{quoted(parts[0])}." if len(parts) == 2 else ""
         self._columns: tuple[TableColumn, ...] = ()
@@ -399,6 +401,19 @@ class PostgresTable:
                 f"the "
                 "batch again"
             )
+
+
+def _check_address(options: TableOptions) -> None:
+    """Raises ConfigError for what libpq does not read; its own words could show a password."""
+    try:
+        conninfo_to_dict(options.url)
+    except psycopg.ProgrammingError as error:
+        why = f" ({str(error).strip()})" if str(error).startswith("invalid URI query parameter") else ""
+        raise ConfigError(
+            f"Option url of {options} is no address that PostgreSQL's clients read{why}: write "
+            "postgresql://user@host:5432/database, without jdbc: or the name of a driver; in a password % is %25, @ is "
+            "%40, / is %2F"
+        ) from error
 
 
 def _look(connection: psycopg.Connection, place: TablePlace, group: str) -> TableLook:

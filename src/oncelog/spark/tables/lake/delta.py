@@ -69,6 +69,8 @@ INFO = "oncelog"
 """The entry of a commit's information that holds the identity."""
 _PLAN = ":plan"
 _HISTORY = 100
+_OF_PARQUET = re.compile(r"\.parquet$|^[^._=][^=]*=")
+"""Names of files, and of folders of partitions, in a table of Parquet files."""
 _RETENTION = "delta.setTransactionRetentionDuration"
 _UNITS_MS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
 
@@ -78,12 +80,13 @@ class DeltaTableStore:
 
     def __init__(self, options: TableOptions) -> None:
         self._options = options
+        self._prepared: DeltaTable | None = None
         self._schema: StructType | None = None
         self._kept = Demands()
 
     def look(self, group: str, plans: Sequence[str], known: Collection[str] = ()) -> TableLook:
         table = self._load()
-        return TableLook("", FOR_EVER_MS, None) if table is None else _look_at(table, group, plans, known)
+        return TableLook("", FOR_EVER_MS, None) if table is None else self._look_at(table, group, plans, known)
 
     def prepare(self, schema: StructType) -> str:
         self._schema = stored = stored_schema(schema, TableFormat.DELTA)
@@ -92,6 +95,7 @@ class DeltaTableStore:
         try:
             if table is None:
                 check_names(schema, self._options)
+                self._check_new()
                 table = DeltaTable.create(
                     self._options.table,
                     Schema.from_json(stored.json()),
@@ -105,6 +109,7 @@ class DeltaTableStore:
                 table.alter.add_columns(Schema.from_json(added.json()).fields)
         except DeltaError as error:
             raise self._refused(error) from error
+        self._prepared = table
         return str(table.metadata().id)
 
     def check(self) -> None:
@@ -114,8 +119,29 @@ class DeltaTableStore:
 
     def compare(self, schema: StructType) -> None:
         table = self._load()
-        if table is not None:
+        if table is None:
+            self._check_new()
+        else:
             self._missing(table, stored_schema(schema, TableFormat.DELTA))
+
+    def _check_new(self) -> None:
+        """Refuse a folder of Parquet files that is no Delta table: its readers would find rows of both, and Delta's
+        VACUUM would delete the files that were there. Raises ConfigError."""
+        from pyarrow.fs import FileSelector
+
+        try:
+            found = file_system(self._options).get_file_info(FileSelector("", allow_not_found=True))
+        except TableNotFoundError:  # nor a folder
+            return
+        except (DeltaError, OSError) as error:
+            raise self._refused(error) from error
+        of_a_table = [one.base_name for one in found if _OF_PARQUET.search(one.base_name)]
+        if of_a_table:
+            table = self._options.table
+            raise ConfigError(
+                f"{self._options} is no Delta table, and its folder has {of_a_table[0]}, as tables of Parquet files "
+                f"do: make it one in Spark (CONVERT TO DELTA parquet.`{table}`), or write to another folder"
+            )
 
     def _missing(self, table: DeltaTable, schema: StructType) -> StructType:
         """The columns that the table lacks and that may be added. Raises ConfigError."""
@@ -142,7 +168,7 @@ class DeltaTableStore:
         return None if table is None else [field.name for field in table.schema().fields]
 
     def arranged(self, rows: DataFrame) -> DataFrame:
-        table = self._load()
+        table = self._prepared
         if table is None:
             return rows
         columns = _columns(table)
@@ -254,6 +280,66 @@ class DeltaTableStore:
                 raise self._refused(error) from error
         return found
 
+    def _look_at(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> TableLook:
+        retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
+        marker = self._marker(table, group, plans)
+        others = {} if marker is not None else self._others(table, group, plans, known)
+        return TableLook(str(table.metadata().id), retention, marker, others)
+
+    def _others(self, table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
+        """The last batches of the query's other groups: those that are known, or that the log still names."""
+        named = {str(info.get("sink")) for info in self._infos(table) if info.get("queryId") == query_of(group)}
+        groups = sorted({*known, *named} - {group})
+        found = {other: self._marker(table, other, plans) for other in groups}
+        return {other: marker for other, marker in found.items() if marker is not None}
+
+    def _marker(self, table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | None:
+        """The last batch of a group, made of its application transactions and of what its commit says."""
+        number = table.transaction_version(group)
+        if number is None:
+            return None
+        plan = table.transaction_version(group + _PLAN)
+        known = next((one for one in plans if plan_number(one) == plan), None)
+        if known is None or known == plans[0]:
+            details = self._details(table, group, number)
+            known = known or str(details.get("fingerprint", f"{plan:016x}..."))
+        else:
+            details = {}  # the batch before: no caller asks for more
+        return Marker(
+            query_id=str(details.get("queryId", query_of(group))),
+            batch_id=number,
+            rows=int(details.get("rows", 0)),
+            fingerprint=known,
+            planned_at_ms=int(details.get("plannedAtMs", 0)),
+            offsets=str(details.get("offsets", "")),
+        )
+
+    def _details(self, table: DeltaTable, group: str, number: int) -> dict[str, Any]:
+        """What the commit of the batch says of itself, if the log still has it."""
+        for info in self._infos(table):
+            if info.get("sink") == group and info.get("batchId") == number:
+                return info
+        return {}
+
+    def _infos(self, table: DeltaTable) -> Iterator[dict[str, Any]]:
+        """What our sinks say in the newest commits, the newest first.
+
+        Read here, since the library's ``history`` fails as a whole at a commit that it does not understand: CONVERT TO
+        DELTA and CLONE write -1 as ``readVersion``.
+        """
+        files = file_system(self._options)
+        newest = table.version()
+        for version in range(newest, max(newest - _HISTORY, -1), -1):
+            try:
+                with files.open_input_stream(f"_delta_log/{version:020}.json") as log:
+                    actions = [_json(line) for line in log.read().decode().splitlines() if '"commitInfo"' in line]
+            except FileNotFoundError:  # the log begins later
+                return
+            for action in actions:
+                info = action.get("commitInfo", {}).get(INFO)
+                if isinstance(info, dict):
+                    yield info
+
     def _load(self) -> DeltaTable | None:
         try:
             return find_table(self._options)
@@ -330,53 +416,6 @@ def _same(table: DeltaTable, commit: Commit) -> bool:
     return (str(table.metadata().id), table.transaction_version(commit.group)) == (commit.seen.table_id, before)
 
 
-def _look_at(table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> TableLook:
-    retention = _retention_ms(table.metadata().configuration.get(_RETENTION))
-    marker = _marker(table, group, plans)
-    others = {} if marker is not None else _others(table, group, plans, known)
-    return TableLook(str(table.metadata().id), retention, marker, others)
-
-
-def _others(table: DeltaTable, group: str, plans: Sequence[str], known: Collection[str]) -> dict[str, Marker]:
-    """The last batches of the query's other groups: those that are known, or that the log still names."""
-    infos = (info for entry in table.history(_HISTORY) if isinstance(info := entry.get(INFO), dict))
-    named = {str(info.get("sink")) for info in infos if info.get("queryId") == query_of(group)}
-    groups = sorted({*known, *named} - {group})
-    found = {other: _marker(table, other, plans) for other in groups}
-    return {other: marker for other, marker in found.items() if marker is not None}
-
-
-def _marker(table: DeltaTable, group: str, plans: Sequence[str]) -> Marker | None:
-    """The last batch of a group, made of its application transactions and of what its commit says."""
-    number = table.transaction_version(group)
-    if number is None:
-        return None
-    plan = table.transaction_version(group + _PLAN)
-    known = next((one for one in plans if plan_number(one) == plan), None)
-    if known is None or known == plans[0]:
-        details = _details(table, group, number)
-        known = known or str(details.get("fingerprint", f"{plan:016x}..."))
-    else:
-        details = {}  # the batch before: no caller asks for more
-    return Marker(
-        query_id=str(details.get("queryId", query_of(group))),
-        batch_id=number,
-        rows=int(details.get("rows", 0)),
-        fingerprint=known,
-        planned_at_ms=int(details.get("plannedAtMs", 0)),
-        offsets=str(details.get("offsets", "")),
-    )
-
-
-def _details(table: DeltaTable, group: str, number: int) -> dict[str, Any]:
-    """What the commit of the batch says of itself, if the log still has it."""
-    for entry in table.history(_HISTORY):
-        info = entry.get(INFO)
-        if isinstance(info, dict) and info.get("sink") == group and info.get("batchId") == number:
-            return info
-    return {}
-
-
 def _properties(commit: Commit) -> CommitProperties:
     marker, group = commit.marker, commit.group
     info = {"sink": group, **_json(marker.encode())}
@@ -390,8 +429,10 @@ def _properties(commit: Commit) -> CommitProperties:
 
 
 def short(error: Exception) -> str:
-    """What the library says, without its stack."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    """What the library says, with its causes, which it writes below each other behind arrows."""
+    first, *causes = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().split("\n")
+    parts = [first, *(cause.strip().removeprefix("\u21b3").strip() for cause in causes if "\u21b3" in cause)]
+    return ": ".join(parts) or type(error).__name__
 
 
 def plan_number(fingerprint: str) -> int:

@@ -141,6 +141,22 @@ def check_writable(table: DeltaTable, columns: StructType, options: TableOptions
             "merges, so that Delta-Spark reads it as a time of its session's zone: use mode append, or a table that is "
             "partitioned by a date"
         )
+    if options.mode is Mode.UPSERT and any(_ELSEWHERE.match(str(path)) for path in _paths(table)):
+        raise ConfigError(
+            f"{options} has files of another table, as a shallow clone does, and delta-rs replaces none of them: use "
+            f"mode append, or copy the rows in Spark (CREATE TABLE ... AS SELECT * FROM {sql_name(options)})"
+        )
+
+
+_ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/|/")
+"""Paths that do not begin at the table's folder."""
+
+
+def _paths(table: DeltaTable) -> list[str]:
+    """Of the table's files, as its log has them."""
+    import pyarrow as pa
+
+    return [str(path) for path in pa.table(table.get_add_actions())["path"].to_pylist()]
 
 
 def _check_column(field: StructField, options: TableOptions) -> None:

@@ -50,6 +50,7 @@ try:
         NamespaceAlreadyExistsError,
         NoSuchNamespaceError,
         NoSuchTableError,
+        NotInstalledError,
         RESTError,
         TableAlreadyExistsError,
     )
@@ -66,6 +67,7 @@ try:
         check_writable,
         conditions,
         made_of,
+        one_line,
         spark_types,
         summary_of,
     )
@@ -80,6 +82,13 @@ except ImportError:  # another catalog than sql
     class SQLAlchemyError(Exception):  # type: ignore[no-redef]
         """Never raised."""
 
+
+try:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    _AWS_FAILURES: tuple[type[Exception], ...] = (BotoCoreError, ClientError)
+except ImportError:  # another catalog than glue
+    _AWS_FAILURES = ()
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -97,7 +106,9 @@ _EXPIRY_MS = 432_000_000
 """Iceberg's default, five days."""
 _WRITTEN = re.compile(r"\d{5}-\d+-[0-9a-f-]{36}\.parquet")
 _CHUNK_BYTES = 128 << 20
-_FAILURES = (RESTError, SQLAlchemyError, OSError)
+_FAILURES: tuple[type[Exception], ...] = (RESTError, SQLAlchemyError, OSError, *_AWS_FAILURES)
+_MISCONFIGURED = (ValueError, TypeError, KeyError, ImportError, NotInstalledError)
+"""What pyiceberg raises for a catalog, a file system or a name that it cannot use."""
 
 
 class IcebergTable:
@@ -121,7 +132,7 @@ class IcebergTable:
         stored = stored_schema(schema, TableFormat.ICEBERG)
         check_rights(self._options, self.missing_rights())
         try:
-            table = self._load() or self._create(file_schema(plans.arrow_schema(stored), ()))
+            table = self._load() or self._created(file_schema(plans.arrow_schema(stored), ()))
             self._check(table)
             if missing := self._missing(table, stored):
                 with table.update_schema() as update:
@@ -207,6 +218,12 @@ class IcebergTable:
         except _FAILURES as error:
             raise self._refused(error) from error
 
+    def _created(self, schema: pa.Schema) -> Table:
+        try:
+            return self._create(schema)
+        except _MISCONFIGURED as error:
+            raise self._misconfigured("made", error) from error
+
     def _create(self, schema: pa.Schema) -> Table:
         with contextlib.suppress(NamespaceAlreadyExistsError):
             self._catalog().create_namespace(self._identifier[:-1])
@@ -224,8 +241,9 @@ class IcebergTable:
         fields = table.spec().fields
         if any(not isinstance(field.transform, IdentityTransform) for field in fields):
             if self._options.partition_by:
+                spec = one_line(table.spec())
                 raise ConfigError(
-                    f"{self._options} is partitioned by more than columns ({table.spec()}): leave partitionBy out"
+                    f"{self._options} is partitioned by more than columns ({spec}): leave partitionBy out"
                 )
         else:
             check_partitions([str(names(field.source_id)) for field in fields], self._options)
@@ -329,9 +347,21 @@ class IcebergTable:
             return None
         except _FAILURES as error:
             raise self._refused(error) from error
+        except _MISCONFIGURED as error:
+            raise self._misconfigured("looked up", error) from error
 
     def _refused(self, error: Exception) -> TableRefused:
-        return TableRefused(f"{self._options} cannot be read or written: {error}")
+        return TableRefused(f"{self._options} cannot be read or written: {_reason(error)}")
+
+    def _misconfigured(self, what: str, error: Exception) -> ConfigError:
+        return ConfigError(
+            f"{self._options} cannot be {what} by pyiceberg ({_reason(error)}): correct the options catalog.* "
+            "(catalog.type, catalog.uri, catalog.warehouse) or the name of the table, or install what is missing"
+        )
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 class TableShape(NamedTuple):

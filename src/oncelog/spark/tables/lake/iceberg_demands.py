@@ -43,6 +43,7 @@ from oncelog.spark.tables.options import Mode, TableOptions
 from oncelog.spark.tables.store import TableRefused
 
 if TYPE_CHECKING:
+    from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
@@ -84,9 +85,14 @@ def check_writable(table: Table, options: TableOptions) -> None:
     except _REFUSALS as error:
         reason = str(error).strip().partition("\n")[0]
         raise ConfigError(
-            f"{options} cannot be written by {library} ({reason}), with its partitions {table.spec()}: change what it "
-            "names in the table, or write to another table"
+            f"{options} cannot be written by {library} ({reason}), with its partitions {one_line(table.spec())}: "
+            "change what it names in the table, or write to another table"
         ) from error
+
+
+def one_line(spec: PartitionSpec) -> str:
+    """A table's partitions, for messages."""
+    return " ".join(str(spec).split())
 
 
 def summary_of(table: Table) -> Mapping[str, str]:

@@ -54,8 +54,8 @@ class CsvFile:
         size = self._path.stat().st_size if self._path.exists() else 0
         if size < self._committed:
             raise ExportError(
-                f"{self._path} has {size} bytes, and {self._beside.name} says {self._committed}: somebody has changed "
-                "it; remove both to export again from the beginning"
+                f"{self._path} has {size} bytes, and {self._beside.name} says {self._committed}: another program "
+                "has changed it; remove both to export again from the beginning"
             )
         return ExportProgress.from_json(text, str(self._beside))
 

@@ -13,6 +13,7 @@ PACKAGE = ROOT / "src" / "oncelog"
 IMPORT_THE_BROKER = {
     "oncelog.broker.faults.interceptor",
     "oncelog.broker.metrics.broker_series",
+    "oncelog.broker.metrics.share_series",
     "oncelog.broker.metrics.broker_source",
     "oncelog.broker.metrics.shell",
     "oncelog.apps.promote.completion",

@@ -10,6 +10,7 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.raw.batches import batch
+from oncelog.apps.conformance.raw.share_members import ACCEPT, RELEASE, RawShareMember, set_group
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
@@ -63,10 +64,27 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
             set_quota(broker, "user", "ANONYMOUS", "consumer_byte_rate", 1e9)
             set_quota(broker, "user", "ANONYMOUS", "request_percentage", 1000.0)
             set_quota(broker, "user", "ANONYMOUS", "controller_mutation_rate", 1e9)
+            _share(broker, connection)
             connection.create_topic("counted")
             assert connection.produce("gone", batch(b"more")).error == 0
             connection.fetch("gone")
             yield Busy(broker, connection)
+
+
+def _share(broker: oncelog.Broker, connection: RawConnection) -> None:
+    """Group ``sharers`` of topic ``jobs``, with 5 records: one accepted, one released, the lock of one has ended, and
+    the member holds both of them again and the two others."""
+    topic_id = connection.create_topic("jobs")
+    member = RawShareMember(connection, "sharers", "jobs", topic_id)
+    set_group(connection, "sharers", "share.auto.offset.reset", "earliest")
+    member.begin()
+    assert connection.produce("jobs", batch(b"0", b"1", b"2")).error == 0
+    assert member.fetch().acquired == [(0, 2, 1)]
+    assert member.acknowledge(1, 2, ACCEPT, RELEASE) == 0
+    assert broker.faults.expire_lock("sharers") == 1
+    assert member.fetch().acquired == [(0, 0, 2), (2, 2, 2)]
+    assert connection.produce("jobs", batch(b"3", b"4")).error == 0
+    assert member.fetch().acquired == [(3, 4, 1)]
 
 
 def _write(connection: RawConnection) -> None:

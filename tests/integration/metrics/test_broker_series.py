@@ -120,6 +120,26 @@ def test_groups_lag_to_both_ends(page: Page) -> None:
     assert page.value("oncelog_consumergroup_stable_lag", **labels) == 6
 
 
+def test_share_groups_tell_what_is_in_flight_and_do_not_lag_as_consumer_groups(page: Page) -> None:
+    at = {"group": "sharers", "topic": "jobs", "partition": "0"}
+    assert page.value("oncelog_sharegroup_start_offset", **at) == 0
+    assert page.value("oncelog_sharegroup_lag", **at) == 4
+    assert page.value("oncelog_sharegroup_acquired", **at) == 4
+    assert page.value("kafka_server_sharepartitionmetrics_inflightmessagecount", **at) == 5
+    assert page.value("kafka_server_sharepartitionmetrics_acquisitionlocktimeout_total", **at) == 1
+    assert page.value("oncelog_sharegroup_members", group="sharers") == 1
+    assert page.value("kafka_server_group_coordinator_metrics_share_group_count", state="Stable") == 1
+    assert page.value("kafka_server_group_coordinator_metrics_group_count", protocol="share") == 1
+    assert page.value("kafka_server_sharesessioncache_sharepartitionscount") == 1
+    kinds = {
+        kind: page.value("kafka_server_sharegroupmetrics_recordacknowledgements_total", ackType=kind)
+        for kind in ("Accept", "Release", "Reject", "Renew")
+    }
+    assert kinds == {"Accept": 1, "Release": 1, "Reject": 0, "Renew": 0}
+    assert page.value("kafka_server_brokertopicmetrics_totalshareacknowledgementrequests_total") == 1
+    assert "sharers" not in {sample.labels.get("consumergroup") for sample in page.samples}
+
+
 def test_requests_are_counted_by_api_and_error(page: Page) -> None:
     prefix = "kafka_network_requestmetrics_"
     assert page.value(f"{prefix}errors_total", request="Produce", error="CORRUPT_MESSAGE") == 1

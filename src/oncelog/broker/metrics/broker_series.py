@@ -10,6 +10,7 @@ from importlib.metadata import version
 from operator import add
 from typing import TYPE_CHECKING
 
+from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.broker.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.broker.core.cluster.cluster import Replicas
 from oncelog.broker.core.registry import SERVED
@@ -18,6 +19,7 @@ from oncelog.broker.core.storage.partition import METERS
 from oncelog.broker.log.activity import REFUSALS
 from oncelog.broker.metrics.catalog import TOPIC_METERS
 from oncelog.broker.metrics.exposition import Exposition, labels
+from oncelog.broker.metrics.share_series import share_series
 from oncelog.broker.metrics.shell import LoopWatch, Shell
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -82,6 +84,7 @@ def broker_series(page: Exposition, shell: Shell, watch: LoopWatch, start_s: flo
     transactions, groups = broker.coordinators_in_use()
     yield from _add_transactions(page, broker, transactions, watch, lag.fenced, now_ms)
     yield from _add_groups(page, broker, groups)
+    yield from share_series(page, broker, groups)
     _add_quotas(page, broker, watch)
 
 
@@ -451,6 +454,8 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
     for shard in list(coordinator.runtime.shards()) if coordinator is not None else ():
         for group_id, group in list(shard.groups.items()):
             states[group.state.value] = states.get(group.state.value, 0) + 1
+            if isinstance(group, ShareGroup):  # no consumer group that lags: see share_series
+                continue
             page.add("kafka_consumergroup_members", len(group.members), labels(consumergroup=group_id))
             for topic, partitions in shard.offsets.topics(group_id):
                 for number, (index, committed) in enumerate(sorted(partitions.items())):

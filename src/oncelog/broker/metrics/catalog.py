@@ -239,6 +239,42 @@ _gauges(
 _add(CONFLUENT, _UNKNOWN, f"{_TRANSACTIONS}_transaction_state_error_count", "Requests answered INVALID_TXN_STATE.")
 _add(CONFLUENT, _UNKNOWN, f"{_TRANSACTIONS}_transaction_timeout_count", "Transactions aborted by their timeout.")
 
+_COORDINATOR = "kafka_server_group_coordinator_metrics"
+_SHARED = ("group", "topic", "partition")
+_gauges(
+    CONFLUENT,
+    (f"{_COORDINATOR}_group_count", "Groups, by the protocol of their members.", ("protocol",)),
+    (f"{_COORDINATOR}_share_group_count", "Share groups in that state.", ("state",)),
+)
+_gauges(
+    BOTH,
+    (
+        "kafka_server_sharepartitionmetrics_inflightmessagecount",
+        "Records between a share group's start offset and the last one that was acquired.",
+        _SHARED,
+    ),
+    (
+        "kafka_server_sharepartitionmetrics_inflightbatchcount",
+        "Ranges of records in flight with one state, one member and one delivery count each.",
+        _SHARED,
+    ),
+    ("kafka_server_sharesessioncache_sharesessionscount", "Sessions of share consumers.", ()),
+    ("kafka_server_sharesessioncache_sharepartitionscount", "Partitions in these sessions.", ()),
+)
+_meter(
+    "server_sharepartitionmetrics",
+    "AcquisitionLockTimeout",
+    "Records whose lock has ended before they were acknowledged, since the partition is in use.",
+    *_SHARED,
+)
+_meter(
+    "server_sharegroupmetrics",
+    "RecordAcknowledgements",
+    "Records acknowledged since the start, by the type of acknowledgement.",
+    "ackType",
+)
+_meter(_TOPIC_METRICS, "TotalShareFetchRequests", "ShareFetch requests with a session since the start.")
+_meter(_TOPIC_METRICS, "TotalShareAcknowledgementRequests", "Requests that carried acknowledgements since the start.")
 _GROUP = ("consumergroup", "topic", "partition")
 _gauges(
     EXPORTER,
@@ -304,6 +340,10 @@ _gauges(
         "Offsets between a group's committed offset and the last stable offset.",
         _GROUP,
     ),
+    ("oncelog_sharegroup_members", "Members of a share group.", ("group",)),
+    ("oncelog_sharegroup_start_offset", "The offset before which everything is delivered for good.", _SHARED),
+    ("oncelog_sharegroup_lag", "Records that are not delivered for good, up to the high watermark.", _SHARED),
+    ("oncelog_sharegroup_acquired", "Records that a member holds now.", _SHARED),
     ("oncelog_producers", "Producers in the state of partitions.", ()),
 )
 _add(ONCELOG, _COUNTER, "oncelog_transactions_ended_total", "Completed transactions.", "outcome")

@@ -93,6 +93,8 @@ class Held:
     state_epoch: int
     leader_epoch: int
     timer: Timer | None = None
+    expired_locks: int = 0
+    """Records whose lock has ended, since it is in use."""
 
 
 class Loading(NamedTuple):
@@ -116,8 +118,8 @@ class ShareCounts:
 
     acknowledgements: Counter[int] = field(default_factory=Counter)
     """Records by the type of their acknowledgement."""
+    fetch_requests: int = 0
     acknowledge_requests: int = 0
-    expired_locks: int = 0
 
 
 class SharePartitions:
@@ -371,7 +373,7 @@ class SharePartitions:
             self._ports.fetches.wake(held.partition.topic_partition)
         self._watch_locks(held)
         ended = sum(each.last - each.first + 1 for each in changes)
-        self.counts.expired_locks += ended
+        held.expired_locks += ended
         return ended
 
     # --- members that are gone
@@ -391,6 +393,15 @@ class SharePartitions:
         for held in self._held.values():
             if held.timer is not None:
                 held.timer.cancel()
+
+
+def lag_of(state: ShareState, partition: Partition) -> int | None:
+    """How many records are not delivered for good (KIP-1226); None if no member has fetched yet."""
+    if state.start_offset == UNINITIALIZED:
+        return None
+    start = max(state.start_offset, partition.log.log_start_offset)
+    final_count = state.final_count if start == state.start_offset else 0
+    return max(0, partition.log.high_watermark - start - final_count)
 
 
 _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")

@@ -13,6 +13,7 @@ from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import GROUP, TOPIC, allows
 from oncelog.broker.core.security.refusals import MESSAGES
+from oncelog.broker.core.sharing.share_partitions import lag_of
 from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
@@ -102,15 +103,14 @@ def _hidden(name: str, indexes: list[int]) -> answers.DescribeShareGroupOffsetsR
 def _partition(ports: SharePorts, offset: StoredOffset) -> answers.DescribeShareGroupOffsetsResponsePartition:
     partition = ports.partition(TopicPartition(offset.name, offset.partition))
     state = offset.state
-    if partition is None or state is None or state.start_offset == UNINITIALIZED:
+    lag = lag_of(state, partition) if state is not None and partition is not None else None
+    if state is None or lag is None:
         return answers.DescribeShareGroupOffsetsResponsePartition(
             partition_index=offset.partition, start_offset=UNINITIALIZED
         )
-    start = max(state.start_offset, partition.log.log_start_offset)
-    lag = partition.log.high_watermark - start - (state.final_count if start == state.start_offset else 0)
     return answers.DescribeShareGroupOffsetsResponsePartition(
         partition_index=offset.partition,
         start_offset=state.start_offset,
         leader_epoch=max(state.leader_epoch, 0),
-        lag=max(0, lag),
+        lag=lag,
     )

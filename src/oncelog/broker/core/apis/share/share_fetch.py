@@ -49,6 +49,7 @@ def handle(ports: SharePorts, context: RequestContext, request: ShareFetchReques
     )
     if isinstance(session, Error):
         return _refused(session)
+    ports.sharing.counts.fetch_requests += 1
     acknowledged = share_requests.acknowledge(ports, context, group_id, member_id, acks, wrong)
     if request.share_session_epoch == FINAL_EPOCH:
         return acknowledged.flat_map(

@@ -18,6 +18,7 @@ from typing import Any
 
 from oncelog.apps.conformance.expect import TIMEOUT_S, CheckFailed, NotOffered
 from oncelog.apps.conformance.fixture import Fixture
+from oncelog.apps.conformance.raw.share_members import send_members_away
 from oncelog.apps.conformance.raw.single_node import single_node
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection, TestedCluster
 from oncelog.apps.conformance.registry import Check, case_name
@@ -25,6 +26,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import ProducerState
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -32,8 +34,6 @@ from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
-from oncelog.protocol.generated.share_group_describe_request import ShareGroupDescribeRequest
-from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from oncelog.runtime import real_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
@@ -218,7 +218,5 @@ def _send_members_away(connection: RawConnection, group: str) -> None:
         for member in newer.groups[0].members:
             leaving = ConsumerGroupHeartbeatRequest(group_id=group, member_id=member.member_id, member_epoch=-1)
             connection.ask(leaving, 0)
-        if connection.offers(ShareGroupDescribeRequest.API_KEY, 1):
-            shared = connection.ask(ShareGroupDescribeRequest(group_ids=[group]), 1)
-            for member in shared.groups[0].members:
-                connection.ask(ShareGroupHeartbeatRequest(group, member.member_id, -1), 1)
+        if connection.offers(ApiKey.SHARE_GROUP_DESCRIBE, 1):
+            send_members_away(connection, group)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import RawBatch
 from oncelog.apps.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.apps.conformance.raw.share_members import needs_share_groups, send_members_away, set_group
 from oncelog.apps.conformance.raw.single_node import name_on_node, single_node
-from oncelog.apps.conformance.raw.wire import TRANSACTION, RawConnection, TestedCluster
+from oncelog.apps.conformance.raw.transactional_producer import find_coordinator
+from oncelog.apps.conformance.raw.wire import GROUP, TRANSACTION, RawConnection, TestedCluster
 from oncelog.apps.lab.recorder import Recorder
 from oncelog.apps.lab.trace import BROKER, COORDINATOR, PARTITION, Promise, TraceBatch, TraceEvent, TraceKind
 from oncelog.apps.proxy.proxy import FaultProxy
@@ -61,7 +63,7 @@ class FlowContext:
         self.promises: list[Promise] = []
         self._inside = inside
         self._world = world
-        self._raw_world = TestedCluster(world.node_id, 1, world.offered)
+        self._raw_world = TestedCluster(world.node_id, 1, world.offered, features=world.features)
         """What raw clients may send; all of it to the proxy."""
         self._seen = 0
         self._ids: dict[str, str] = {}
@@ -144,6 +146,26 @@ class FlowContext:
             self._ids[name] = name_on_node(self._watcher, self._world, self._prefix + name, TRANSACTION)
             self._warm_up(self._ids[name])
         return self._ids[name]
+
+    def share_group(self, name: str) -> tuple[str, bytes]:
+        """A share group for the flow, which reads the topic from its beginning, and the topic's id. It is deleted at
+        the end.
+
+        :raises NotOffered: the cluster has no share groups.
+        """
+        needs_share_groups(self._watcher)
+        group = name_on_node(self._watcher, self._world, self._prefix + name, GROUP)
+        find_coordinator(self._watcher, group, GROUP)
+        set_group(self._watcher, group, "share.auto.offset.reset", "earliest")
+        self._closing.callback(self._delete_share_group, group)
+        return group, self._watcher.topic_id(self.topic)
+
+    def _delete_share_group(self, group: str) -> None:
+        """Its members have left with their connections, or leave now."""
+        set_group(self._watcher, group, "share.auto.offset.reset", None)
+        send_members_away(self._watcher, group)
+        with contextlib.suppress(KafkaError):
+            self._admin.delete_consumer_groups([group])
 
     def admin(self, actor: str) -> Admin:
         login = _keywords(self.proxy.client_properties)

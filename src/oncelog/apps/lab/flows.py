@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oncelog.apps.conformance.expect import NotOffered
-from oncelog.apps.lab import sequences, transactions
+from oncelog.apps.lab import sequences, share_groups, transactions
 from oncelog.apps.lab.flow_context import VERIFICATION, FlowContext, LabError, set_up
 from oncelog.apps.lab.trace import BROKER, Trace
 from oncelog.client.core.client_errors import UnsupportedVersionError
@@ -133,6 +133,13 @@ FLOWS: Mapping[str, Flow] = {
             "Readers get only records before the first open transaction, however much is committed behind it.",
             ("slow producer", "fast producer", "coordinator", "orders-0", "reader"),
             transactions.held_back,
+        ),
+        _flow(
+            "redelivery",
+            "A record is delivered again",
+            "A worker of a share group that is gone loses what it holds: others get it. What was accepted stays so.",
+            ("producer", BROKER, share_groups.SLOW, share_groups.OTHER),
+            share_groups.redelivery,
         ),
     )
 }

@@ -310,7 +310,45 @@ def _listed(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     return Error(answer.error_code), (", ".join(found) or "none", {"transactions": found})
 
 
+def _offsets(first: int, last: int, count: int) -> str:
+    return f"{span(first, last)} (delivery {count})"
+
+
+def _share_fetch(request: Any) -> ApiFields:
+    return "ShareFetch", {"session_epoch": request.share_session_epoch}
+
+
+def _shared(request: Any, answer: Any) -> tuple[Error, ApiFields]:
+    parts = [part for topic in answer.responses for part in topic.partitions]
+    acquired = [
+        (each.first_offset, each.last_offset, each.delivery_count) for part in parts for each in part.acquired_records
+    ]
+    error = next((code for code in (answer.error_code, *(part.error_code for part in parts)) if code), 0)
+    text = f"acquired {', '.join(_offsets(*each) for each in acquired)}" if acquired else "nothing"
+    return Error(error), (text, {"acquired": [list(each) for each in acquired]})
+
+
+_ACKNOWLEDGED = {0: "gap", 1: "accept", 2: "release", 3: "reject", 4: "renew"}
+
+
+def _share_acknowledge(request: Any) -> ApiFields:
+    batches = [batch for topic in request.topics for part in topic.partitions for batch in part.acknowledgement_batches]
+    shown = [
+        f"{'/'.join(_ACKNOWLEDGED[kind] for kind in batch.acknowledge_types)} "
+        f"{span(batch.first_offset, batch.last_offset)}"
+        for batch in batches
+    ]
+    return f"ShareAcknowledge {', '.join(shown)}", {"acknowledged": shown}
+
+
+def _share_acknowledged(request: Any, answer: Any) -> tuple[Error, ApiFields]:
+    codes = [answer.error_code, *(part.error_code for topic in answer.responses for part in topic.partitions)]
+    return Error(next((code for code in codes if code), 0)), ("acknowledged", {})
+
+
 _SHOWN: Mapping[int, _Shown] = {
+    ApiKey.SHARE_FETCH: _Shown(PARTITION, _share_fetch, _shared),
+    ApiKey.SHARE_ACKNOWLEDGE: _Shown(PARTITION, _share_acknowledge, _share_acknowledged),
     ApiKey.PRODUCE: _Shown(PARTITION, _produce, _produced),
     ApiKey.FETCH: _Shown(PARTITION, _fetch, _fetched),
     ApiKey.INIT_PRODUCER_ID: _Shown(COORDINATOR, _init, _initialised),

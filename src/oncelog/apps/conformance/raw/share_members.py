@@ -18,6 +18,7 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from oncelog.protocol.generated.share_group_describe_request import ShareGroupDescribeRequest
 from oncelog.protocol.generated.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
@@ -236,6 +237,13 @@ def needs_share_groups(connection: RawConnection) -> None:
     """:raises NotOffered: the cluster has none, or those of a preview."""
     connection.versions(fetching.ShareFetchRequest.API_KEY, range(VERSION, VERSION + 1))
     connection.needs_feature("share.version", 1)
+
+
+def send_members_away(connection: RawConnection, group: str) -> None:
+    """Have all members of a share group leave."""
+    described = connection.ask(ShareGroupDescribeRequest(group_ids=[group]), 1)
+    for member in described.groups[0].members:
+        connection.ask(ShareGroupHeartbeatRequest(group, member.member_id, FINAL_EPOCH), 1)
 
 
 def set_group(connection: RawConnection, group: str, name: str, value: str | None) -> None:

@@ -1,0 +1,63 @@
+"""The flow of a share group (KIP-932): a lock that is lost, and an acknowledgement whose answer is lost."""
+
+from __future__ import annotations
+
+from oncelog.apps.conformance.raw.share_members import ACCEPT, RawDelivery, RawShareMember
+from oncelog.apps.conformance.raw.wire import ConnectionClosed
+from oncelog.apps.lab.flow_context import FlowContext
+from oncelog.errors import Error
+
+SLOW, OTHER = "slow worker", "other worker"
+
+
+def _worker(context: FlowContext, actor: str, group: str, topic_id: bytes) -> RawShareMember:
+    return RawShareMember(context.raw(actor), group, context.topic, topic_id).begin()
+
+
+def _gets(context: FlowContext, actor: str, found: RawDelivery) -> dict[bytes | None, int]:
+    """What a worker's program gets: its records, and how often each was delivered."""
+    counts = {
+        value: count
+        for first, last, count in found.acquired
+        for offset, value in found.values.items()
+        if first <= offset <= last
+    }
+    jobs = ", ".join(f"{(value or b'').decode()} (delivery {count})" for value, count in counts.items())
+    context.note(actor, f"gets {jobs}")
+    return counts
+
+
+def redelivery(context: FlowContext) -> None:
+    group, topic_id = context.share_group("workers")
+    slow = _worker(context, SLOW, group, topic_id)
+    other = _worker(context, OTHER, group, topic_id)
+    producer = context.producer("producer")
+    for value in (b"a", b"b"):
+        producer.send_and_wait(context.topic, value)
+    held = _gets(context, SLOW, slow.fetch())
+    while len(held) < 2:
+        held |= _gets(context, SLOW, slow.fetch())
+    context.note(SLOW, "does a, and accepts it")
+    accepted = slow.acknowledge(0, 0, ACCEPT)
+    context.note(SLOW, "is still at b when its connection breaks: what it holds becomes available")
+    slow.connection.close()
+    again = _gets(context, OTHER, other.fetch())
+    context.promise("a was accepted, and does not come again", accepted == 0 and b"a" not in again)
+    context.promise("b comes again, to another worker, as its second delivery", again == {b"b": 2})
+    back = _worker(context, SLOW, group, topic_id)
+    context.note(SLOW, "is back, and accepts b, which it has done")
+    late = back.acknowledge(1, 1, ACCEPT)
+    context.promise("it is refused: b belongs to the other worker now", late == Error.INVALID_RECORD_STATE)
+    with context.faults.lose_answer("ShareAcknowledge", group=group) as fault:
+        context.note(OTHER, "has done b too; the network will lose the answer to its acknowledgement")
+        try:
+            other.acknowledge(1, 1, ACCEPT)
+        except ConnectionClosed:
+            context.note(OTHER, "does not know whether b is acknowledged")
+        lost = fault.hits
+    producer.send_and_wait(context.topic, b"c")
+    last = _gets(context, SLOW, back.fetch())
+    context.promise("the acknowledgement counts, although its answer was lost", lost == 1)
+    context.promise("so b does not come a third time: the next one is c", last == {b"c": 1})
+    back.acknowledge(2, 2, ACCEPT)
+    back.end()

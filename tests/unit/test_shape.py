@@ -88,7 +88,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/server/opening.py:_start": START_ORDER,
     "oncelog/broker/server/opening.py:open_server": START_ORDER,
     "oncelog/broker/server/connections/sending.py:write": HOT,
-    "oncelog/broker/server/server.py:iteration_ends": HOT,
+    "oncelog/broker/server/server.py:_end_iteration": HOT,
     "oncelog/schemas/arrow/resolution.py:of": EACH_FIELD,
     "oncelog/schemas/arrow/resolution.py:_plain": EACH_FIELD,
     "oncelog/schemas/avro/values.py:_new": EACH_FIELD,

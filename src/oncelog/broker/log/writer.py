@@ -127,11 +127,7 @@ class LogWriter(LogPart):
             return []
         self._wrote(log, count, size_bytes, base_offset, end, leader_epoch, now_ms)
         offsets = [base_offset, *next_offsets[:-1]] if count > 1 else [base_offset]
-        producers = log.producers
-        for header, offset in zip(headers, offsets):  # noqa: B905 # as many of both
-            if header.producer_id >= 0:
-                producers.apply_data(header, offset)
-        producers.skip_to(end)
+        log.producers.apply_run(headers, offsets, end)
         return offsets
 
     def append_coordinator(

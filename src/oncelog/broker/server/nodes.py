@@ -79,7 +79,7 @@ class Nodes:
         member.running = False
         self.cluster.leave(node_id)
         if not kill:
-            self._server.iteration_ends()
+            self._server.end_iteration_soon()
             self._server.leave(node_id, "the node stops")
         self._changed()
 
@@ -158,4 +158,4 @@ class Nodes:
 
     def _changed(self) -> None:
         """Send the answers that have become ready."""
-        self._server.iteration_ends()
+        self._server.end_iteration_soon()

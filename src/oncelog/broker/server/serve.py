@@ -98,7 +98,7 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
         logger.error("settings are unchanged: %s", error)
         manager.reloaded("settings could not be reread")
         return
-    server.iteration_ends()
+    server.end_iteration_soon()
     logger.warning("settings reread; changed: %s", ", ".join(changed) or "none")
     if waiting:
         logger.warning("not changed before a restart: %s", ", ".join(waiting))

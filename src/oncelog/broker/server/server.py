@@ -98,11 +98,13 @@ class Server:
         several = broker.cluster.node_ids if broker.cluster is not None else (None,)
         self._limits = {node_id: ConnectionLimits(broker, node_id) for node_id in several}
         self._connection_count = 0
-        self._writable: dict[Sending, None] = {}
+        self.writable: dict[Sending, None] = {}
         """Connections whose answers are sent at the end of this iteration, last to first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
         self._ends_soon = False
+        self.iteration_ms = 0
+        """The time as this iteration last read it, for connections that have received something; 0: not yet."""
         self.is_stopping = self._over = False
         """``_over``: nothing is reported to the broker any more."""
 
@@ -111,7 +113,8 @@ class Server:
 
         If that clock was set, deadlines have been moved when this returns; times read before are out of date.
         """
-        return self._clock.now_ms() + self.ahead_ms
+        self.iteration_ms = now_ms = self._clock.now_ms() + self.ahead_ms
+        return now_ms
 
     async def listen(self, acceptors: Sequence[Acceptor]) -> None:
         """Accept connections on bound sockets."""
@@ -119,7 +122,7 @@ class Server:
         for acceptor in acceptors:
             await self._open(acceptor)
         self._watch()
-        self.iteration_ends()
+        self.end_iteration_soon()
         forks.let_go_in_children(self)
         if self._source is not None:
             self._source.serves(self, self.loop)
@@ -156,7 +159,7 @@ class Server:
             if connection.session.listener == acceptor.listener.name:
                 connection.close(reason)
         acceptor.close()
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     # --- several nodes
 
@@ -199,7 +202,7 @@ class Server:
         for connection in self._connections:
             connection.read_no_more()  # so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
-        while self._syncing.under_way or (
+        while self._syncing.under_way or self._ends_soon or (
             self.loop.time() < deadline
             and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
         ):
@@ -286,16 +289,12 @@ class Server:
             self._limits_of(connection).closed(connection.client_host, connection.session.listener)
             self.counts.closed[connection.session.listener] += 1
         self._connections.pop(connection, None)
-        self._writable.pop(connection, None)
+        self.writable.pop(connection, None)
         self.broker.disconnected(connection)
 
     def connected(self) -> Iterable[Connection]:
         """All current connections."""
         return list(self._connections)
-
-    def wants_write(self, connection: Sending) -> None:
-        """Send the connection's answers at the end of this iteration."""
-        self._writable[connection] = None
 
     def _watch(self) -> None:
         """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
@@ -312,9 +311,9 @@ class Server:
                 connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
         if self.memory.missing_bytes > 0:
             self._cut_slow_readers(now - STALLED_S)
-        if self.memory.is_short:
+        if self.memory.waiting:
             self._cut_stalled_requests(now - STALLED_S)
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     def _cut_stalled_requests(self, since: float) -> None:
         """Release memory that others wait for: close connections whose request has made no progress since ``since``,
@@ -353,16 +352,17 @@ class Server:
         The loop calls them one after the other. Waking a sleeping peer takes longer than many requests; a peer that
         gets all of its answers at once is woken only once.
         """
-        if len(self._connections) == 1:
-            self.iteration_ends()
+        if len(self._connections) < 2:
+            self._end_iteration()
         elif not self._ends_soon:
             self._ends_soon = True
-            self.loop.call_soon(self.iteration_ends)
+            self.loop.call_soon(self._end_iteration)
 
-    def iteration_ends(self) -> None:
+    def _end_iteration(self) -> None:
         """Send what is ready, arrange a sync and the next wake-up."""
         self._ends_soon = False
-        writable = self._writable
+        self.iteration_ms = 0
+        writable = self.writable
         while writable:
             connection, _ = writable.popitem()
             connection.write()
@@ -399,7 +399,7 @@ class Server:
             tasks.step()
             if real_time.perf_counter() >= end:
                 break
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     def pass_time(self, ms: int) -> None:
         """Let time pass at once, for the broker only: everything due within it happens now, in order."""
@@ -419,7 +419,7 @@ class Server:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._timer_ms = None
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     def _clock_was_set(self, step_ms: int) -> None:
         """Keep timers' durations as intended, although the wall clock was set."""
@@ -438,7 +438,7 @@ class Server:
             return
         self.broker.now_ms = self.now_ms()
         done(error)
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     def _wake(self) -> None:
         if self._over:
@@ -446,7 +446,7 @@ class Server:
         self._timer = self._timer_ms = None
         end = real_time.perf_counter() + TASKS_S
         self.broker.advance(self.now_ms(), lambda: real_time.perf_counter() >= end)
-        self.iteration_ends()
+        self.end_iteration_soon()
 
 
 def _refuse(acceptor: Acceptor, listener: asyncio.Server) -> None:

@@ -185,7 +185,7 @@ def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_pat
 
 async def _begin(server: Server, work: Generator[None, None, None]) -> None:
     server.broker.tasks.begin(work)
-    server.iteration_ends()
+    server.end_iteration_soon()
 
 
 def test_no_timer_rings_in_a_broker_that_is_over() -> None:

@@ -11,8 +11,7 @@ that they were learned from changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from itertools import repeat
+from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -74,11 +73,13 @@ class AnswerTemplate:
         self._size, self._head, self._tail = answer[:4], answer[8:gap], answer[gap + _GAP.size :]
         self._pack = Struct(f">4si{len(self._head)}sqqq{len(self._tail)}s").pack
 
-    def fill(self, correlation_ids: Iterable[int], offsets: Iterable[int], log_start_offset: int) -> bytes:
+    def fill(self, correlation_ids: Sequence[int], offsets: Sequence[int], log_start_offset: int) -> bytes:
         """The answers to as many batches as there are offsets, one after the other."""
         pack, size, head, tail = self._pack, self._size, self._head, self._tail
-        same = repeat(size), repeat(head), repeat(-1), repeat(log_start_offset), repeat(tail)
-        return b"".join(map(pack, same[0], correlation_ids, same[1], offsets, *same[2:]))
+        if len(offsets) == 1:  # most often
+            return pack(size, correlation_ids[0], head, offsets[0], -1, log_start_offset, tail)
+        pairs = zip(correlation_ids, offsets)  # noqa: B905 # there may be more of the first
+        return b"".join([pack(size, number, head, offset, -1, log_start_offset, tail) for number, offset in pairs])
 
 
 def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: PartitionProduceResponse) -> bytes:
@@ -204,9 +205,12 @@ class ProduceRuns:
 
         All answers of a run are sent as the one for ``slot``.
         """
-        pattern = self._pattern(channel, buffer, start)
-        if pattern is None:
+        patterns = self._patterns.get(channel)
+        if not patterns:
             return start
+        pattern = patterns[0]  # the scan checks whether the request fits it
+        if len(patterns) > 1:
+            pattern = next((each for each in patterns if each.shape.fits(buffer, start)), pattern)
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
@@ -242,11 +246,11 @@ class ProduceRuns:
                 answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
                 self._answer(partition, run, answers, 1, now_ms)
                 return end
-        requests = ports.request_metrics
+        requests, local_ns = ports.request_metrics, 0
 
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
-                requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
+                requests.answered_run(local_ns, requests.clock() - begun_ns, 1, part.error_code)
             if part.error_code == NONE and part.log_append_time_ms < 0:  # the answer to a duplicate carries a timestamp
                 channel.reply(slot, [template.fill((correlation_id,), (part.base_offset,), part.log_start_offset)])
             else:
@@ -257,20 +261,10 @@ class ProduceRuns:
         else:
             answered = ports.appends.from_verification(batch, verified)
         if requests is not None:
-            context.local_ns = requests.clock() - begun_ns
-            requests.handled(ApiKey.PRODUCE, pattern.version, context.local_ns)
+            local_ns = requests.clock() - begun_ns
+            requests.handled(ApiKey.PRODUCE, pattern.version, local_ns)
         answered.then(answer, lambda error: _failed(run, partition, error))
         return end
-
-    def _pattern(self, channel: Channel, buffer: bytearray, start: int) -> ProducePattern | None:
-        patterns = self._patterns.get(channel)
-        if patterns:
-            if len(patterns) == 1:
-                return patterns[0]  # the scan also checks whether the request fits it
-            for pattern in patterns:
-                if pattern.shape.fits(buffer, start):
-                    return pattern
-        return None
 
     def _answer(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
         """Answer the first ``count`` batches, now if they are committed."""

@@ -36,38 +36,34 @@ class RequestMemory:
         """The estimated size of completely received requests; it never causes one of them to be refused."""
         self.wanted_by_answers = 0
         """The memory that waiting answers (``answer_memory``) need in addition."""
-        self._waiting: dict[WaitingForMemory, int] = {}
+        self.waiting: dict[WaitingForMemory, int] = {}
+        """Connections that wait, and for how much, in order; read-only for others."""
         self.released: Callable[[], None] = lambda: None
         """Called when memory has been released, after the connections waiting here."""
 
     @property
-    def is_short(self) -> bool:
-        """Whether any connection waits."""
-        return bool(self._waiting)
-
-    @property
     def is_full_of_requests(self) -> bool:
         """Whether the first waiter can continue only if the connection of an incomplete request is closed."""
-        return self.held_bytes + next(iter(self._waiting.values()), 0) > self.limit_bytes
+        return self.held_bytes + next(iter(self.waiting.values()), 0) > self.limit_bytes
 
     @property
     def missing_bytes(self) -> int:
         """The number of bytes to release so that all waiting connections can continue."""
-        return self.taken_bytes + sum(self._waiting.values()) + self.wanted_by_answers - self.limit_bytes
+        return self.taken_bytes + sum(self.waiting.values()) + self.wanted_by_answers - self.limit_bytes
 
     @property
     def taken_bytes(self) -> int:
         return self.held_bytes + self.estimated_bytes
 
     def wanted_bytes(self, connection: WaitingForMemory) -> int:
-        return self._waiting.get(connection, 0)
+        return self.waiting.get(connection, 0)
 
     def reserve(self, connection: WaitingForMemory, size_bytes: int) -> bool:
         """True: it is counted. False: ``connection.memory_granted`` is called later, when it is."""
-        if not self._waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
+        if not self.waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
             return True
-        self._waiting[connection] = size_bytes
+        self.waiting[connection] = size_bytes
         return False
 
     def count(self, size_bytes: int) -> bool:
@@ -90,15 +86,15 @@ class RequestMemory:
         self._grant()
 
     def _grant(self) -> None:
-        while self._waiting:
-            connection, wanted = next(iter(self._waiting.items()))
+        while self.waiting:
+            connection, wanted = next(iter(self.waiting.items()))
             if self.taken_bytes + wanted > self.limit_bytes:
                 break
-            del self._waiting[connection]
+            del self.waiting[connection]
             self.held_bytes += wanted
             connection.memory_granted()
         self.released()
 
     def forget(self, connection: WaitingForMemory) -> None:
         """The connection ended; what it holds must be released separately."""
-        self._waiting.pop(connection, None)
+        self.waiting.pop(connection, None)

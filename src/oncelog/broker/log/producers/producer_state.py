@@ -274,6 +274,14 @@ class ProducerStateManager:
         stable = next(iter(self._ongoing), offset + 1)
         return CompletedTxn(producer_id, first_offset, offset, not commit, stable)
 
+    def apply_run(self, headers: Sequence[BatchHeader], offsets: Sequence[int], end: int) -> None:
+        """As many client batches were appended at ``offsets``, and the log continues at ``end``."""
+        for number, header in enumerate(headers):
+            if header.producer_id >= 0:
+                self.apply_data(header, offsets[number])
+        if end > self.map_end_offset:
+            self.map_end_offset = end
+
     def skip_to(self, offset: int) -> None:
         """The log continues at ``offset``, without batches of any producer in between."""
         if offset > self.map_end_offset:

@@ -45,10 +45,10 @@ PARTS_OF_A_REQUEST = 64
 """A request of which less than one part has arrived for a while is considered stalled."""
 ITERATION_BUDGET = 256 * 1024
 """The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
-REQUEST_COST = 1024
+REQUEST_COST = 4 * 1024
 NS_OF_A_BYTE = 2
-"""Requests that take long cost more: half a millisecond is a whole budget, because a pipeline of them would delay all
-other connections."""
+"""What a request takes on the general path costs as well: half a millisecond is a whole budget, because a pipeline of
+such requests would delay all other connections."""
 _SIZE = Struct(">i")
 PRODUCE = 0
 
@@ -61,6 +61,7 @@ class ConnectionHost(SendingHost, Protocol):
     read_view: memoryview
     spare_buffers: SpareBuffers
     is_stopping: bool
+    iteration_ms: int
 
     def now_ms(self) -> int: ...
 
@@ -161,7 +162,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._waiting = None
         if self._transport is not None:
             self._transport.pause_reading()
-        self._server.wants_write(self)
+        self._server.writable[self] = None
 
     def cut_off(self, reason: str) -> None:
         """Close the connection at once, without sending what is left: its peer does not read it."""
@@ -205,7 +206,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 self._frame[: self._frame_filled] = memoryview(begun)[: self._frame_filled]
             return memoryview(self._frame)[self._frame_filled : self._frame_capacity]
         rest, server = self._rest, self._server
-        view = server.read_view if not server.memory.is_short else server.read_view[:READ_IF_SHORT_BYTES]
+        view = server.read_view if not server.memory.waiting else server.read_view[:READ_IF_SHORT_BYTES]
         if not rest:
             return view
         server.read_buffer[: len(rest)] = rest
@@ -328,14 +329,13 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         server = self._server
-        broker, largest, now_ms = server.broker, server.max_request_bytes, server.now_ms()
-        begun_ns = real_time.perf_counter_ns()
+        broker, largest, now_ms = server.broker, server.max_request_bytes, server.iteration_ms or server.now_ms()
+        gate = self.session.gate
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
                 self.close(f"a request of {size} bytes; socket.request.max.bytes allows {largest}")
                 break
-            gate = self.session.gate
             if gate is not None and not gate.is_open and size > gate.largest_frame:
                 self.close(
                     f"{size} bytes before the login is done; sasl.server.max.receive.size allows {gate.largest_frame}"
@@ -350,26 +350,17 @@ class Connection(Sending, asyncio.BufferedProtocol):
             if run_end > position:
                 self._iteration_used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
                 position = run_end
-                if position < end or buffer is not server.read_buffer:  # else nothing more starts in this iteration
-                    begun_ns = self._count_time(begun_ns)
                 continue
-            self._iteration_used += REQUEST_COST
             self._only_produce = self._only_produce and _is_produce(buffer, position)
-            if not position and after == end and buffer is not self._server.read_buffer:
+            if not position and after == end and buffer is not server.read_buffer:
                 frame = memoryview(buffer)[4:after]  # the buffer is its own
                 self._lent = True
             else:
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
-            position = after
+            position, begun_ns = after, real_time.perf_counter_ns()
             broker.receive(self, slot, frame, now_ms)
-            begun_ns = self._count_time(begun_ns)
+            self._iteration_used += REQUEST_COST + (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE
         return position
-
-    def _count_time(self, since_ns: int) -> int:
-        """Count the time that a request took towards the iteration; returns the time now."""
-        now_ns = real_time.perf_counter_ns()
-        self._iteration_used += (now_ns - since_ns) // NS_OF_A_BYTE
-        return now_ns
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
         """Whether a request may start although earlier ones have not been answered."""
@@ -400,7 +391,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._yielded = False
         self._iteration_used = 0
         self.resume()
-        self._server.iteration_ends()
+        self._server.end_iteration_soon()
 
     def resume(self) -> None:
         """Start the waiting requests that may start now; called at the end of an iteration."""
@@ -425,7 +416,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def resume_requests(self, slot: int) -> None:
         if slot == self._next_slot - 1:
             self._only_produce = True
-        self._server.wants_write(self)  # which resumes those that waited
+        self._server.writable[self] = None  # which resumes those that waited
 
     def throttle(self, wait_ms: int) -> None:
         """Start no request for a while; what arrives meanwhile, after the first, stays with the peer."""
@@ -458,7 +449,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if not self.silent:
             self._throttled_until = 0.0
             self.resume()
-            self._server.iteration_ends()
+            self._server.end_iteration_soon()
 
     def _may_read(self) -> bool:
         """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""

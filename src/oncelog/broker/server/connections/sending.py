@@ -54,10 +54,7 @@ class SendingHost(Protocol):
     broker: Broker
     loop: asyncio.AbstractEventLoop
     memory: RequestMemory
-
-    def wants_write(self, connection: Sending) -> None: ...
-
-    def iteration_ends(self) -> None: ...
+    writable: dict[Sending, None]
 
     def end_iteration_soon(self) -> None: ...
 
@@ -116,15 +113,16 @@ class Sending:
             self._replies[slot] = parts
             return
         self._queue(parts)
-        while self._replies and (ready := self._replies.pop(self._next_reply, None)) is not None:
+        replies = self._replies
+        while replies and (ready := replies.pop(self._next_reply, None)) is not None:
             self._queue(ready)
-        self._server.wants_write(self)
+        self._server.writable[self] = None  # at the end of this iteration
 
     def _queue(self, parts: Sequence[Part]) -> None:
         self._next_reply += 1
+        self._out.extend(parts)
         for part in parts:
-            self._out.append(part)
-            if not isinstance(part, FileSlice):
+            if type(part) is not FileSlice:
                 size = len(part)
                 self._out_bytes += size
                 if size > LARGE_ANSWER_BYTES:
@@ -271,7 +269,7 @@ class Sending:
     def _writable(self) -> None:
         self.last_active = self.progressed = self._server.loop.time()
         self.write()
-        self._server.iteration_ends()
+        self._server.end_iteration_soon()
 
     @property
     def kept_bytes(self) -> int:

@@ -70,7 +70,7 @@ class TlsConnection(Connection):
             self._refuse(refusal(error))
         if self._writer is not None and self._tls.outgoing_bytes > MAX_UNASKED_BYTES:
             self.cut_off("it keeps causing TLS messages and does not read them")
-        self._server.wants_write(self)
+        self._server.writable[self] = None
         self._server.end_iteration_soon()
 
     def _handshake(self) -> bool:

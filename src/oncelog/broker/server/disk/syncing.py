@@ -43,7 +43,7 @@ class SyncingHost(Protocol):
 
     def now_ms(self) -> int: ...
 
-    def iteration_ends(self) -> None: ...
+    def end_iteration_soon(self) -> None: ...
 
 
 class _Round:
@@ -124,4 +124,4 @@ class Syncing:
         now_ms = server.now_ms()
         server.broker.now_ms = now_ms
         server.broker.flushing.done(job, failures, now_ms)
-        server.iteration_ends()
+        server.end_iteration_soon()

@@ -17,13 +17,13 @@ def test_memory_is_granted_in_the_order_of_waiting_even_if_a_later_one_needs_les
     first, large, small = Connection(), Connection(), Connection()
     assert memory.reserve(first, 80)
     assert not memory.reserve(large, 60) and not memory.reserve(small, 1)
-    assert memory.is_short and memory.wanted_bytes(large) == 60
+    assert memory.waiting and memory.wanted_bytes(large) == 60
     assert memory.missing_bytes == 80 + 61 - 100
     memory.release(10)
     assert not large.granted and not small.granted
     memory.release(70)
     assert large.granted and small.granted and not first.granted
-    assert (memory.taken_bytes, memory.is_short, memory.missing_bytes) == (61, False, -39)
+    assert (memory.taken_bytes, bool(memory.waiting), memory.missing_bytes) == (61, False, -39)
 
 
 def test_what_complete_requests_take_holds_others_back_and_is_never_refused() -> None:

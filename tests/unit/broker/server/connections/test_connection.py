@@ -94,11 +94,11 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: 
 def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer sent alone wakes its peer, which takes longer than the request."""
     at_end: list[int] = []
-    iteration_ends = Server.iteration_ends
+    end_iteration = Server._end_iteration
 
     def counted(server: Server) -> None:
-        at_end.append(len(server._writable))
-        iteration_ends(server)
+        at_end.append(len(server.writable))
+        end_iteration(server)
 
     with oncelog.Broker() as broker, ExitStack() as stack:
         address = broker.address.host, broker.address.port
@@ -106,7 +106,7 @@ def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypat
         for client in clients:
             client.sendall(request(ApiVersionsRequest(), 0, 1))
             assert answers(client, 1) == [1]
-        monkeypatch.setattr(Server, "iteration_ends", counted)
+        monkeypatch.setattr(Server, "_end_iteration", counted)
 
         def ask(_: Nodes) -> None:  # the loop is busy here: it finds them all
             for client in clients:

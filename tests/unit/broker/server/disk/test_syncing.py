@@ -72,7 +72,7 @@ class Shell:
     def now_ms(self) -> int:
         return NOW_MS
 
-    def iteration_ends(self) -> None:
+    def end_iteration_soon(self) -> None:
         if self.broker.flushing.wanted:
             self.syncing.iteration_ends()
         self.loop.turn()
@@ -85,7 +85,7 @@ class Shell:
     def append(self, partitions: int = PARTITIONS) -> None:
         for index in range(partitions):
             assert not self.partition(index).append_client(encode_batch([Record(0, NOW_MS, None, b"v")]), NOW_MS).error
-        self.iteration_ends()
+        self.end_iteration_soon()
 
     def committed(self) -> list[int]:
         return [self.partition(index).log.high_watermark for index in range(PARTITIONS)]

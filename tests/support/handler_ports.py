@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from oncelog.broker.core.limits.answer_memory import AnswerMemory
+from oncelog.broker.core.limits.long_requests import LongRequests
 from oncelog.broker.core.limits.request_memory import RequestMemory
 from oncelog.broker.core.registry import handler_for
 from oncelog.broker.core.requests.context import RequestContext
@@ -26,7 +27,8 @@ class HandlerPorts:
     def __init__(self, now_ms: int, **ports: object) -> None:
         self._now_ms = now_ms
         self.tasks = Tasks()
-        self.answer_memory = AnswerMemory(RequestMemory(0, 0))
+        memory = RequestMemory(0, 0)
+        self.answer_memory, self.long_requests = AnswerMemory(memory), LongRequests(memory)
         self.authorizer = None
         self.security_log = SecurityLog()
         self.throttle = None

@@ -299,20 +299,19 @@ class Broker:
             context = RequestContext(
                 channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
             )
-            if self.request_metrics is not None:
-                context.begun_ns = self.request_metrics.clock()
+            begun_ns = self.request_metrics.clock() if self.request_metrics is not None else 0
             request: Message | None = None
             if header.api_key == PRODUCE:
                 request = parse_one_partition(frame, body, header.api_version)
             if request is None and len(frame) > LONG_BYTES:
-                self._request_life.begin_long(context, frame, body)
+                self._request_life.begin_long(context, frame, body, begun_ns)
                 return
             if request is None:
                 request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
             return
-        self._request_life.begin(context, request, len(frame))
+        self._request_life.begin(context, request, len(frame), begun_ns)
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
             return  # with several nodes, or with an interceptor, no patterns are used: see receive_run
         self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The life cycle of a request, from its frame to its answer, as straight-line code.
 
-``Broker`` starts it when a frame has arrived. ``RequestState`` has the states of a request. A request may be parked
-(``parking``), with the reason why it waits. Every exception is caught here, and affects only the request's own client.
+``Broker`` starts it when a frame has arrived: read, handled, answered. A request may be parked (``parking``), with the
+reason why it waits. Every exception is caught here, and affects only the request's own client.
 
 Invariants
 - No answer is sent before what it promises is written, and no answer about metadata before the metadata is on stable
@@ -19,7 +19,7 @@ from oncelog.broker.core.limits.answer_memory import AnswerTooLong
 from oncelog.broker.core.limits.long_requests import MAY_WAIT_LONG, NEVER_QUEUED
 from oncelog.broker.core.registry import SERVED
 from oncelog.broker.core.requests.answers import LISTED_IN_A_CHUNK, LISTS, encoded, encoded_in_chunks, size_of
-from oncelog.broker.core.requests.context import RequestContext, RequestState
+from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.parking import Park, ParkReason, carry_out
 from oncelog.broker.core.requests.session import Part
 from oncelog.broker.core.requests.tasks import Tasks
@@ -66,18 +66,20 @@ class RequestLife:
         self._ports = ports
         self._handler = handler
 
-    def begin(self, context: RequestContext, request: Message, size_bytes: int) -> None:
-        """A request has been decoded: handle and answer it, now or later."""
-        context.enter(RequestState.READ)
-        self._carry_out(context, self._handle_and_answer(context, request, size_bytes))
+    def begin(self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int) -> None:
+        """A request has been decoded: handle and answer it, now or later.
 
-    def begin_long(self, context: RequestContext, frame: memoryview, body: int) -> None:
+        :param begun_ns: when it arrived, for metrics.
+        """
+        self._carry_out(context, self._handle_and_answer(context, request, size_bytes, begun_ns))
+
+    def begin_long(self, context: RequestContext, frame: memoryview, body: int, begun_ns: int) -> None:
         """A long request has arrived: decode it when there is memory for it and its turn among other long ones has
         come; commits at once."""
         admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
         if context.api_key in NEVER_QUEUED:
             turn.resolve(None)
-        self._carry_out(context, self._decode_and_handle(context, frame, body, turn))
+        self._carry_out(context, self._decode_and_handle(context, frame, body, turn, begun_ns))
         if not turn.done:
             self._ports.tasks.begin(_resolving(turn, admitted), context)
 
@@ -87,26 +89,32 @@ class RequestLife:
             ended.then(lambda _: None, lambda error: self._drop(context, error))
 
     def _decode_and_handle(
-        self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None]
+        self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None], begun_ns: int
     ) -> Work[None]:
         ports, size_bytes = self._ports, len(frame)
         if not turn.done:
             yield Park(context, ParkReason.MEMORY, turn)
         limit = ElementLimit(SERVED[context.api_key].most_elements)
-        begun_ns = ports.tasks.begins_for(context)
-        request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
-        ports.tasks.ends_for(context, begun_ns)
+        work_begun_ns = ports.tasks.begins_for(context)
+        try:
+            request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)
+        except MalformedMessage as error:
+            self._release(context)
+            context.channel.close(f"a request could not be read: {error}")
+            return
+        ports.tasks.ends_for(context, work_begun_ns)
         ports.long_requests.decoded(context, limit.count)
         del frame
-        context.enter(RequestState.READ)
         context.now_ms = ports.now_ms
-        yield from self._handle_and_answer(context, request, size_bytes)
+        yield from self._handle_and_answer(context, request, size_bytes, begun_ns)
 
-    def _handle_and_answer(self, context: RequestContext, request: Message, size_bytes: int) -> Work[None]:
+    def _handle_and_answer(
+        self, context: RequestContext, request: Message, size_bytes: int, begun_ns: int
+    ) -> Work[None]:
         ports = self._ports
+        requests, local_ns = ports.request_metrics, 0
         if ports.metadata_sync.checkpointing is not None:
             yield from ports.metadata_sync.until_changes_are_possible(context)
-        context.request_bytes = size_bytes
         result = self._handle(context, request)
         del request
         if not isinstance(result, Deferred):
@@ -114,96 +122,83 @@ class RequestLife:
         elif result.succeeded:
             answer = result.value
         else:
-            if context.is_long and context.api_key in MAY_WAIT_LONG:
+            if requests is not None:
+                local_ns = requests.clock() - begun_ns
+                requests.handled(context.api_key, context.api_version, local_ns)
+            if context.api_key in MAY_WAIT_LONG:
                 ports.long_requests.answered(context)
             answer = yield result
-        context.enter(RequestState.HANDLED)
         if not ports.metadata_sync.is_settled:
             yield from ports.metadata_sync.until_answer_is_durable(context)
-        if not self._is_wanted(context):
+        if not ports.long_requests.is_wanted(context):
+            self._release(context)
+            self._charge(
+                context, size_bytes
+            )  # else a client that disconnects at once would write without being counted
             return
-        if ports.request_metrics is not None:
-            self._measure(ports.request_metrics, context, answer)
+        if requests is not None and local_ns:
+            requests.answered(context.api_key, local_ns, requests.clock() - begun_ns, answer)
+        elif requests is not None:
+            total_ns = requests.clock() - begun_ns
+            requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
         listed = LISTS.get(context.api_key)
         if listed is not None and answer is not None and len(getattr(answer, listed) or ()) > LISTED_IN_A_CHUNK:
-            work = self._encode_in_chunks(context, answer, listed)
+            work = self._encode_in_chunks(context, answer, listed, size_bytes)
             parts: Sequence[Part] = yield ports.tasks.begin(work, context, continues=True)
         else:
-            parts = self._encode(context, answer)
-        context.enter(RequestState.ANSWERED)
+            parts = self._encode(context, answer, size_bytes)
         context.channel.reply(context.slot, parts)
-        ports.answer_memory.end(context.channel)
-        if context.is_long:
-            ports.long_requests.answered(context)
+        self._release(context)
 
     def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
-        """Call the API's handler; its work counts for quotas and metrics."""
+        """Call the API's handler; its work counts for quotas."""
         ports = self._ports
-        requests = ports.request_metrics
-        begun_ns = ports.tasks.begins_for(context) if ports.throttle is not None else None
+        if ports.throttle is None:
+            return self._handler(context, request)
+        begun_ns = ports.tasks.begins_for(context)
         try:
-            result = self._handler(context, request)
-            if requests is not None and isinstance(result, Deferred) and not result.succeeded:
-                context.local_ns = requests.clock() - context.begun_ns
-                requests.handled(context.api_key, context.api_version, context.local_ns)
+            return self._handler(context, request)
         finally:
             ports.tasks.ends_for(context, begun_ns)
-        return result
 
-    def _is_wanted(self, context: RequestContext) -> bool:
-        """Whether a request that has been handled is still to be answered; the next ones of its connection may
-        start."""
-        if context.is_long and not self._ports.long_requests.is_wanted(context):
-            context.enter(RequestState.DROPPED)
-            self._ports.long_requests.answered(context)
-            self._ports.answer_memory.end(context.channel)
-            self._charge(context)  # otherwise a client that disconnects at once would write without being counted
-            return False
-        return True
+    def _release(self, context: RequestContext) -> None:
+        """The request needs no more memory."""
+        self._ports.answer_memory.end(context.channel)
+        self._ports.long_requests.answered(context)
 
-    def _encode(self, context: RequestContext, answer: Answer) -> Sequence[Part]:
+    def _encode(self, context: RequestContext, answer: Answer, request_bytes: int) -> Sequence[Part]:
         if answer is None:
-            self._charge(context)
+            self._charge(context, request_bytes)
             return ()
         parts, throttle = encoded(context, answer), self._ports.throttle
-        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+        if throttle is not None and (
+            wait_ms := throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
+        ):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = encoded(context, answer)
         return parts
 
-    def _encode_in_chunks(self, context: RequestContext, answer: Message, listed: str) -> Work[Sequence[Part]]:
+    def _encode_in_chunks(
+        self, context: RequestContext, answer: Message, listed: str, request_bytes: int
+    ) -> Work[Sequence[Part]]:
         """Encode an answer that lists the broker's state, with other requests in between."""
         throttle = self._ports.throttle
         parts = yield from encoded_in_chunks(context, answer, listed)
-        if throttle is not None and (wait_ms := throttle.count(context, size_of(parts), self._ports.now_ms)):
+        if throttle is not None and (
+            wait_ms := throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
+        ):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = yield from encoded_in_chunks(context, answer, listed)
         return parts
 
-    def _charge(self, context: RequestContext) -> None:
+    def _charge(self, context: RequestContext, request_bytes: int) -> None:
         """Count a request without an answer."""
         if self._ports.throttle is not None:
-            self._ports.throttle.count(context, 0, self._ports.now_ms)
-
-    @staticmethod
-    def _measure(requests: RequestMetrics, context: RequestContext, answer: Answer) -> None:
-        total_ns = requests.clock() - context.begun_ns
-        if context.local_ns:
-            requests.answered(context.api_key, context.local_ns, total_ns, answer)
-        else:
-            requests.handled_and_answered(context.api_key, context.api_version, total_ns, answer)
+            self._ports.throttle.count(context, request_bytes, 0, self._ports.now_ms)
 
     def _drop(self, context: RequestContext, error: Exception) -> None:
         """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""
-        was_read = context.state is not RequestState.RECEIVED
-        if context.state is not RequestState.DROPPED:
-            context.enter(RequestState.DROPPED)
-        self._ports.answer_memory.end(context.channel)
-        if context.is_long:
-            self._ports.long_requests.answered(context)
-        if isinstance(error, MalformedMessage) and not was_read:
-            context.channel.close(f"a request could not be read: {error}")
-            return
+        self._release(context)
         if isinstance(error, AnswerTooLong):
             context.channel.close(str(error))
             return

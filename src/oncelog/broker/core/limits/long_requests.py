@@ -62,7 +62,6 @@ class LongRequests:
 
     def arrived(self, context: RequestContext, size_bytes: int) -> Deferred[None]:
         """Count a request of ``size_bytes`` until :meth:`answered`. Resolves when there is memory to decode it."""
-        context.is_long = True
         elements = min(size_bytes, SERVED[context.api_key].most_elements)
         long = _LongRequest(context, elements * ELEMENT_BYTES)
         self._of_connection.setdefault(context.channel.connection_id, {})[context] = long
@@ -82,11 +81,16 @@ class LongRequests:
 
     def is_wanted(self, context: RequestContext) -> bool:
         """Whether the connection of a request that was carried out still waits for the answer."""
+        if not self._of_connection:
+            return True
         long = self._of_connection.get(context.channel.connection_id, {}).get(context)
         return long is None or long.has_peer
 
     def answered(self, context: RequestContext) -> None:
-        """Release the request's memory: it needs none any more, or waits for something that may never happen."""
+        """Release the request's memory, if it is counted: it needs none any more, or waits for something that may never
+        happen."""
+        if not self._of_connection:
+            return
         long = self._of_connection.get(context.channel.connection_id, {}).get(context)
         if long is not None:
             self._forget(long)

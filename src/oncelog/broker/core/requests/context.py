@@ -1,36 +1,36 @@
-"""The state and the circumstances of a request: everything that its handler gets besides the body."""
+"""The circumstances of a request: everything that its handler gets besides the body."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from typing import Final
+from dataclasses import dataclass, field
 
 from oncelog.broker.core.requests.session import Channel, Session
-from oncelog.errors import InvariantError
 from oncelog.runtime.deferred import Deferred
 
 
-class RequestState(Enum):
-    """The states of a request (``request_life``). In RECEIVED, READ and HANDLED it may be parked."""
+class Parking:
+    """The parks of one request (``requests.parking``).
 
-    RECEIVED = "its frame has arrived, and may wait for memory to be decoded"
-    READ = "it is decoded; permissions are checked and its API handles it"
-    HANDLED = "its answer is known, and may wait until what it promises is on stable storage"
-    ANSWERED = "its answer was passed to the connection"
-    DROPPED = "it gets no answer: its connection has ended, or is being closed"
+    :ivar capacity: for a request that has reached the limit: resolves when it may have another.
+    """
 
-    __hash__ = object.__hash__  # Enum's own hashes the name, in Python, each time a request enters a state
+    __slots__ = ("capacity", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.capacity: Deferred[None] | None = None
 
 
-NEXT_STATES: Final = {
-    RequestState.RECEIVED: frozenset({RequestState.READ, RequestState.DROPPED}),
-    RequestState.READ: frozenset({RequestState.HANDLED, RequestState.DROPPED}),
-    RequestState.HANDLED: frozenset({RequestState.ANSWERED, RequestState.DROPPED}),
-    RequestState.ANSWERED: frozenset({RequestState.DROPPED}),
-    RequestState.DROPPED: frozenset(),
-}
-"""DROPPED may follow ANSWERED: the answer could not be passed to the connection."""
+@dataclass(slots=True, eq=False, repr=False)
+class Usage:
+    """What a request counts for against its client's quotas (``limits.throttle``).
+
+    :ivar work_ns: the broker's CPU time (``requests.tasks``, ``appending.validation_thread``).
+    :ivar mutation_wait_ms: the wait for the partitions that it has created or deleted (``limits.mutations``).
+    """
+
+    work_ns: int = 0
+    mutation_wait_ms: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -44,29 +44,12 @@ class RequestContext:
     correlation_id: int
     client_id: str
     now_ms: int
-    state: RequestState = RequestState.RECEIVED
     may_be_repeated: bool = False
     """Whether its pattern may be learned for the next requests. Set by Produce (an uncompressed batch was appended)
     and OffsetCommit (the offset of one partition was committed at once)."""
-    is_long: bool = False
-    """Set by ``long_requests``, which counts its memory until it is answered."""
-    mutation_wait_ms: int = 0
-    """The throttle time for the partitions that it has created or deleted (``broker.core.limits.mutations``)."""
-    parks: int = 0
-    """The number of parks that keep its connection from starting other requests (``broker.core.requests.parking``)."""
-    park_capacity: Deferred[None] | None = None
-    """For a request that has reached the limit of parks: resolves when it may have another."""
-    request_bytes: int = 0
-    work_ns: int = 0
-    begun_ns: int = 0
-    local_ns: int = 0
-    """For metrics: the time of arrival, and the time spent on it."""
-
-    def enter(self, state: RequestState) -> None:
-        """:raises InvariantError: the table of states has no such transition."""
-        if state not in NEXT_STATES[self.state]:
-            raise InvariantError(f"a request that is {self.state.name} cannot become {state.name}")
-        self.state = state
+    parking: Parking | None = None
+    """What keeps its connection from starting other requests; None: nothing has (``requests.parking``)."""
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def session(self) -> Session:

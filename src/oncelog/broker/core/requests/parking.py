@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from oncelog.broker.core.requests.context import Parking, RequestContext
 from oncelog.broker.core.requests.work import Work
 from oncelog.runtime.deferred import Deferred
-
-if TYPE_CHECKING:
-    from oncelog.broker.core.requests.context import RequestContext
 
 T = TypeVar("T")
 
@@ -39,31 +37,34 @@ class ParkReason(Enum):
 class Park(Generic[T]):
     """One wait of a request, during which its connection starts no other request."""
 
-    __slots__ = ("_request", "reason", "until")
+    __slots__ = ("_parking", "_request", "reason", "until")
 
     def __init__(self, request: RequestContext, reason: ParkReason, until: Deferred[T]) -> None:
         self._request = request
         self.reason = reason
         self.until = until
-        request.parks += 1
+        if request.parking is None:
+            request.parking = Parking()
+        self._parking = request.parking
+        self._parking.count += 1
         request.channel.pause_requests()
 
     def end(self) -> None:
         """The request has continued. When its last park ends, the connection may start further requests."""
-        request = self._request
-        request.parks -= 1
-        if not request.parks:
+        request, parking = self._request, self._parking
+        parking.count -= 1
+        if not parking.count:
             request.channel.resume_requests(request.slot)
-        capacity, request.park_capacity = request.park_capacity, None
+        capacity, parking.capacity = parking.capacity, None
         if capacity is not None:
             capacity.resolve(None)
 
 
 def capacity_to_park(request: RequestContext) -> Work[None]:
     """Wait while the request has the maximum number of parks."""
-    while request.parks >= MAX_PARKS:
-        request.park_capacity = Deferred()
-        yield request.park_capacity
+    while request.parking is not None and request.parking.count >= MAX_PARKS:
+        request.parking.capacity = Deferred()
+        yield request.parking.capacity
 
 
 def carry_out(work: Work[T]) -> Deferred[T]:

@@ -136,10 +136,11 @@ def test_a_park_holds_the_connection_until_the_request_has_continued(
         held_after.append(peer.held)
 
     carry_out(steps())
-    assert (peer.held, context.parks) == (1, 1)
+    assert context.parking is not None
+    assert (peer.held, context.parking.count) == (1, 1)
     until.resolve(None)
     assert held_after == [1], "the step behind the park comes first"
-    assert (peer.held, context.parks) == (0, 0)
+    assert (peer.held, context.parking.count) == (0, 0)
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -73,8 +73,7 @@ def handle(
     if not fetch.partitions:
         return _respond(ports, session, answers)
     ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
-    if context.is_long:
-        ports.long_requests.answered(context)
+    ports.long_requests.answered(context)
     return response
 
 

@@ -51,6 +51,10 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
+READ_COMMITTED: Final = IsolationLevel.READ_COMMITTED
+"""A constant, because every fetch compares with it (see ``errors.NONE``)."""
+
+
 class ProducerIdAndEpoch(NamedTuple):
     """The producer identity written into a batch (KIP-98)."""
 

@@ -8,13 +8,9 @@ bytes around them come from the generated writer, so all of its versions are sup
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
-from oncelog.protocol.wire import Buffer
-
-_JOIN_BELOW: Final = 4096
-"""Buffers shorter than this are joined with their neighbours: copying them costs less than another ``iovec``."""
 
 
 class RecordSlice(Protocol):
@@ -22,9 +18,6 @@ class RecordSlice(Protocol):
 
     @property
     def size_bytes(self) -> int: ...
-
-
-Part: TypeAlias = "bytes | memoryview | RecordSlice"
 
 
 class RecordSlices:
@@ -40,8 +33,8 @@ class RecordSlices:
         return self.size_bytes
 
 
-class ResponseParts(list[Part]):
-    """The parts to send, in order; ``size_bytes`` is the length of the whole body."""
+class ResponseParts(list[Any]):
+    """The parts to send, in order: bytes, first of all, and slices. ``size_bytes`` is the length of the whole body."""
 
     __slots__ = ("size_bytes",)
 
@@ -58,23 +51,18 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
 
     Raises the same errors as ``encode``.
     """
+    written: list[Any] = response.encode_parts(version)  # slices, too
     parts = ResponseParts()
-    small: list[Buffer] = []
-    size_bytes = 0
-    for part in cast("list[Buffer | RecordSlices]", response.encode_parts(version)):
-        size = len(part)
-        size_bytes += size
-        if isinstance(part, RecordSlices):
-            parts.append(b"".join(small))
-            small.clear()
-            parts.extend(part.slices)
-        elif size < _JOIN_BELOW:
-            small.append(part)
-        else:
-            parts.append(b"".join(small))
-            small.clear()
-            parts.append(part)
-    if small:
-        parts.append(b"".join(small))
-    parts.size_bytes = size_bytes
+    start = 0
+    for topic in response.responses:
+        for partition in topic.partitions:
+            records: Any = partition.records
+            if type(records) is RecordSlices:
+                end = written.index(records, start)
+                parts.append(b"".join(written[start:end]))
+                parts.extend(records.slices)
+                start = end + 1
+    if start < len(written):
+        parts.append(b"".join(written[start:]))
+    parts.size_bytes = sum(map(len, written))
     return parts

@@ -202,9 +202,13 @@ class Server:
         for connection in self._connections:
             connection.read_no_more()  # so that no more work begins
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
-        while self._syncing.under_way or self._ends_soon or (
-            self.loop.time() < deadline
-            and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
+        while (
+            self._syncing.under_way
+            or self._ends_soon
+            or (
+                self.loop.time() < deadline
+                and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
+            )
         ):
             await asyncio.sleep(0.001)
         self._over = True

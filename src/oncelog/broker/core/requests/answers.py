@@ -40,8 +40,9 @@ LISTED_IN_A_CHUNK = 20
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """Header and body."""
     if context.api_key == FETCH:
-        body = _fetch_encoder()(response, context.api_version)
-        return [_header(context, body.size_bytes), *body]
+        parts = _fetch_encoder()(response, context.api_version)
+        parts[0] = _header(context, parts.size_bytes) + parts[0]
+        return parts
     try:
         written = response.encode(context.api_version)
     except UnencodableValue:

@@ -16,7 +16,7 @@ from oncelog.broker.log.results import AppendResult
 from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Buffer
-from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
+from oncelog.types import NO_PRODUCER, READ_COMMITTED, IsolationLevel, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.cluster.cluster import Replicas
@@ -254,7 +254,7 @@ class Partition:
 
     def readable_to(self, isolation: IsolationLevel) -> int:
         """First offset that a consumer of this isolation level may not see."""
-        if isolation is IsolationLevel.READ_COMMITTED:
+        if isolation is READ_COMMITTED:
             return self.log.last_stable_offset
         return self.log.high_watermark
 

@@ -28,7 +28,7 @@ from oncelog.broker.core.fetching.fetch_sessions import (
 )
 from oncelog.broker.core.fetching.purgatory import ParkedFetch
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import (
     FetchableTopicResponse,
@@ -155,7 +155,7 @@ class _ParkedRead:
         )
         self._total += answer.size_bytes - self._sizes[key]
         self._sizes[key] = answer.size_bytes
-        failed = answer.data.error_code != Error.NONE  # its topic may have been deleted
+        failed = answer.data.error_code != NONE  # its topic may have been deleted
         return failed or answer.at_once or self._total >= self._request.min_bytes
 
 
@@ -207,7 +207,7 @@ def _identity(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes) -> tup
 def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
-    response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
+    response = FetchResponse(error_code=NONE, session_id=session.session_id if session else NO_SESSION)
     news = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
     _add_by_topic(response.responses, news)
     for answer in news:
@@ -228,7 +228,7 @@ def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) 
     data = answer.data
     if position is None:
         return True
-    failed = data.error_code != Error.NONE
+    failed = data.error_code != NONE
     news = (
         not incremental
         or answer.size_bytes > 0

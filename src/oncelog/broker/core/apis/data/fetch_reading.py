@@ -8,7 +8,7 @@ from oncelog.broker.core.fetching.fetch_sessions import FetchPosition, Partition
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.core.storage.partition import Partition
-from oncelog.errors import CorruptLogError, Error, StorageError
+from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest
@@ -18,7 +18,7 @@ from oncelog.protocol.generated.fetch_response import (
     LeaderIdAndEpoch,
     PartitionData,
 )
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.types import READ_COMMITTED, IsolationLevel, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import FetchPorts
@@ -112,19 +112,19 @@ def read_partition(
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # a negative epoch asks for no check
-    if error is Error.NONE and is_from_replica(request):
+    if error is NONE and is_from_replica(request):
         error = Error.NOT_LEADER_OR_FOLLOWER  # always: no node replicates another one's log by Fetch
-    if error is not Error.NONE:
+    if error is not NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or ports.node.node_id, partition.leader_epoch)
         is_told = error in TOLD_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
         return _error(key, error, leader if is_told else None)
     data = PartitionData(
         partition_index=key[2],
-        error_code=Error.NONE,
+        error_code=NONE,
         high_watermark=log.high_watermark,
         last_stable_offset=log.last_stable_offset,
         log_start_offset=log.log_start_offset,
-        aborted_transactions=[] if isolation is IsolationLevel.READ_COMMITTED else None,
+        aborted_transactions=[] if isolation is READ_COMMITTED else None,
         preferred_read_replica=-1,
         records=b"",
     )
@@ -145,12 +145,12 @@ def read_partition(
             return _error(key, read)
         if read.size_bytes:
             set_slices(data, read.slices)
-            if isolation is IsolationLevel.READ_COMMITTED:
+            if isolation is READ_COMMITTED:
                 aborted = log.aborted_transactions(position.fetch_offset, read.upper_bound_offset)
                 data.aborted_transactions = [AbortedTransaction(*entry) for entry in aborted]
     except (StorageError, CorruptLogError) as failure:
         return _error(key, partition.unreadable(failure))
-    return PartitionAnswer(key, data, read.size_bytes, at_once=False)
+    return new_tuple(PartitionAnswer, (key, data, read.size_bytes, False))
 
 
 def _not_asked(key: PartitionKey, error: Error) -> PartitionAnswer:

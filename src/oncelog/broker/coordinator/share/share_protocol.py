@@ -177,6 +177,7 @@ class ShareProtocol:
         for member_id in gone:
             draft.remove(member_id)
         draft.bump_epoch(always=True)
+        draft.end_assignment_if_empty()
         written = self._env.write(draft.written, now_ms)
         if not written.done or written.value is NONE:
             for member_id in gone:
@@ -318,6 +319,13 @@ class _Draft:
                 self.written.append(group_records.member_target(group.group_id, member_id, targets[member_id]))
         group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
         self.written.append(group_records.target_epoch(group.group_id, group.epoch, now_ms))
+
+    def end_assignment_if_empty(self) -> None:
+        """Without members the group's epoch has no target to wait for, and its next member none to wait after."""
+        group = self.group
+        if not group.members:
+            group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, 0
+            self.written.append(group_records.target_epoch(group.group_id, group.epoch, 0))
 
     def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
         """The member takes its target; what it does not subscribe to any more it gives up at once."""

@@ -168,6 +168,16 @@ class GroupDraft:
         group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
         self.written.append(records.target_epoch(group.group_id, group.epoch, now_ms))
 
+    def end_assignment_if_empty(self) -> None:
+        """Without members the group's epoch has no target to wait for, and its next member none to wait after.
+
+        Source: Apache Kafka 4.4 (KIP-1263).
+        """
+        group = self.group
+        if not group.members:
+            group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, 0
+            self.written.append(records.target_epoch(group.group_id, group.epoch, 0))
+
     def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
         """The member's next step towards its target; may raise ``MustRejoin``."""
         goal = ReconcileInput(

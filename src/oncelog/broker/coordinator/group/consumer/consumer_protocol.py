@@ -233,6 +233,7 @@ class ConsumerProtocol:
                 return self.downgrade(group, converted, rebalance=True, now_ms=now_ms)
         draft.forget_regexes()
         draft.bump_epoch(always=True)
+        draft.end_assignment_if_empty()
         written = self._env.write(draft.written, now_ms)
         if not written.done or written.value is Error.NONE:
             for member_id in gone:

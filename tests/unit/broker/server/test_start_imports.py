@@ -222,7 +222,7 @@ class Most(NamedTuple):
 
 
 FIRST_STEPS = {
-    CLASSES: Most(530, 40, 138),
+    CLASSES: Most(540, 42, 138),
     START: Most(2560, 114, 228),
     PLUGIN: Most(10, 1, 1),
 }

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from math import inf
 from typing import Any
+
+from oncelog.client.core import arguments
 
 INTERRUPTED_MS = 5_000
 """Time to send, commit and leave after an interrupt: whoever interrupts a program, or a test, wants it to end, whether
@@ -20,10 +23,16 @@ def limit_ms(error: BaseException | None) -> int | None:
     return None if error is None or isinstance(error, Exception) else INTERRUPTED_MS
 
 
+def check_timeout(timeout_ms: object) -> None:
+    """:raises TypeError, NumberOutOfRangeError: ``timeout_ms`` is neither a duration in ms nor None."""
+    if timeout_ms is not None:
+        arguments.seconds(timeout_ms, "timeout_ms")
+
+
 async def within(timeout_ms: int | None, work: Coroutine[Any, Any, None]) -> bool:
     """Whether ``work`` was done in this time; if not, it is cancelled."""
     try:
-        async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000) as scope:
+        async with asyncio.timeout(None if timeout_ms is None or timeout_ms == inf else timeout_ms / 1000) as scope:
             await work
     except TimeoutError:
         if not scope.expired():
@@ -32,4 +41,4 @@ async def within(timeout_ms: int | None, work: Coroutine[Any, Any, None]) -> boo
     return True
 
 
-__all__ = ["INTERRUPTED_MS", "limit_ms", "within"]
+__all__ = ["INTERRUPTED_MS", "check_timeout", "limit_ms", "within"]

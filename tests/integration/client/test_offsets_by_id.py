@@ -109,7 +109,13 @@ async def test_a_member_of_the_consumer_protocol_is_refused_by_its_epoch(
     await make_topic(servers, unique_name)
     partition = TopicPartition(unique_name, 0)
     async with (
-        Consumer(unique_name, bootstrap_servers=servers, group_id=unique_name, group_protocol="consumer") as consumer,
+        Consumer(
+            unique_name,
+            bootstrap_servers=servers,
+            group_id=unique_name,
+            group_protocol="consumer",
+            isolation_level="read_committed",  # committed() waits for the end of transactions
+        ) as consumer,
         Producer(bootstrap_servers=servers, transactional_id=unique_name, **FAST) as producer,
     ):
         while not consumer.assignment():

@@ -28,7 +28,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.client.stopping import limit_ms
+from oncelog.client.stopping import check_timeout, limit_ms
 
 if TYPE_CHECKING:
     import ssl
@@ -125,6 +125,7 @@ class Consumer(Generic[K, V]):
 
         :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
         """
+        check_timeout(timeout_ms)
         if not self._closed:
             self._closed = True
             if self._background is not None and self._background.usable:  # else it is the parent's

@@ -37,7 +37,7 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.delivery import Delivery
-from oncelog.client.stopping import limit_ms, within
+from oncelog.client.stopping import check_timeout, limit_ms, within
 from oncelog.runtime import real_time
 from oncelog.settings.kafka_properties import MAX_INT
 
@@ -160,6 +160,7 @@ class Producer(Generic[SentK, SentV]):
         :param timeout_ms: give up after this time, and fail what is not acknowledged; None: wait for
             ``delivery.timeout.ms``, and with transactions for ``max.block.ms``.
         """
+        check_timeout(timeout_ms)
         if self._closed:
             return
         self._closed = True
@@ -458,6 +459,7 @@ class Producer(Generic[SentK, SentV]):
 
         :param timeout_ms: return after this time while the abort continues; None: wait for ``max.block.ms``.
         """
+        check_timeout(timeout_ms)
 
         async def abort() -> None:
             await within(timeout_ms, self._producer.abort_transaction())

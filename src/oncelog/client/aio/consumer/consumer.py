@@ -44,7 +44,7 @@ from oncelog.client.core.structs import (
     V,
     takes_fewer_types,
 )
-from oncelog.client.stopping import limit_ms, within
+from oncelog.client.stopping import check_timeout, limit_ms, within
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class Consumer(Generic[K, V]):
 
         :param timeout_ms: give up after this time if the cluster does not answer; None: wait for the settings' times.
         """
+        check_timeout(timeout_ms)
         if self._closed:
             return
         if self._loop is None:

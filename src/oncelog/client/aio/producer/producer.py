@@ -53,7 +53,7 @@ from oncelog.client.core.transactions.coordinator_requests import Result
 from oncelog.client.core.transactions.transaction_manager import TransactionManager
 from oncelog.client.core.transactions.transaction_states import ClientTxnState
 from oncelog.client.core.transactions.two_phase import TwoPhaseTransactions, token_of
-from oncelog.client.stopping import limit_ms, within
+from oncelog.client.stopping import check_timeout, limit_ms, within
 from oncelog.runtime import real_time
 
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ class Producer(Generic[SentK, SentV]):
         :param timeout_ms: give up after this time, and fail what is not acknowledged; None: wait for
             ``delivery.timeout.ms``, and with transactions for ``max.block.ms``.
         """
+        check_timeout(timeout_ms)
         if self._closed:
             return
         if self._loop is None:

@@ -247,8 +247,8 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     Mutant(
         "readers of committed records read to the high watermark",
         "broker.core.apis.data.fetch_reading:read_partition",
-        "bound = partition.readable_to(isolation)",
-        "bound = partition.readable_to(IsolationLevel.READ_UNCOMMITTED)",
+        "bound = last_stable_offset if committed else high_watermark",
+        "bound = high_watermark",
         scenes=("coordinator",),
         one_in=1,
     ),
@@ -289,8 +289,8 @@ ABORTED: Sequence[Mutant] = (
     Mutant(
         "an answer names no aborted transactions",
         "broker.core.apis.data.fetch_reading:read_partition",
-        "        if isolation is IsolationLevel.READ_COMMITTED:",
-        "        if False:",
+        "            if committed:",
+        "            if False:",
         scenes=("coordinator",),
         one_in=1,
     ),

@@ -8,7 +8,7 @@ bytes around them come from the generated writer, so all of its versions are sup
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 
@@ -25,44 +25,41 @@ class RecordSlices:
 
     __slots__ = ("size_bytes", "slices")
 
-    def __init__(self, slices: Sequence[RecordSlice]) -> None:
+    def __init__(self, slices: Sequence[RecordSlice], size_bytes: int) -> None:
         self.slices = slices
-        self.size_bytes = sum(item.size_bytes for item in slices)
+        self.size_bytes = size_bytes
 
     def __len__(self) -> int:
         return self.size_bytes
 
 
-class ResponseParts(list[Any]):
-    """The parts to send, in order: bytes, first of all, and slices. ``size_bytes`` is the length of the whole body."""
-
-    __slots__ = ("size_bytes",)
-
-    size_bytes: int
+def set_slices(partition: PartitionData, slices: Sequence[RecordSlice], size_bytes: int) -> None:
+    """Set the partition's records, of this size in all. Only ``encode_fetch_response_parts`` can write such a
+    partition."""
+    partition.records = RecordSlices(slices, size_bytes)  # type: ignore[assignment]
 
 
-def set_slices(partition: PartitionData, slices: Sequence[RecordSlice]) -> None:
-    """Set the partition's records. Only ``encode_fetch_response_parts`` can write such a partition."""
-    partition.records = cast(Any, RecordSlices(slices))
-
-
-def encode_fetch_response_parts(response: FetchResponse, version: int) -> ResponseParts:
-    """The body of ``response`` as parts: the same bytes as ``encode``, with the slices in their places.
+def encode_fetch_response_parts(response: FetchResponse, version: int) -> tuple[list[Any], int]:
+    """The body of ``response`` as parts, and its length: the same bytes as ``encode``, with the slices in their places.
+    The first part is bytes.
 
     Raises the same errors as ``encode``.
     """
     written: list[Any] = response.encode_parts(version)  # slices, too
-    parts = ResponseParts()
-    start = 0
+    parts: list[Any] = []
+    start = size_bytes = 0
     for topic in response.responses:
         for partition in topic.partitions:
             records: Any = partition.records
             if type(records) is RecordSlices:
                 end = written.index(records, start)
-                parts.append(b"".join(written[start:end]))
-                parts.extend(records.slices)
+                before = b"".join(written[start:end])
+                parts.append(before)
+                parts += records.slices
+                size_bytes += len(before) + records.size_bytes
                 start = end + 1
     if start < len(written):
-        parts.append(b"".join(written[start:]))
-    parts.size_bytes = sum(map(len, written))
-    return parts
+        rest = b"".join(written[start:])
+        parts.append(rest)
+        size_bytes += len(rest)
+    return parts, size_bytes

@@ -25,6 +25,7 @@ _pack_response_v1 = Struct(">iix").pack
 _unpack_correlation = Struct(">i").unpack_from
 
 _FLEXIBLE_FROM: Final = {key: versions.flexible_from for key, versions in API_VERSIONS.items()}
+_ALWAYS_V0: Final = int(ApiKey.API_VERSIONS)
 _NAME: Final = "RequestHeader"
 
 
@@ -102,7 +103,7 @@ def encode_request_header(
 
 def encode_response_header(api_key: int, version: int, correlation_id: int, body_size: int) -> bytes:
     """Size and header of a response whose body has ``body_size`` bytes."""
-    if version >= _FLEXIBLE_FROM.get(api_key, 32768) and api_key != ApiKey.API_VERSIONS:
+    if version >= _FLEXIBLE_FROM.get(api_key, 32768) and api_key != _ALWAYS_V0:
         return _pack_response_v1(body_size + 5, correlation_id)
     return _pack_response_v0(body_size + 4, correlation_id)
 
@@ -112,7 +113,7 @@ def decode_response_header(frame: Buffer, api_key: int, version: int) -> tuple[i
     try:
         (correlation_id,) = _unpack_correlation(frame, 0)
         pos = 4
-        if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):
+        if api_key != _ALWAYS_V0 and is_flexible(api_key, version):
             tags = frame[pos]
             pos += 1
             if tags:

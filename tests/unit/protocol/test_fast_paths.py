@@ -119,25 +119,25 @@ def test_fetch_parts_join_to_the_bytes_of_the_message(version: int, data: st.Dat
             records = partition.records
             if records is not None and data.draw(st.booleans()):
                 cut = data.draw(st.integers(0, len(records)))
-                set_slices(partition, [Stretch(bytes(records[:cut])), Stretch(bytes(records[cut:]))])
-    parts = encode_fetch_response_parts(response, version)
-    assert joined(list(parts)) == expected
-    assert parts.size_bytes == len(expected)
+                set_slices(partition, [Stretch(bytes(records[:cut])), Stretch(bytes(records[cut:]))], len(records))
+    parts, size_bytes = encode_fetch_response_parts(response, version)
+    assert joined(parts) == expected
+    assert size_bytes == len(expected)
 
 
 @every_fetch_version
 def test_slices_of_records_are_neither_copied_nor_joined(version: int) -> None:
     big, small = Stretch(b"r" * 10_000), Stretch(b"s" * 10)
     partitions = [PartitionData(index, aborted_transactions=None) for index in range(3)]
-    set_slices(partitions[0], [big])
-    set_slices(partitions[2], [small])
+    set_slices(partitions[0], [big], big.size_bytes)
+    set_slices(partitions[2], [small], small.size_bytes)
     topic = FetchableTopicResponse(topic_id=TOPIC_ID) if version >= 13 else FetchableTopicResponse("t")
     topic.partitions = partitions
-    parts = encode_fetch_response_parts(FetchResponse(responses=[topic]), version)
+    parts, size_bytes = encode_fetch_response_parts(FetchResponse(responses=[topic]), version)
     assert parts[1] is big
     assert parts[3] is small
     assert all(isinstance(part, bytes) for part in (parts[0], parts[2]))
-    assert parts.size_bytes == len(joined(list(parts)))
+    assert size_bytes == len(joined(parts))
 
 
 def test_fetch_field_that_the_version_lacks_is_refused() -> None:

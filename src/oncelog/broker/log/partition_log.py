@@ -139,7 +139,7 @@ class PartitionLog(LogState):
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return Error.OFFSET_OUT_OF_RANGE
-        upper = min(upper_bound_offset, self.log_end_offset)
+        upper = upper_bound_offset if upper_bound_offset < self.log_end_offset else self.log_end_offset
         if offset >= upper:
             return LogRead((), 0, offset, offset)
         return self.segment_list.read(

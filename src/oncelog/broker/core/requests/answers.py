@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.session import Part
@@ -14,9 +14,6 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.codec_errors import UnencodableValue
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.wire import Message, Struct
-
-if TYPE_CHECKING:
-    from oncelog.protocol.fetch_fast import ResponseParts
 
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
@@ -40,8 +37,8 @@ LISTED_IN_A_CHUNK = 20
 def encoded(context: RequestContext, response: Message) -> list[Part]:
     """Header and body."""
     if context.api_key == FETCH:
-        parts = _fetch_encoder()(response, context.api_version)
-        parts[0] = _header(context, parts.size_bytes) + parts[0]
+        parts, size_bytes = _fetch_encoder()(response, context.api_version)
+        parts[0] = _header(context, size_bytes) + parts[0]
         return parts
     try:
         written = response.encode(context.api_version)
@@ -52,7 +49,7 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
 
 
 @cache
-def _fetch_encoder() -> Callable[[Any, int], ResponseParts]:
+def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
     """Imported for the first such answer: no other API needs these messages."""
     from oncelog.protocol.fetch_fast import encode_fetch_response_parts
 

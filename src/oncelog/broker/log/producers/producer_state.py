@@ -292,7 +292,7 @@ class ProducerStateManager:
     @property
     def first_unstable_offset(self) -> int | None:
         """First offset of the earliest transaction that is open or whose marker is not replicated yet."""
-        return next(iter(self._unstable), None)
+        return next(iter(self._unstable)) if self._unstable else None
 
     @property
     def first_undecided_offset(self) -> int | None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.fetch_reading import (
     PartitionAnswer,
-    may_read,
-    partition_of,
+    most_bytes,
     read_all,
     read_partition,
 )
@@ -55,23 +54,23 @@ def handle(
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
     opened = _open(ports, context, request)
-    if isinstance(opened, Error):
+    if not isinstance(opened, tuple):
         return FetchResponse(error_code=opened)
     session, positions = opened
     answers = read_all(ports, context, request, positions, isolation)
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
-        return _respond(ports, session, answers)
+        return _respond(session, answers)
     request.topics, request.forgotten_topics_data = [], []  # the wait may be long
     response: Deferred[FetchResponse] = Deferred()
 
     def answer() -> None:
-        response.resolve(_respond(ports, session, read_all(ports, context, request, positions, isolation)))
+        response.resolve(_respond(session, read_all(ports, context, request, positions, isolation)))
 
     waiting = _ParkedRead(ports, context, request, positions, isolation, answer, response.fail)
     fetch = ParkedFetch(context.channel, waiting.attempt)
     waiting.watch(fetch, answers)
     if not fetch.partitions:
-        return _respond(ports, session, answers)
+        return _respond(session, answers)
     ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
     ports.long_requests.answered(context)
     return response
@@ -118,10 +117,9 @@ class _ParkedRead:
         watched: list[TopicPartition] = []
         for answer in answers:
             key, size_bytes = answer.key, answer.size_bytes
-            partition = partition_of(self._ports, key)
-            if partition is None or not may_read(self._ports, self._context, self._request, key, log=False):
+            if answer.partition is None:
                 continue
-            topic_partition = partition.topic_partition
+            topic_partition = answer.partition.topic_partition
             watched.append(topic_partition)
             self._keys[topic_partition] = key
             self._sizes[key] = size_bytes
@@ -142,7 +140,7 @@ class _ParkedRead:
     def _has_enough(self, woken: TopicPartition) -> bool:
         """Whether to answer the fetch now that ``woken`` has changed."""
         key = self._keys[woken]
-        left = min(self._request.max_bytes, self._ports.config.fetch_max_bytes)
+        left = most_bytes(self._ports, self._request)
         answer = read_partition(
             self._ports,
             self._context,
@@ -204,21 +202,18 @@ def _identity(ports: FetchPorts, by_id: bool, name: str, topic_id: bytes) -> tup
     return (info.name if info else "", topic_id)
 
 
-def _respond(ports: FetchPorts, session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
+def _respond(session: FetchSession | None, answers: list[PartitionAnswer]) -> FetchResponse:
     """All answers, or within a session only those with something new (``IncrementalFetchContext``)."""
-    incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
-    response = FetchResponse(error_code=NONE, session_id=session.session_id if session else NO_SESSION)
-    news = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
-    _add_by_topic(response.responses, news)
-    for answer in news:
-        if not answer.size_bytes:
-            continue
-        partition = partition_of(ports, answer.key)
-        if partition is not None:
-            partition.bytes_out += answer.size_bytes
-        if session is not None:
-            session.serve_last(answer.key)
-    return response
+    session_id = NO_SESSION
+    if session is not None:
+        session_id, incremental = session.session_id, session.epoch > INITIAL_EPOCH + 1
+        answers = [answer for answer in answers if _is_news(session, answer, incremental)]
+    for answer in answers:
+        if answer.size_bytes and answer.partition is not None:
+            answer.partition.bytes_out += answer.size_bytes
+            if session is not None:
+                session.serve_last(answer.key)
+    return FetchResponse(0, NONE, session_id, _by_topic(answers))
 
 
 def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) -> bool:
@@ -246,14 +241,15 @@ def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) 
     return news
 
 
-def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[PartitionAnswer]) -> None:
-    """Group adjacent partitions of one topic into one entry; the order is kept."""
-    last = (topics[-1].topic, topics[-1].topic_id) if topics else None
+def _by_topic(answers: Iterable[PartitionAnswer]) -> list[FetchableTopicResponse]:
+    """Adjacent partitions of one topic are one entry; the order is kept."""
+    topics: list[FetchableTopicResponse] = []
+    last: tuple[str, bytes] | None = None
     for answer in answers:
         name, topic_id, _ = answer.key
-        if (name, topic_id or ZERO_UUID) != last:
-            topics.append(FetchableTopicResponse(topic=name))
-            if topic_id:
-                topics[-1].topic_id = topic_id
-            last = (name, topic_id or ZERO_UUID)
-        topics[-1].partitions.append(answer.data)
+        if last != (name, topic_id):
+            last = name, topic_id
+            topics.append(FetchableTopicResponse(name, topic_id or ZERO_UUID, [answer.data]))
+        else:
+            topics[-1].partitions.append(answer.data)
+    return topics

@@ -8,7 +8,7 @@ Version 7 adds incremental sessions (KIP-227), 9 the leader epoch check, 11 a ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.fetch_reading import (
@@ -61,19 +61,14 @@ def handle(
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         return _respond(session, answers)
     request.topics, request.forgotten_topics_data = [], []  # the wait may be long
-    response: Deferred[FetchResponse] = Deferred()
-
-    def answer() -> None:
-        response.resolve(_respond(session, read_all(ports, context, request, positions, isolation)))
-
-    waiting = _ParkedRead(ports, context, request, positions, isolation, answer, response.fail)
+    waiting = _ParkedRead(ports, context, request, session, positions, isolation)
     fetch = ParkedFetch(context.channel, waiting.attempt)
     waiting.watch(fetch, answers)
     if not fetch.partitions:
         return _respond(session, answers)
     ports.fetches.ends_at(fetch, ports.now_ms + request.max_wait_ms)
     ports.long_requests.answered(context)
-    return response
+    return waiting.response
 
 
 def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> bool:
@@ -86,28 +81,38 @@ def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> boo
 
 
 class _ParkedRead:
-    """What a waiting fetch has read so far; when a partition advances, only that one is read again.
+    """What a waiting fetch has read so far; when a partition advances, only that one is read again, and everything
+    once that is enough."""
 
-    :param answer: reads everything again and answers.
-    """
+    __slots__ = (
+        "_context",
+        "_isolation",
+        "_keys",
+        "_ports",
+        "_positions",
+        "_request",
+        "_session",
+        "_sizes",
+        "_total",
+        "response",
+    )
 
     def __init__(
         self,
         ports: FetchPorts,
         context: RequestContext,
         request: FetchRequest,
+        session: FetchSession | None,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
-        answer: Callable[[], None],
-        fail: Callable[[Exception], None],
     ) -> None:
+        self.response: Deferred[FetchResponse] = Deferred()
         self._ports = ports
         self._context = context
         self._request = request
+        self._session = session
         self._positions = positions
         self._isolation = isolation
-        self._answer = answer
-        self._fail = fail
         self._keys: dict[TopicPartition, PartitionKey] = {}
         self._sizes: dict[PartitionKey, int] = {}
         self._total = 0
@@ -130,31 +135,36 @@ class _ParkedRead:
     def attempt(self, woken: TopicPartition | None) -> bool:
         """See :class:`ParkedFetch`."""
         try:
-            if woken is not None and not self._has_enough(woken):
+            answers = self._read_all() if woken is None else self._read_woken(woken)
+            if answers is None:
                 return False
-            self._answer()
+            self.response.resolve(_respond(self._session, answers))
         except Exception as error:  # noqa: BLE001 - a producer's request may have woken this
-            self._fail(error)
+            self.response.fail(error)
         return True
 
-    def _has_enough(self, woken: TopicPartition) -> bool:
-        """Whether to answer the fetch now that ``woken`` has changed."""
-        key = self._keys[woken]
-        left = most_bytes(self._ports, self._request)
+    def _read_all(self) -> list[PartitionAnswer]:
+        return read_all(self._ports, self._context, self._request, self._positions, self._isolation)
+
+    def _read_woken(self, woken: TopicPartition) -> list[PartitionAnswer] | None:
+        """All answers if there is enough now that ``woken`` has changed, else None."""
+        key, request = self._keys[woken], self._request
         answer = read_partition(
             self._ports,
             self._context,
-            self._request,
+            request,
             key,
             self._positions[key],
             self._isolation,
-            left,
+            most_bytes(self._ports, request),
             at_least_one_batch=True,
         )
         self._total += answer.size_bytes - self._sizes[key]
         self._sizes[key] = answer.size_bytes
         failed = answer.data.error_code != NONE  # its topic may have been deleted
-        return failed or answer.at_once or self._total >= self._request.min_bytes
+        if not failed and not answer.at_once and self._total < request.min_bytes:
+            return None
+        return [answer] if len(self._positions) == 1 else self._read_all()
 
 
 def _open(ports: FetchPorts, context: RequestContext, request: FetchRequest) -> _Opened | Error:

@@ -57,7 +57,7 @@ def in_the_child():
         own.send_and_wait("t", b"of the child")
     with oncelog.Broker() as mine, oncelog.Producer(bootstrap_servers=mine.bootstrap_servers) as own:
         own.send_and_wait("t", b"of the child alone")
-    print(*told, sep="\\n", flush=True)
+    print(*reported, sep="\\n", flush=True)
 
 folder = sys.argv[1]
 durable = {{"oncelog.flush.policy": "commit"}}

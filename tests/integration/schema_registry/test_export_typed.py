@@ -292,7 +292,7 @@ def two_messages(exporter: Exporter) -> Exporter:
 
 def test_message_of_another_type_is_refused(two_messages: Exporter) -> None:
     printed = two_messages.run("out.parquet").sentence()
-    assert "the message is a shop.Other, not a shop.Order; --message NAME exports" in printed
+    assert "the message is of type shop.Other, not of shop.Order; --message NAME exports" in printed
     assert [one is None for one in two_messages.table("out.parquet", "--malformed", "null").to_pylist()] == [
         False,
         True,

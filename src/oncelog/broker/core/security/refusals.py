@@ -31,10 +31,14 @@ WITHOUT_MESSAGE: Final = frozenset(
     {
         *(ApiKey.DELETE_TOPICS, ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_PRODUCERS),
         *(ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE),
+        *(ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE),
     }
 )
 WITH_DEFAULT_MESSAGE: Final = frozenset(
-    {ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.DESCRIBE_QUORUM}
+    {
+        *(ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.DESCRIBE_QUORUM),
+        *(ApiKey.ALTER_SHARE_GROUP_OFFSETS, ApiKey.DELETE_SHARE_GROUP_OFFSETS),
+    }
 )
 """For these APIs Kafka returns the error's default message; for all others, the exception's message."""
 T = TypeVar("T")

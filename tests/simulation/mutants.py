@@ -98,8 +98,8 @@ IDEMPOTENCE: Sequence[Mutant] = (
     ),
     Mutant(
         "a batch of a run is not noted of its producer",
-        "broker.log.writer:LogWriter.append_run",
-        "producers.apply_data(header, offset)",
+        "broker.log.producers.producer_state:ProducerStateManager.apply_run",
+        "self.apply_data(header, offsets[number])",
         "pass",
         scenes=("raw",),
         one_in=4,

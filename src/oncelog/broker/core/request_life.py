@@ -132,9 +132,7 @@ class RequestLife:
             yield from ports.metadata_sync.until_answer_is_durable(context)
         if not ports.long_requests.is_wanted(context):
             self._release(context)
-            self._charge(
-                context, size_bytes
-            )  # else a client that disconnects at once would write without being counted
+            self._count(context, size_bytes)  # or a client that disconnects at once would write without being counted
             return
         if requests is not None and local_ns:
             requests.answered(context.api_key, local_ns, requests.clock() - begun_ns, answer)
@@ -168,12 +166,10 @@ class RequestLife:
 
     def _encode(self, context: RequestContext, answer: Answer, request_bytes: int) -> Sequence[Part]:
         if answer is None:
-            self._charge(context, request_bytes)
+            self._count(context, request_bytes)
             return ()
-        parts, throttle = encoded(context, answer), self._ports.throttle
-        if throttle is not None and (
-            wait_ms := throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
-        ):
+        parts = encoded(context, answer)
+        if wait_ms := self._count(context, request_bytes, parts):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = encoded(context, answer)
         return parts
@@ -182,19 +178,16 @@ class RequestLife:
         self, context: RequestContext, answer: Message, listed: str, request_bytes: int
     ) -> Work[Sequence[Part]]:
         """Encode an answer that lists the broker's state, with other requests in between."""
-        throttle = self._ports.throttle
         parts = yield from encoded_in_chunks(context, answer, listed)
-        if throttle is not None and (
-            wait_ms := throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
-        ):
+        if wait_ms := self._count(context, request_bytes, parts):
             answer.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = yield from encoded_in_chunks(context, answer, listed)
         return parts
 
-    def _charge(self, context: RequestContext, request_bytes: int) -> None:
-        """Count a request without an answer."""
-        if self._ports.throttle is not None:
-            self._ports.throttle.count(context, request_bytes, 0, self._ports.now_ms)
+    def _count(self, context: RequestContext, request_bytes: int, parts: Sequence[Part] = ()) -> int:
+        """Count a request and the parts of its answer for its client's quotas; returns the client's wait in ms."""
+        throttle = self._ports.throttle
+        return 0 if throttle is None else throttle.count(context, request_bytes, size_of(parts), self._ports.now_ms)
 
     def _drop(self, context: RequestContext, error: Exception) -> None:
         """A request cannot be answered, because of an expected or an unexpected error: close its own connection."""

@@ -64,8 +64,8 @@ class FlushTicket(NamedTuple):
     def sync(self, disk: Disk, synced: set[str]) -> None:
         """Return when everything is on stable storage (any thread).
 
-        :param synced: folders that need no further sync; those of this ticket are added. Tickets may share it if all of
-            them were made before the first one is synced.
+        :param synced: folders that need no further sync; those of this ticket are added. Tickets may share it if
+            nothing is created in, or removed from, the folders that they share after the first one is synced.
         :raises StorageError: the disk failed.
         """
         for file in self.files:

@@ -1,31 +1,47 @@
 """``python -m tools.kafka_new VERSION [--skip-conformance]``: compare a release of Apache Kafka with what we have.
 
-Downloads the release, compares its messages, error codes, advertised APIs, features and broker settings with ours, and
-runs ``oncelog conformance`` on a node of it. Prints each difference on a line; exits 1 if there are any.
+Downloads the release, compares its messages, error codes, settings, metadata version, advertised APIs and features with
+ours, and runs ``oncelog conformance`` on a node of it. Prints each difference on a line, and how much is left out on
+purpose (:mod:`tools.kafka_new.left_out`). Exit status 1 if there are differences, 2 if the release cannot be compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import oncelog
 from oncelog.apps.conformance.raw.wire import RawConnection
-from oncelog.errors import Error
+from oncelog.apps.promote.kraft import METADATA_VERSIONS, NEWEST
+from oncelog.errors import Error, OncelogError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
-from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from oncelog.settings.kafka_properties import broker_properties
-from tests.support.apache_kafka import ApacheKafka, java_command, kafka_jars
+from oncelog.settings.kafka_properties import KafkaProperty, broker_properties, group_properties, topic_properties
+from oncelog.spark.maven import DownloadFailed
+from tests.support.apache_kafka import ApacheKafka, KafkaFailed, java_command, kafka_jars
 from tools.codec.schema import MessageDef, StructDef, load_messages
-from tools.kafka_new.definitions import field_words, released_messages
+from tools.kafka_new import left_out
+from tools.kafka_new.definitions import field_words, released_messages, version_text
 
-BROKER = 4
-"""The type of a broker among resources with settings."""
+OLDEST = (4, 3)
+"""The first release whose classes ``Release.java`` asks."""
+SETTINGS = {"broker": broker_properties, "topic": topic_properties, "group": group_properties}
+Value = TypeVar("Value")
+
+
+class Comparison(NamedTuple):
+    """:ivar left_out: how many names are left out on purpose, by reason."""
+
+    heading: str
+    differences: list[str]
+    left_out: Counter[str]
 
 
 def main(arguments: list[str]) -> int:
@@ -33,28 +49,86 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("version", help="such as 4.5.0")
     parser.add_argument("--skip-conformance", action="store_true", help="compare only")
     options = parser.parse_args(arguments)
+    refusal = refusal_of(options.version)
+    if refusal is not None:
+        print(refusal, file=sys.stderr)
+        return 2
     found = 0
-    for heading, differences in _comparisons(options.version, not options.skip_conformance):
-        print(f"\n{heading}: {'equal' if not differences else ''}", flush=True)
-        for line in differences:
-            print(f"  {line}", flush=True)
-        found += len(differences)
+    try:
+        for heading, differences, left in _comparisons(options.version, not options.skip_conformance):
+            print(f"\n{heading}: {len(differences) or 'no'} differences")
+            for line in differences:
+                print(f"  {line}")
+            for reason, count in left.items():
+                print(f"  ({count} left out: {reason})")
+            sys.stdout.flush()
+            found += len(differences)
+    except OncelogError as error:
+        print(error, file=sys.stderr)
+        return 2
     print(f"\n{found} differences between Apache Kafka {options.version} and oncelog {oncelog.__version__}")
     return bool(found)
 
 
-def _comparisons(version: str, with_conformance: bool) -> Iterator[tuple[str, list[str]]]:
-    yield "messages and internal records", compare_messages(released_messages(kafka_jars(version)), load_messages())
-    yield "error codes", compare_named(_their_errors(version), {error.name: str(int(error)) for error in Error})
-    with ApacheKafka(version=version) as kafka, oncelog.Broker() as ours:
-        theirs = _advertised(kafka.bootstrap_servers)
-        mine = _advertised(ours.bootstrap_servers)
-        yield "advertised APIs", compare_named(_apis(theirs), _apis(mine))
-        yield "features", compare_named(_features(theirs), _features(mine))
-        known = dict.fromkeys(broker_properties(), "")
-        yield "broker settings", compare_named(dict.fromkeys(_settings(kafka.bootstrap_servers), ""), known)
+def refusal_of(version: str) -> str | None:
+    """Why a text names no release that can be compared."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        return f"'{version}' is no release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return (
+            f"Apache Kafka {version} is too old to be compared: name {'.'.join(map(str, OLDEST))}.0 or a later release"
+        )
+    return None
+
+
+def _comparisons(version: str, with_conformance: bool) -> Iterator[Comparison]:
+    ours = load_messages()
+    messages = released_messages(_jars(version))
+    messages, left = without_left_out(messages, left_out.MESSAGES, {message.name for message in ours})
+    yield Comparison("messages and internal records", compare_messages(messages, ours), left)
+    defined = _defined(version)
+    errors = {error.name: str(int(error)) for error in Error}
+    yield Comparison("error codes", compare_named(defined["error"], errors), Counter())
+    for kind, properties in SETTINGS.items():
+        known = {name: _as_defined(one) for name, one in properties().items()}
+        yield Comparison(f"settings of a {kind}", compare_named(defined[kind], known), Counter())
+    levels = {"metadata.version": str(METADATA_VERSIONS[NEWEST])}
+    yield Comparison("what `promote` writes", compare_named(defined["metadata"], levels), Counter())
+    with ApacheKafka(version=version) as kafka, oncelog.Broker() as broker:
+        theirs, mine = _advertised(kafka.bootstrap_servers), _advertised(broker.bootstrap_servers)
+        for heading, of, reasons in (
+            ("advertised APIs", _apis, left_out.APIS),
+            ("features", _features, left_out.FEATURES),
+        ):
+            known = of(mine)
+            names, left = without_left_out(of(theirs), reasons, known)
+            yield Comparison(heading, compare_named(names, known), left)
         if with_conformance:
-            yield "conformance", _conformance(kafka.bootstrap_servers)
+            yield Comparison("conformance", _conformance(kafka.bootstrap_servers), Counter())
+
+
+def _jars(version: str) -> Path:
+    """The release's jars, downloaded if they are not there."""
+    try:
+        return kafka_jars(version)
+    except DownloadFailed as error:
+        raise DownloadFailed(
+            f"Apache Kafka {version} could not be downloaded: is it released, and is there a network?"
+        ) from error
+
+
+def without_left_out(
+    theirs: Mapping[str, Value], reasons: Mapping[str, Iterable[str]], ours: Iterable[str]
+) -> tuple[dict[str, Value], Counter[str]]:
+    """What is to be compared, and how many are left out for each reason; what we have is compared."""
+    known, kept, left = set(ours), {}, Counter[str]()
+    for name, value in theirs.items():
+        reason = None if name in known else left_out.reason_for(name, reasons)
+        if reason is None:
+            kept[name] = value
+        else:
+            left[reason] += 1
+    return kept, left
 
 
 def compare_messages(theirs: dict[str, MessageDef], ours: list[MessageDef]) -> list[str]:
@@ -65,7 +139,9 @@ def compare_messages(theirs: dict[str, MessageDef], ours: list[MessageDef]) -> l
             continue
         newer = theirs[message.name]
         if newer.versions != message.versions:
-            lines.append(f"{message.name}: versions {newer.versions}, ours {message.versions}")
+            lines.append(
+                f"{message.name}: versions {version_text(newer.versions)}, ours {version_text(message.versions)}"
+            )
         fields, known = set(_fields(newer.root)), set(_fields(message.root))
         lines += [f"{message.name}: theirs has the field {field}" for field in sorted(fields - known)]
         lines += [f"{message.name}: only ours has the field {field}" for field in sorted(known - fields)]
@@ -87,12 +163,25 @@ def compare_named(theirs: dict[str, str], ours: dict[str, str]) -> list[str]:
     return lines + [f"{name}: {theirs[name]}, ours {ours[name]}" for name in both if theirs[name] != ours[name]]
 
 
-def _their_errors(version: str) -> dict[str, str]:
-    source = Path(__file__).with_name("Errors.java")
-    command = [*java_command(version), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    pairs = (line.split() for line in done.stdout.splitlines())
-    return {name: code for code, name in pairs}
+def _defined(version: str) -> dict[str, dict[str, str]]:
+    """What the release's classes define: kind, name and value."""
+    source = Path(__file__).with_name("Release.java")
+    done = subprocess.run(
+        [*java_command(version), str(source)], capture_output=True, text=True, check=False, timeout=300
+    )
+    if done.returncode != 0:
+        raise KafkaFailed(f"{source.name} does not run with the classes of Apache Kafka {version}:\n{done.stderr}")
+    found: dict[str, dict[str, str]] = {}
+    for line in done.stdout.splitlines():
+        kind, name, value = line.split("\t")
+        found.setdefault(kind, {})[name] = value
+    return found
+
+
+def _as_defined(known: KafkaProperty) -> str:
+    """One of our properties as ``Release.java`` prints one."""
+    default = "required" if known.required else "null" if known.default is None else known.default
+    return f"{known.kind.name.lower()} {default}{' internal' if known.internal else ''}"
 
 
 def _advertised(servers: str) -> ApiVersionsResponse:
@@ -111,13 +200,6 @@ def _apis(answer: ApiVersionsResponse) -> dict[str, str]:
 
 def _features(answer: ApiVersionsResponse) -> dict[str, str]:
     return {feature.name: f"{feature.min_version}-{feature.max_version}" for feature in answer.supported_features}
-
-
-def _settings(servers: str) -> set[str]:
-    with RawConnection(servers) as connection:
-        resource = DescribeConfigsResource(BROKER, "1", None)
-        (answer,) = connection.ask(DescribeConfigsRequest(resources=[resource]), 4).results
-        return {config.name for config in answer.configs}
 
 
 def _conformance(servers: str) -> list[str]:

@@ -105,7 +105,7 @@ def table(message: MessageDef) -> str:
     """The message in the format of ``tools/codec/schemas``."""
     words = ["message", message.name, message.kind]
     words += [f"key={message.key}"] if message.key >= 0 else []
-    words += [f"versions={_text(message.versions)}", f"flexible={_text(message.flexible)}"]
+    words += [f"versions={version_text(message.versions)}", f"flexible={version_text(message.flexible)}"]
     words += ["latest-unstable"] if message.latest_unstable else []
     lines = [" ".join(words)]
     inline: set[int] = set()
@@ -134,16 +134,17 @@ def _uses(message: MessageDef, struct: StructDef) -> int:
 
 def field_words(field: Field) -> list[str]:
     """The field as its line in a table; two fields are the same if these are."""
-    words = [field.name, "[]" * field.is_array + field.type, _text(field.versions)]
-    words += [f"nullable={_text(field.nullable)}"] if field.nullable != NO_VERSIONS else []
-    words += [f"tag={field.tag}:{_text(field.tagged)}"] if field.tag is not None else []
+    words = [field.name, "[]" * field.is_array + field.type, version_text(field.versions)]
+    words += [f"nullable={version_text(field.nullable)}"] if field.nullable != NO_VERSIONS else []
+    words += [f"tag={field.tag}:{version_text(field.tagged)}"] if field.tag is not None else []
     words += [f"default={field.default}"] if field.default is not None else []
     words += ["ignorable"] if field.ignorable else []
     words += ["flexible=none"] if field.never_flexible else []
     return words
 
 
-def _text(versions: Versions) -> str:
+def version_text(versions: Versions) -> str:
+    """Versions as tables write them: ``0-5``, ``3+``, ``none``."""
     if versions == NO_VERSIONS:
         return "none"
     if versions.high == ENDLESS:

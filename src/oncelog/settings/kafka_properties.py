@@ -1,4 +1,4 @@
-"""Every property of Apache Kafka 4.3's brokers, topics, groups and client metrics: type, default, allowed values.
+"""Every property of Apache Kafka 4.4's brokers, topics, groups and client metrics: type, default, allowed values.
 
 These are facts about Kafka, which is why this file is long: one line per property with its name, type, default, allowed
 values, and how it may change while the broker runs. ``config`` checks properties without a field in ``BrokerConfig``
@@ -304,6 +304,7 @@ fetch.purgatory.purge.interval.requests int 1000 -
 follower.fetch.last.tiered.offset.enable boolean false - cluster-wide
 follower.replication.throttled.rate long 9223372036854775807 0.. cluster-wide internal
 group.consumer.assignment.interval.ms int 1000 0.. cluster-wide
+group.consumer.assignor.offload.enable boolean true - cluster-wide internal
 group.consumer.assignors list uniform,range -
 group.consumer.heartbeat.interval.ms int 5000 1..
 group.consumer.max.assignment.interval.ms int 15000 0..
@@ -326,8 +327,10 @@ group.max.session.timeout.ms int 1800000 -
 group.max.size int 2147483647 1..
 group.min.session.timeout.ms int 6000 -
 group.share.assignment.interval.ms int 1000 0.. cluster-wide
+group.share.assignor.offload.enable boolean true - cluster-wide internal
 group.share.assignors list simple -
 group.share.delivery.count.limit int 5 2..10
+group.share.dlq.manager.class.name string org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager - internal
 group.share.heartbeat.interval.ms int 5000 1..
 group.share.initialize.retry.interval.ms int 30000 1.. internal
 group.share.max.assignment.interval.ms int 15000 0..
@@ -348,7 +351,9 @@ group.share.partition.max.record.locks int 2000 100..10000
 group.share.persister.class.name string org.apache.kafka.server.share.persister.DefaultStatePersister - internal
 group.share.record.lock.duration.ms int 30000 1000..3600000
 group.share.session.timeout.ms int 45000 1..
+group.streams.acceptable.recovery.lag long 10000 0.. internal
 group.streams.assignment.interval.ms int 1000 0.. cluster-wide
+group.streams.assignor.offload.enable boolean true - cluster-wide internal
 group.streams.assignors list sticky -
 group.streams.heartbeat.interval.ms int 5000 1..
 group.streams.initial.rebalance.delay.ms int 3000 0..
@@ -357,12 +362,16 @@ group.streams.max.heartbeat.interval.ms int 15000 1..
 group.streams.max.session.timeout.ms int 60000 1..
 group.streams.max.size int 2147483647 1..
 group.streams.max.standby.replicas int 2 0..
+group.streams.max.warmup.replicas int 20 0.. internal
 group.streams.min.assignment.interval.ms int 0 0..
 group.streams.min.heartbeat.interval.ms int 5000 1..
 group.streams.min.session.timeout.ms int 45000 1..
+group.streams.min.task.offset.interval.ms int 15000 1.. internal
 group.streams.num.standby.replicas int 0 0..
+group.streams.num.warmup.replicas int 2 0.. internal
 group.streams.rack.aware.assignment.tags list "" -
 group.streams.session.timeout.ms int 45000 1..
+group.streams.task.offset.interval.ms int 60000 1.. internal
 group.streams.topology.description.plugin.class class null -
 initial.broker.registration.timeout.ms int 60000 -
 inter.broker.listener.name string null -
@@ -669,11 +678,13 @@ DEFAULTS_OF_GROUPS: Mapping[str, str] = {"streams.assignor.name": "group.streams
 
 _GROUP = """\
 consumer.assignment.interval.ms int 1000 0..
+consumer.assignor.offload.enable boolean true - internal
 consumer.heartbeat.interval.ms int 5000 1..
 consumer.session.timeout.ms int 45000 1..
 errors.deadletterqueue.copy.record.enable boolean false -
 errors.deadletterqueue.topic.name string "" -
 share.assignment.interval.ms int 1000 0..
+share.assignor.offload.enable boolean true - internal
 share.auto.offset.reset string latest latest,earliest,by_duration:
 share.delivery.count.limit int 5 2..
 share.heartbeat.interval.ms int 5000 1..
@@ -682,13 +693,17 @@ share.partition.max.record.locks int 2000 100..
 share.record.lock.duration.ms int 30000 1000..
 share.renew.acknowledge.enable boolean true -
 share.session.timeout.ms int 45000 1..
+streams.acceptable.recovery.lag long 10000 0.. internal
 streams.assignment.interval.ms int 1000 0..
-streams.assignor.name string sticky sticky
+streams.assignor.name string null -
+streams.assignor.offload.enable boolean true - internal
 streams.heartbeat.interval.ms int 5000 1..
 streams.initial.rebalance.delay.ms int 3000 0..
 streams.num.standby.replicas int 0 0..
+streams.num.warmup.replicas int 2 0.. internal
 streams.rack.aware.assignment.tags list "" -
 streams.session.timeout.ms int 45000 1..
+streams.task.offset.interval.ms int 60000 1.. internal
 """
 
 _CLIENT_METRICS = """\

@@ -73,7 +73,7 @@ def test_broker_settings_with_a_field_have_kafkas_type_default_and_choices(name:
 
 def test_the_tables_hold_all_of_kafkas_properties() -> None:
     counts = [len(t()) for t in (broker_properties, topic_properties, group_properties, client_metrics_properties)]
-    assert counts == [373, 38, 21, 3]
+    assert counts == [382, 38, 27, 3]
     assert broker_properties()["ssl.key.password"].sensitive
     assert broker_properties()["listeners"].update is UpdateMode.PER_BROKER
     assert broker_properties()["log.retention.ms"].update is UpdateMode.CLUSTER_WIDE

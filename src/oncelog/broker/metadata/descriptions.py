@@ -222,8 +222,11 @@ def _broker_entry(layers: BrokerLayers, known: KafkaProperty, synonyms: tuple[Sy
 
 
 def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[DescribedConfig]:
-    """Every setting of a group, sorted by name; its defaults are the broker's ``group.*``."""
+    """The settings of a group, sorted by name, internal ones only if they are set; the broker's ``group.*`` are the
+    defaults."""
     for name, known in group_properties().items():
+        if known.internal and name not in overrides:
+            continue
         broker_name = DEFAULTS_OF_GROUPS.get(name, f"group.{name}")
         if broker_name in broker_properties():
             default = layers.config.text(broker_name)

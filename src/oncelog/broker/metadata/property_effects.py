@@ -77,6 +77,7 @@ OTHERS: Mapping[str, str] = {
     "group.share.partition.max.record.locks": "Maximum number of a partition's records in flight in a share group.",
     "group.share.record.lock.duration.ms": "How long a member of a share group holds a record that it has acquired.",
     "group.share.session.timeout.ms": "Session timeout of share groups.",
+    "group.streams.assignors": "What a group's streams.assignor.name may be.",
     "log.dir": "The same, if log.dirs is not given; the default does not count.",
     "log.dirs": "The data folder, a single one, if the command names none.",
     "max.request.partition.size.limit": "Maximum number of partitions in one answer to DescribeTopicPartitions.",

@@ -654,6 +654,10 @@ class TestAlterConfigs:
             [("nope", SET, "1")],
             [(session, APPEND, "1")],
             [("share.auto.offset.reset", SET, "earliest")],
+            [("streams.assignor.name", SET, "nope")],
+            [("streams.num.warmup.replicas", SET, "21")],
+            [("streams.task.offset.interval.ms", SET, "100")],
+            [("streams.task.offset.interval.ms", SET, "15000"), ("consumer.assignor.offload.enable", SET, "false")],
             [(session, DELETE, None), (heartbeat, DELETE, None), ("share.auto.offset.reset", DELETE, None)],
         ):
             pair.change(_alter(GROUP, "ac-group", *operations))

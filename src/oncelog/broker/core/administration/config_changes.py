@@ -30,6 +30,7 @@ from oncelog.settings.fields import nearest, properties
 from oncelog.settings.kafka_properties import (
     KafkaProperty,
     UpdateMode,
+    Value,
     broker_properties,
     client_metrics_properties,
     group_properties,
@@ -413,11 +414,10 @@ def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, st
             parsed[setting] = known[setting].parse(value)
     except ConfigError as error:
         return ConfigRefusal(Error.INVALID_CONFIG, str(error))
-    for setting, number in parsed.items():
-        if isinstance(number, int):
-            message = _out_of_bounds(ports, setting, number)
-            if message is not None:
-                return ConfigRefusal(Error.INVALID_CONFIG, message)
+    for setting, checked in parsed.items():
+        message = _refused_by_the_broker(ports, setting, checked)
+        if message is not None:
+            return ConfigRefusal(Error.INVALID_CONFIG, message)
     for protocol in ("consumer", "share", "streams"):
         heartbeat, session = (
             parsed.get(f"{protocol}.{rest}", int(ports.config.text(f"group.{protocol}.{rest}") or 0))
@@ -431,13 +431,24 @@ def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, st
     return None
 
 
+def _refused_by_the_broker(ports: ConfigChangePorts, setting: str, value: Value) -> str | None:
+    """Check a group's setting against the broker's."""
+    if setting == "streams.assignor.name":
+        assignors = (ports.config.text("group.streams.assignors") or "").split(",")
+        message = f"{setting} '{value}' is not a registered task assignor. Registered assignors are: "
+        return None if value in assignors else f"{message}[{', '.join(assignors)}]."
+    return _out_of_bounds(ports, setting, value) if isinstance(value, int) else None
+
+
 def _out_of_bounds(ports: ConfigChangePorts, setting: str, value: int) -> str | None:
     """Check a group's setting against the broker's ``group.*.min.*`` and ``group.*.max.*``, if they exist."""
     protocol, _, rest = setting.partition(".")
     rest = rest.removeprefix("num.")
     limits = [f"group.{protocol}.{bound}.{rest}" for bound in ("min", "max")]
     low, high = (int(ports.config.text(name) or 0) if name in broker_properties() else None for name in limits)
-    if high is None or (low or 0) <= value <= high:
+    if high is None:
+        return None if low is None or low <= value else f"{setting} must be greater than or equal to {low}"
+    if (low or 0) <= value <= high:
         return None
     if low is None:
         return f"{setting} must be less than or equal to {high}"

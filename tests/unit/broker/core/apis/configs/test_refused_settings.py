@@ -72,6 +72,20 @@ CHANGES = (
         Error.INVALID_CONFIG,
         f"{SESSION} must be in the range 45000 to 60000 inclusive.",
     ),
+    Refused(
+        GROUP,
+        "g",
+        (("streams.task.offset.interval.ms", SET, "100"),),
+        Error.INVALID_CONFIG,
+        "streams.task.offset.interval.ms must be greater than or equal to 15000",
+    ),
+    Refused(
+        GROUP,
+        "g",
+        (("streams.assignor.name", SET, "nope"),),
+        Error.INVALID_CONFIG,
+        "streams.assignor.name 'nope' is not a registered task assignor. Registered assignors are: [sticky].",
+    ),
     Refused(METRICS, "", (("interval.ms", SET, "1000"),), Error.INVALID_REQUEST, "Subscription name can't be empty"),
     Refused(METRICS, "m", (("nope", SET, "1"),), Error.INVALID_REQUEST, "Unknown client metrics configuration: nope"),
     Refused(

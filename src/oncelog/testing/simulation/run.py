@@ -120,7 +120,11 @@ def _end(simulation: Simulation) -> None:
         handle.cancel()
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
-        _drop(task.get_coro())
+    with warnings.catch_warnings():
+        # A dropped coroutine's ``finally`` calls what the closed loop cannot start any more.
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+        for task in asyncio.all_tasks(loop):
+            _drop(task.get_coro())
     loop.close()
     simulation.forget()
 

@@ -40,6 +40,8 @@ BODY_SECONDS = 30.0
 """How long a body may take to arrive: clients that never send theirs must not use up the connections."""
 
 
+CONFLUENTS_RELEASE = "8.0.0"
+"""The release of Confluent's registry whose API this one has; clients look at it before they use what is new in one."""
 DEFAULT_CONTEXT = ":.:"
 """Stands before a subject that is in no context of its own; this registry has no other ones."""
 
@@ -191,6 +193,7 @@ def _route(registry: Registry, call: RestRequest) -> Question | _Change:
         "mode": _mode,
         "compatibility": _compatibility,
         "contexts": _contexts,
+        "v1": _about,
     }
     if not call.path and call.method in _READS:
         return _simple(registry, dict)
@@ -407,6 +410,16 @@ def _compatibility(registry: Registry, call: RestRequest) -> Question | None:
 def _checked(registry: Registry, call: RestRequest, subject: str, number: int | None) -> dict[str, Any]:
     wanted = submitted(call.body, normalize=call.flag("normalize"))
     return answers.check(registry.state, registry.checks, subject, wanted, number, verbose=call.flag("verbose"))
+
+
+def _about(registry: Registry, call: RestRequest) -> Question | None:
+    match call.method, call.path[1:]:
+        case "GET" | "HEAD", ("metadata", "id"):
+            return registry.scope
+        case "GET" | "HEAD", ("metadata", "version"):
+            return _simple(registry, lambda: {"version": CONFLUENTS_RELEASE, "commitId": "oncelog"})
+        case _:
+            return None
 
 
 def _contexts(registry: Registry, call: RestRequest) -> Question | None:

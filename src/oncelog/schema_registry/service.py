@@ -35,7 +35,7 @@ from oncelog.schema_registry.state import RegistryState
 log = logging.getLogger(__name__)
 
 CONFLUENTS_GROUP = "schema-registry"
-"""The group in which Confluent's registries elect who writes."""
+"""The group in which Confluent's registries elect who writes, and their cluster's name where none is set."""
 READ_BACK_SECONDS = 30.0
 START_SECONDS = 60.0
 _RETRY_SECONDS = 0.5
@@ -211,6 +211,14 @@ class Registry:
         """Answer in another thread, because it may take long."""
         await self.ready()
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
+
+    async def scope(self) -> dict[str, object]:
+        """Which registry of which cluster this is, as Confluent's registry answers it."""
+        await self.ready()
+        await self._connected()
+        cluster = "" if self._admin is None else (await self._admin.describe_cluster()).cluster_id
+        named = {"kafka-cluster": cluster or "", "schema-registry-cluster": CONFLUENTS_GROUP}
+        return {"scope": {"path": [], "clusters": named}, "id": ""}
 
     # --- changing
 

@@ -29,7 +29,11 @@ CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 FIRST_PAUSE_S = 0.1
 MAX_IDLE_CONNECTIONS = 4
-_AGAIN = (429, 502, 503, 504)
+LONGEST_PAUSE_S = 1.0
+"""Between two attempts to reach a registry that may be restarting."""
+_AGAIN = (408, 429, 500, 502, 503, 504)
+_RESTARTING = (502, 503, 504)
+"""What a proxy answers for a registry that is not there, or the registry itself before it is ready."""
 _SHOWN_CHARACTERS = 200
 _MESSAGE_CHARACTERS = 4_000
 """How much of a registry's message is passed on, as one line."""
@@ -42,7 +46,8 @@ class RegistryAddress:
 
     :param urls: addresses of the same registry; the next one is tried when one cannot be reached.
     :param timeout_s: the longest that a request takes, whatever is tried again.
-    :param retries: how often it is tried again.
+    :param retries: how often it is tried again. A registry that has answered before may be restarting: unless this is
+        0, it is tried for as long as ``timeout_s``.
     """
 
     urls: tuple[SplitResult, ...]
@@ -112,6 +117,8 @@ class Transport:
         self._idle: dict[SplitResult, list[http.client.HTTPConnection]] = {url: [] for url in access.urls}
         self._lock = threading.Lock()
         self._first = 0
+        self._known = False
+        """Whether it has answered, so that its address is right."""
 
     @property
     def shown(self) -> str:
@@ -135,24 +142,28 @@ class Transport:
         sent = None if body is None else json.dumps(body).encode()
         urls = self._access.urls
         deadline = real_time.monotonic() + self._access.timeout_s
+        waits = self._known and self._access.retries > 0 and method != "DELETE"
         attempt = 0
         while True:
             number = (self._first + attempt) % len(urls)
             attempt += 1
             limit_s = max(0.001, deadline - real_time.monotonic()) / max(1, len(urls) - attempt + 1)
-            last = attempt > self._access.retries or method == "DELETE"
+            over = attempt > self._access.retries or method == "DELETE"
             try:
                 status, text, location = self._ask(urls[number], method, target, sent, limit_s)
             except (OSError, http.client.HTTPException) as error:
-                if last or real_time.monotonic() >= deadline:
+                if (over and not waits) or real_time.monotonic() >= deadline:
                     raise self._unreachable(urls[number], error, attempt) from error
             else:
-                if last or status not in _AGAIN or real_time.monotonic() >= deadline:
+                over = over and not (waits and status in _RESTARTING)
+                if over or status not in _AGAIN or real_time.monotonic() >= deadline:
                     self._first = number
+                    self._known = self._known or status not in _AGAIN
                     return self._answer(urls[number], method, target, status, text, location)
             if attempt % len(urls) == 0:
                 pause_s = FIRST_PAUSE_S * 2 ** (attempt // len(urls) - 1)
-                self._sleep(min(pause_s, max(0.0, deadline - real_time.monotonic())))
+                longest_s = max(0.0, deadline - real_time.monotonic())
+                self._sleep(min(pause_s, longest_s, LONGEST_PAUSE_S if waits else longest_s))
 
     def _unreachable(self, url: SplitResult, error: Exception, attempts: int) -> SchemaRegistryError:
         late = isinstance(error, TimeoutError)

@@ -10,6 +10,8 @@ from uuid import UUID
 
 import pytest
 
+from oncelog.client.blocking import Admin
+from tests.conftest import RunningBroker
 from tests.integration.schema_registry.http_calls import CONTENT_TYPE, Answer, avro, call, register
 
 
@@ -50,6 +52,17 @@ def test_a_subject_may_contain_any_character(url: str) -> None:
         assert register(url, subject, '"string"').body["id"] == 1
     assert call(url, "GET", "/subjects").body == ["..", "a+b", "a/b", "ä ö?#%"]
     assert call(url, "GET", "/subjects/a%2Fb/versions").body == [1]
+
+
+def test_a_registry_says_which_cluster_and_release_it_is(url: str, broker: RunningBroker) -> None:
+    """Confluent's command line and Control Center ask so; their REST contract has exactly these members."""
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        cluster_id = admin.describe_cluster().cluster_id
+    clusters = {"kafka-cluster": cluster_id, "schema-registry-cluster": "schema-registry"}
+    assert call(url, "GET", "/v1/metadata/id").body == {"scope": {"path": [], "clusters": clusters}, "id": ""}
+    version = call(url, "GET", "/v1/metadata/version")
+    assert version.body == {"version": "8.0.0", "commitId": "oncelog"}
+    assert call(url, "GET", "/v1/metadata/other").status == 404
 
 
 NOT_THERE: list[tuple[str, str, Any, int, int]] = [

@@ -8,11 +8,14 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
+from oncelog.cli.shared.schema_values import Decoding
 from oncelog.errors import ConfigError
 from oncelog.schemas import AvroDeserializer, Codecs, Schema, SchemaError, SchemaRegistry, SchemaRegistryError
+from oncelog.schemas.transport import RegistryAddress, Transport, parse_urls
 from tests.integration.schema_registry.stand_in import JSON_ANSWER, Answer, StandIn, running
 
 
@@ -49,6 +52,60 @@ def test_a_registry_that_is_restarting_is_asked_again(stand_in: StandIn) -> None
     answers: list[Answer | None] = [(503, {}, b""), (502, {}, b""), None]
     stand_in.misbehave = lambda target: answers.pop(0)
     assert SchemaRegistry(stand_in.url).register("s", Schema('"int"')) == 1
+
+
+def asked_while_away(url: str) -> list[float]:
+    """How long the pauses between the attempts are until a version is there."""
+    pauses: list[float] = []
+    asked = Transport(RegistryAddress(parse_urls(url)[0]), pauses.append)
+    asked.request("GET", "/subjects")
+    asked.request("GET", "/subjects/s/versions")
+    return pauses
+
+
+@pytest.mark.parametrize("status", [502, 503, 504, None])
+def test_a_registry_that_has_answered_is_waited_for(stand_in: StandIn, status: int | None) -> None:
+    """``retries`` is for one whose address may be wrong."""
+    SchemaRegistry(stand_in.url).register("s", Schema('"int"'))
+    away = iter([True] * 12)
+
+    def misbehave(target: str) -> Answer | None:
+        if target == "/subjects" or not next(away, False):
+            return None
+        if status is None:
+            raise ConnectionAbortedError  # the server closes the connection
+        return status, {}, b""
+
+    stand_in.misbehave = misbehave
+    pauses = asked_while_away(stand_in.url)
+    assert pauses[:4] == [0.1, 0.2, 0.4, 0.8] and set(pauses[4:]) == {1.0}
+    assert next(away, None) is None
+
+
+def test_a_registry_that_answers_with_its_own_error_is_not_waited_for(stand_in: StandIn) -> None:
+    stand_in.misbehave = lambda target: None if target == "/subjects" else (500, {}, b"oops")
+    with pytest.raises(SchemaRegistryError, match="answers with status 500"):
+        asked_while_away(stand_in.url)
+    assert len(stand_in.requests) == 1 + 1 + 3
+
+
+def test_consume_waits_for_a_registry_that_restarts(stand_in: StandIn, capfd: pytest.CaptureFixture[str]) -> None:
+    SchemaRegistry(stand_in.url).register("s", Schema('"int"'))
+    decoding = Decoding(SchemaRegistry(stand_in.url, timeout_s=0.2))
+    away = iter([True] * 8)
+
+    def misbehave(target: str) -> Answer | None:
+        if next(away, False):
+            raise ConnectionAbortedError
+        return None
+
+    stand_in.misbehave = misbehave
+    record = SimpleNamespace(key=None, value=b"\0\0\0\0\1\2", headers=())
+    found, _ = decoding.members(record)
+    assert found == {"key": None, "value": 1}
+    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("still waiting")]
+    assert [line.partition(": ")[0] for line in told] == ["still waiting, for 60 s more at most"]
+    assert stand_in.url in told[0]
 
 
 def test_a_deletion_is_not_sent_twice(stand_in: StandIn) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.cli.shared.output import remark
 from oncelog.cli.shared.record_lines import Line, dumped
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.runtime import real_time
 from oncelog.runtime.shown import json_bytes, show_bytes
 from oncelog.schemas.codecs import Codec, Codecs, Decoded
 from oncelog.schemas.framing import framed, header_of, names_a_schema
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from oncelog.schemas.registry import SchemaRegistry
 
 TYPES = {".avsc": AVRO, ".json": JSON, ".proto": PROTOBUF}
+RESTART_S = 60.0
+"""How long a registry that cannot be reached any more is waited for, once a request has waited for it in vain."""
 MAX_REMARKS = 5
 """How many reasons why values cannot be decoded are printed; the others are counted."""
 
@@ -115,14 +118,21 @@ class Decoding:
     def _decoded(self, data: bytes | None, headers: Any, part: str) -> tuple[Decoded | None, str]:
         if data is None:
             return None, ""
-        try:
-            return self._codecs.decoded(bytes(data), headers, is_key=part == "key"), ""
-        except SchemaError as error:
-            return None, str(error)
-        except SchemaRegistryError as error:
-            if not error.is_not_found:
-                raise
-            return None, str(error)
+        waiting_until = None
+        while True:
+            try:
+                return self._codecs.decoded(bytes(data), headers, is_key=part == "key"), ""
+            except SchemaError as error:
+                return None, str(error)
+            except SchemaRegistryError as error:
+                if error.is_not_found:
+                    return None, str(error)
+                now = real_time.monotonic()
+                if error.status is not None or (waiting_until is not None and now > waiting_until):
+                    raise
+                if waiting_until is None:
+                    waiting_until = now + RESTART_S
+                    remark(f"still waiting, for {RESTART_S:.0f} s more at most: {error}")
 
 
 def encoder(registry: SchemaRegistry, topic: str, given: str, *, is_key: bool) -> Callable[[Any, str | None], bytes]:

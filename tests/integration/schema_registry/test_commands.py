@@ -83,6 +83,22 @@ def test_what_produce_encodes_consume_decodes(
     assert formatted.out == f"{line};" * 6
 
 
+def test_a_decoded_value_that_is_written_as_json_is_remarked_on_once(oncelog_command: Commands, orders: str) -> None:
+    schema = oncelog_command.file("key.avsc", '"long"')
+    words = ("produce", "-t", orders, "-K", ":", "--key-schema", schema, "--value-schema", schema)
+    oncelog_command(*words, stdin="7:8\n9:10\n").done()
+    lines = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "--json").done().out
+    again = ("produce", "-t", orders, "--json-lines")
+    remarks = oncelog_command(*again, stdin=lines).done().err.splitlines()
+    assert [line.partition(" as its schema")[0] for line in remarks] == [
+        "line 1 of the input has the key",
+        "line 1 of the input has the value",
+    ]
+    assert "--key-schema SUBJECT:VERSION encodes it again" in remarks[0]
+    told = ("--key-schema", f"{orders}-key:1", "--value-schema", f"{orders}-value:1")
+    assert oncelog_command(*again, *told, stdin=lines).done().err == ""
+
+
 def test_keys_are_encoded_too_and_null_stays_null(oncelog_command: Commands, orders: str) -> None:
     schema = oncelog_command.file("key.avsc", '"long"')
     oncelog_command("produce", "-t", orders, "-K", ":", "--key-schema", schema, stdin="7:plain\n").done()

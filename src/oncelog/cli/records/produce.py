@@ -15,7 +15,7 @@ import click
 
 from oncelog.cli.shared.completers import complete_topics
 from oncelog.cli.shared.options import ConnectionOptions, cluster_options, text
-from oncelog.cli.shared.output import Advance, cleaning_up, counted, progress, show_json
+from oncelog.cli.shared.output import Advance, cleaning_up, counted, progress, remark, show_json
 from oncelog.cli.shared.properties import named_values
 from oncelog.cli.shared.record_lines import unescaped
 from oncelog.cli.shared.registry_option import RegistryAccess, registry, registry_option
@@ -352,9 +352,18 @@ def _line_bytes(text: bytes, number: int, null: bytes | None, encode: Encode | N
 
 
 def _json_items(source: Iterable[bytes], encoders: Encoders) -> Iterator[tuple[int, ProducedLine]]:
+    plain = {part for part, encode in (("key", encoders.key), ("value", encoders.value)) if encode is None}
     for number, line in enumerate(source, start=1):
         if line.strip():
-            yield len(line), json_item(line, number, encoders)
+            item = json_item(line, number, encoders)
+            decoded = plain and b'_schema"' in line and {part for part in plain if f"{part}_schema" in json.loads(line)}
+            for part in sorted(decoded or ()):
+                plain.remove(part)
+                remark(
+                    f"line {number} of the input has the {part} as its schema decoded it, and it is written as JSON, "
+                    f"which readers of that schema do not take: --{part}-schema SUBJECT:VERSION encodes it again"
+                )
+            yield len(line), item
 
 
 _MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})

@@ -11,12 +11,12 @@ from typing import Any
 from oncelog.errors import ConfigError
 from oncelog.schemas.avro import fast
 from oncelog.schemas.avro.resolution import resolve
-from oncelog.schemas.avro.types import NamedTypes
+from oncelog.schemas.avro.types import NamedTypes, named_types
 from oncelog.schemas.avro.unions import UnionNaming
 from oncelog.schemas.avro.values import EXACT, PYTHON, Form, ValueReader
 from oncelog.schemas.avro_json import AvroJson
 from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
-from oncelog.schemas.avro_tree import load, read, resolved
+from oncelog.schemas.avro_tree import for_packages, load, read, without_marks
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 from oncelog.schemas.structs import AVRO, Schema
@@ -164,14 +164,14 @@ def _parsed(schema: Schema, dependencies: Mapping[str, Schema]) -> Any:
         for _, node in enums:  # fastavro refuses letters of other alphabets
             node["symbols"] = [f"s{number}" for number in range(len(node["symbols"]))]
             node.pop("default", None)
-        made = resolved(tree)
+        made = for_packages(tree)
         drop_impossible_decimals(made)
-        named: dict[str, Any] = {}
-        parsed = parse_schema(made, named, _write_hint=False, _ignore_default_error=True)
+        parsed = without_marks(parse_schema(made, _write_hint=False, _ignore_default_error=True))
     except (SchemaParseException, UnknownType, *UNFIT) as error:
         raise SchemaMismatch(f"this is not an Avro schema: {_message(error)}") from error
     except SchemaError as error:
         raise SchemaMismatch(f"this is not an Avro schema: {error}") from error
+    named = named_types(parsed)
     for name, (own, default) in symbols.items():
         if name in named:
             named[name]["symbols"] = own

@@ -2,8 +2,8 @@
 
 Called by the registry and by the codec.
 
-- A simple name, a field's name and a symbol consist of letters of any alphabet, digits and ``_``. A namespace and an
-  alias may be anything, such as ``my-db.public.orders``.
+- A simple name, also in an alias of a type, a field's name and a symbol consist of letters of any alphabet, digits and
+  ``_``. A namespace and an alias of a field may be anything, such as ``my-db.public.orders``.
 - A type may be used before its definition, and defined twice in the same way.
 - A default must fit its field.
 
@@ -24,6 +24,7 @@ PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "stri
 NAMED = ("record", "error", "enum", "fixed")
 _TYPE_NAMES = (*PRIMITIVE, "record", "enum", "array", "map", "union", "fixed")
 """A type of such a name is always written with its namespace."""
+NO_NAMESPACE = "oncelog_none"
 _AFTER_NAME = ("fields", "symbols", "default", "size")
 _RESERVED = ("type", "name", "namespace", "doc", "aliases", "fields", "items", "size", "symbols", "values")
 _FIELD_RESERVED = ("type", "name", "doc", "aliases", "default", "order")
@@ -72,6 +73,26 @@ def written(tree: AvroTree, *, in_order: bool = False) -> Any:
 def resolved(tree: AvroTree) -> Any:
     """The JSON of a schema with everything that it refers to in it."""
     return _Writer(tree, ()).written(tree.root, None)
+
+
+def for_packages(tree: AvroTree) -> Any:
+    """As :func:`resolved`, for Python's packages. Java looks for a short name in the namespace that it stands in, then
+    outside of all namespaces, and writes names so; the packages do not look twice. So where types with and without a
+    namespace meet, the latter have :data:`NO_NAMESPACE`, which :func:`without_marks` takes away."""
+    are_mixed = len({node["namespace"] is None for node in tree.types.values()}) > 1
+    return _Writer(tree, (), none=NO_NAMESPACE if are_mixed else None).written(tree.root, None)
+
+
+def without_marks(parsed: Any) -> Any:
+    """What a package has made of :func:`for_packages`, with the names that the schema has."""
+    if isinstance(parsed, str):
+        return parsed.removeprefix(f"{NO_NAMESPACE}.")
+    if isinstance(parsed, list):
+        return [without_marks(branch) for branch in parsed]
+    made = {name: without_marks(one) if name in ("type", "items", "values") else one for name, one in parsed.items()}
+    if "fields" in made:
+        made["fields"] = [{**field, "type": without_marks(field["type"])} for field in made["fields"]]
+    return made | ({"name": without_marks(made["name"])} if "name" in made else {})
 
 
 def written_json(value: object) -> str:
@@ -154,7 +175,7 @@ class _Reader:
 
     def _found(self, name: str, space: str | None) -> Named:
         """A type by its name in this namespace, otherwise without a namespace."""
-        full = name.lstrip(".") if "." in name or not space else f"{space}.{name}"
+        full = name if "." in name or not space else f"{space}.{name}"
         return Named(name if full not in self.types and name in self.types else full)
 
     def _named(self, kind: str, node: dict[str, Any], space: str | None) -> Named:
@@ -181,6 +202,8 @@ class _Reader:
             made["fields"] = self._fields(full, node, own)
         made |= _rest(node, reserved)
         aliases = _aliases(node, full)
+        for alias in aliases:
+            self._check_name(alias.rpartition(".")[2], f"the alias {alias!r} of the type {full}")
         if aliases:
             made["aliases"] = [
                 one.removeprefix(f"{own}.") if own and one.rpartition(".")[0] == own else one for one in aliases
@@ -389,8 +412,11 @@ class _Writer:
     """Writes a tree as Java's Avro does: fields in its order, a type in full where it is used first, and afterwards, or
     if it is among ``known``, by its name, which is without the namespace that it is used in."""
 
-    def __init__(self, tree: AvroTree, known: Iterable[str], *, in_order: bool = False) -> None:
+    def __init__(
+        self, tree: AvroTree, known: Iterable[str], *, in_order: bool = False, none: str | None = None
+    ) -> None:
         self._types = tree.types
+        self._none = none
         self._known = set(known)
         self._in_order = in_order
 
@@ -410,9 +436,10 @@ class _Writer:
 
     def _named(self, full: str, space: str | None) -> Any:
         node = self._types[full]
-        own: str | None = node["namespace"]
+        own: str | None = node["namespace"] or self._none
         if full in self._known:
-            return node["name"] if own == space and node["name"] not in _TYPE_NAMES else full
+            whole = f"{own}.{node['name']}" if own else full
+            return node["name"] if own == space and node["name"] not in _TYPE_NAMES else whole
         self._known.add(full)
         written = {"type": node["type"], "name": node["name"]}
         if own != space:

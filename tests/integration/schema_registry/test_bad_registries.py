@@ -103,9 +103,9 @@ def test_consume_waits_for_a_registry_that_restarts(stand_in: StandIn, capfd: py
     record = SimpleNamespace(key=None, value=b"\0\0\0\0\1\2", headers=())
     found, _ = decoding.members(record)
     assert found == {"key": None, "value": 1}
-    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("still waiting")]
-    assert [line.partition(": ")[0] for line in told] == ["still waiting, for 60 s more at most"]
-    assert stand_in.url in told[0]
+    reports = [line for line in capfd.readouterr().err.splitlines() if line.startswith("still waiting")]
+    assert [line.partition(": ")[0] for line in reports] == ["still waiting, for 60 s more at most"]
+    assert stand_in.url in reports[0]
 
 
 def test_a_deletion_is_not_sent_twice(stand_in: StandIn) -> None:

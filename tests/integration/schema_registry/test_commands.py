@@ -95,8 +95,8 @@ def test_a_decoded_value_that_is_written_as_json_is_remarked_on_once(oncelog_com
         "line 1 of the input has the value",
     ]
     assert "--key-schema SUBJECT:VERSION encodes it again" in remarks[0]
-    told = ("--key-schema", f"{orders}-key:1", "--value-schema", f"{orders}-value:1")
-    assert oncelog_command(*again, *told, stdin=lines).done().err == ""
+    schemas = ("--key-schema", f"{orders}-key:1", "--value-schema", f"{orders}-value:1")
+    assert oncelog_command(*again, *schemas, stdin=lines).done().err == ""
 
 
 def test_keys_are_encoded_too_and_null_stays_null(oncelog_command: Commands, orders: str) -> None:

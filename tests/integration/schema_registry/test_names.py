@@ -56,6 +56,8 @@ REFUSED: list[tuple[object, str]] = [
     (record("my.R-1"), "the name of the type 'R-1' must begin with a letter or '_' and consist of"),
     (record("R", "a", {"type": "enum", "name": "E", "symbols": ["a b"]}), "the symbol 'a b' of the enum E must begin"),
     (record("R") | {"fields": [{"name": "a", "type": "int", "default": "x"}]}, 'the default of the field R.a is "x"'),
+    (record("R", aliases=["Old-R"]), "the alias 'Old-R' of the type R must begin with a letter or '_'"),
+    (record("R", "a", ".R", namespace="n"), "the type .R is not defined"),
     (record("R", "a", "Other"), "the type Other is not defined: define it here, or register it and refer to it"),
 ]
 
@@ -69,6 +71,24 @@ def test_a_new_schema_that_java_cannot_read_is_refused(url: str, schema: object,
     assert asked.body["is_compatible"] is False
     assert why in asked.body["messages"][0]
     assert call(url, "GET", "/subjects").body == []
+
+
+def test_a_type_outside_of_all_namespaces_is_found_by_its_short_name(url: str) -> None:
+    """Java's Avro writes schemas so; Python's packages look in the namespace alone."""
+    side = {"type": "enum", "name": "Side", "namespace": "", "symbols": ["buy", "sell"]}
+    fields = [{"name": "side", "type": side}, {"name": "was", "type": ["null", "Side"]}]
+    trade = {"type": "record", "name": "Trade", "namespace": "shop", "fields": fields}
+    registry = SchemaRegistry(url)
+    written = AvroSerializer(registry, trade, topic="trades")({"side": "buy", "was": "sell"})
+    assert AvroDeserializer(registry)(written) == {"side": "buy", "was": "sell"}
+    shown = call(url, "GET", "/subjects/trades-value/versions/1").body["schema"]
+    assert json.loads(shown) == trade
+    then = {"name": "then", "type": "Side"}
+    answer = register(url, "trades-value", json.dumps({**trade, "fields": [*fields, then]}))
+    assert answer.status == 409
+    assert "READER_FIELD_MISSING_DEFAULT_VALUE" in answer.body["message"]
+    fitting = {**trade, "fields": [*fields, {**then, "default": "buy"}]}
+    assert register(url, "trades-value", json.dumps(fitting)).status == 200
 
 
 def stored(topic: str, broker: RunningBroker, subject: str, schema_id: int, schema: object) -> None:

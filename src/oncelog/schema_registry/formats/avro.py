@@ -18,7 +18,7 @@ from avro.name import Names
 
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
-from oncelog.schemas.avro_tree import load, read, resolved, written, written_json
+from oncelog.schemas.avro_tree import NO_NAMESPACE, for_packages, load, read, resolved, written, written_json
 from oncelog.schemas.schema_errors import SchemaError
 
 _NOT_A_SCHEMA = (AvroException, ValueError, TypeError, AttributeError, KeyError, RecursionError)
@@ -55,7 +55,7 @@ class AvroSchema:
     @cached_property
     def _schema(self) -> Any:
         names = Names(validate_names=False)
-        plain = _for_package(self._resolved)
+        plain = _for_package(for_packages(self._tree))
         return avro.schema.make_avsc_object(plain, names, validate_enum_symbols=False, validate_names=False)
 
     @cached_property
@@ -68,7 +68,7 @@ class AvroSchema:
             try:
                 self._schema  # noqa: B018 -- the package that compares schemas reads it here
             except _NOT_A_SCHEMA as error:
-                raise InvalidSchema(_reason(error)) from error
+                raise InvalidSchema(_unmarked(_reason(error))) from error
 
     def normalized(self) -> str:
         return self._normalized
@@ -143,4 +143,5 @@ def _marked(symbol: str) -> str:
 
 
 def _unmarked(text: str) -> str:
+    text = text.replace(f"{NO_NAMESPACE}.", "")
     return _MARKED.sub(lambda found: bytes.fromhex(found[1]).decode(errors="replace"), text)

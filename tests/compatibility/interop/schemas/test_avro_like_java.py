@@ -37,6 +37,14 @@ OLD = record(field("id", "int"))
 POINT = record(field("x", "int"), field("y", ["null", "string"], default=None), name="shop.Point")
 NODE = record(field("v", "int"), field("next", ["null", "Node"], default=None), name="Node")
 MONEY = logical("bytes", "decimal", precision=6, scale=2)
+SIDE = {"type": "enum", "name": "Side", "namespace": "", "symbols": ["buy", "sell"]}
+OUTSIDE = record(
+    field("side", SIDE),
+    field("was", ["null", "Side"]),
+    field("leg", ["null", record(field("sides", {"type": "array", "items": "Side"}), name="legs.Leg")]),
+    name="shop.Trade",
+)
+"""Java finds a type without a namespace by its short name in every namespace, and writes schemas so."""
 DEFAULTS: list[tuple[str, Any, Any]] = [
     ("boolean", "boolean", True),
     ("int", "int", -(2**31)),
@@ -98,6 +106,12 @@ DEFAULTS: list[tuple[str, Any, Any]] = [
     ),
 ]
 RESOLVED: list[tuple[str, Any, Any, Any]] = [
+    (
+        "types outside of namespaces",
+        OUTSIDE,
+        OUTSIDE,
+        {"side": "sell", "was": "buy", "leg": {"sides": ["buy", "sell"]}},
+    ),
     ("int to long", "int", "long", 7),
     ("int to float", "int", "float", 2**24 + 1),
     ("long to float", "long", "float", 2**62 + 1),

@@ -14,17 +14,17 @@ ONE = ("",)
 
 _Table = Mapping[str, tuple[tuple[str, ...], str]]
 _CONNECTIONS: _Table = {
-    "connection-count": (ONE, "Connections that can be used now."),
+    "connection-count": (ONE, "Usable connections."),
     "connection-creation-": (METER, "Connections made."),
     "connection-close-": (METER, "Connections that ended."),
-    "request-": (METER, "Requests sent, those of logins and of metadata among them."),
+    "request-": (METER, "Requests sent, with logins and metadata."),
     "request-size-": (SPREAD, "Bytes of a request."),
     "outgoing-byte-": (METER, "Bytes sent."),
     "response-": (METER, "Answers received."),
     "incoming-byte-": (METER, "Bytes received."),
 }
 _NODE: _Table = {name: entry for name, entry in _CONNECTIONS.items() if not name.startswith("connection")} | {
-    "request-latency-": (SPREAD, "Milliseconds from a request that went out to its answer."),
+    "request-latency-": (SPREAD, "Milliseconds from a request to its answer."),
 }
 
 GROUPS: Mapping[str, tuple[str, _Table]] = {
@@ -32,25 +32,25 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
         "a producer",
         {
             **_CONNECTIONS,
-            "record-send-": (METER, "Records sent, each once however often it was repeated."),
-            "record-retry-": (METER, "Records that were sent again."),
-            "record-error-": (METER, "Records that were given up; each record's future says so."),
-            "batch-size-": (SPREAD, "Bytes of a batch as sent, so compressed."),
-            "batch-split-": (METER, "Batches that a broker found too large and that went as two."),
-            "compression-rate-avg": (ONE, "Size of batches as sent by their size before: 1 without compression."),
-            "record-queue-time-": (SPREAD, "Milliseconds that a batch waited from its first record until it was sent."),
+            "record-send-": (METER, "Records sent, without retries."),
+            "record-retry-": (METER, "Retried records."),
+            "record-error-": (METER, "Failed records."),
+            "batch-size-": (SPREAD, "Compressed bytes of a batch."),
+            "batch-split-": (METER, "Batches that were too large for a broker and were split."),
+            "compression-rate-avg": (ONE, "Compressed size of batches divided by their size."),
+            "record-queue-time-": (SPREAD, "Milliseconds from a batch's first record until it was sent."),
             "request-latency-": (SPREAD, "Milliseconds from a Produce request to its answer."),
             "records-per-request-avg": (ONE, "Records in a Produce request."),
-            "requests-in-flight": (ONE, "Produce requests that wait for an answer now."),
+            "requests-in-flight": (ONE, "Produce requests without an answer."),
             "produce-throttle-time-": (
                 SPREAD,
-                "Milliseconds that a broker asked to wait (quotas), if it did.",
+                "Milliseconds that a broker's quota asked to wait.",
             ),
             "buffer-total-bytes": (ONE, "`buffer.memory`."),
-            "buffer-available-bytes": (ONE, "What is left of it now."),
+            "buffer-available-bytes": (ONE, "Free bytes of it."),
             "metadata-age": (ONE, "Seconds since the last metadata answer."),
             "flush-time-ns-total": (ONE, "Nanoseconds that the program waited in `flush()`."),
-            "txn-init-time-ns-total": (ONE, "Nanoseconds until there was a producer id."),
+            "txn-init-time-ns-total": (ONE, "Nanoseconds until the producer had its id."),
             "txn-send-offsets-time-ns-total": (ONE, "Nanoseconds in `send_offsets_to_transaction()`."),
             "txn-prepare-time-ns-total": (ONE, "Nanoseconds in `prepare()`, of two-phase commit."),
             "txn-commit-time-ns-total": (ONE, "Nanoseconds in `commit_transaction()`."),
@@ -59,78 +59,78 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
     ),
     "producer-node-metrics.node-ID": ("a producer, by node (negative: a bootstrap server)", _NODE),
     "producer-topic-metrics.TOPIC": (
-        "a producer, by topic",
+        "each topic",
         {
             "record-send-": (METER, "Records sent."),
-            "byte-": (METER, "Bytes of batches sent, repeated ones once."),
-            "record-retry-": (METER, "Records that were sent again."),
-            "record-error-": (METER, "Records that were given up."),
-            "compression-rate": (ONE, "Size of batches as sent by their size before."),
+            "byte-": (METER, "Bytes of batches sent, without retries."),
+            "record-retry-": (METER, "Retried records."),
+            "record-error-": (METER, "Failed records."),
+            "compression-rate": (ONE, "Compressed size of batches divided by their size."),
         },
     ),
     "consumer-metrics": (
         "a consumer",
         {
             **_CONNECTIONS,
-            "time-between-poll-": (SPREAD, "Milliseconds between two questions of the program for records."),
-            "last-poll-seconds-ago": (ONE, "Seconds since the last poll, or -1 if there was none yet."),
+            "time-between-poll-": (SPREAD, "Milliseconds between two polls of the program."),
+            "last-poll-seconds-ago": (ONE, "Seconds since the last poll, or -1."),
             "commit-sync-time-ns-total": (ONE, "Nanoseconds that the program waited in `commit()`."),
-            "committed-time-ns-total": (ONE, "Nanoseconds that committed offsets were waited for."),
+            "committed-time-ns-total": (ONE, "Nanoseconds that the program waited for committed offsets."),
         },
     ),
     "consumer-node-metrics.node-ID": ("a consumer, by node (negative: a bootstrap server)", _NODE),
     "consumer-fetch-manager-metrics": (
         "what a consumer reads",
         {
-            "records-consumed-": (METER, "Records read from batches for the program."),
-            "bytes-consumed-": (METER, "Bytes of batches received, compressed if they are."),
+            "records-consumed-": (METER, "Records given to the program."),
+            "bytes-consumed-": (METER, "Bytes of batches received."),
             "records-lag-max": (ONE, "The largest `records-lag` of its partitions now."),
             "records-per-request-avg": (ONE, "Records for each Fetch."),
             "fetch-": (METER, "Fetches answered."),
-            "fetch-latency-": (SPREAD, "Milliseconds to the answer, waiting for records included."),
+            "fetch-latency-": (SPREAD, "Milliseconds to the answer, with the wait for records."),
             "fetch-size-": (SPREAD, "Bytes of records in an answer."),
             "fetch-throttle-time-": (
                 SPREAD,
-                "Milliseconds that a broker asked to wait (quotas), if it did.",
+                "Milliseconds that a broker's quota asked to wait.",
             ),
         },
     ),
     "consumer-fetch-manager-metrics.TOPIC": (
-        "what a consumer reads, by topic",
+        "each topic",
         {
-            "records-consumed-": (METER, "Records read from batches for the program."),
+            "records-consumed-": (METER, "Records given to the program."),
             "bytes-consumed-": (METER, "Bytes of batches received."),
             "fetch-size-": (SPREAD, "Bytes of records of one partition in an answer."),
         },
     ),
     "consumer-fetch-manager-metrics.TOPIC-PARTITION": (
-        "what a consumer reads, by partition it is assigned",
+        "each assigned partition",
         {
             "records-lag": (
                 ONE,
-                "Offsets between the program's position and the end in the last answer: the last stable offset "
-                "under `read_committed`, otherwise the high watermark.",
+                "Offsets between the program's position and the last stable offset (`read_committed`) or the high "
+                "watermark.",
             ),
-            "records-lead": (ONE, "Offsets between the log's start and what the program was handed."),
+            "records-lead": (ONE, "Offsets between the log's start and the program's position."),
         },
     ),
     "consumer-coordinator-metrics": (
-        "a consumer's place in its group",
+        "its group",
         {
             "assigned-partitions": (ONE, "Partitions that it reads now."),
             "heartbeat-": (METER, "Heartbeats answered."),
             "heartbeat-response-time-max": (ONE, "Milliseconds."),
             "join-": (METER, "JoinGroups answered; always 0 in the new group protocol."),
-            "join-time-": (SPREAD, "Milliseconds, waiting for the others included."),
+            "join-time-": (SPREAD, "Milliseconds, with the wait for other members."),
             "sync-": (METER, "SyncGroups answered; always 0 in the new group protocol."),
             "sync-time-": (SPREAD, "Milliseconds."),
-            "commit-": (METER, "Commits of offsets answered, automatic ones among them."),
+            "commit-": (METER, "Commits of offsets answered, with automatic ones."),
             "commit-latency-": (SPREAD, "Milliseconds."),
             "rebalance-total": (ONE, "Assignments received."),
-            "rebalance-rate-per-hour": (ONE, "The same, an hour."),
-            "rebalance-latency-": (SPREAD, "Milliseconds from giving up partitions to the next assignment."),
-            "rebalance-latency-total": (ONE, "Their sum."),
-            "last-rebalance-seconds-ago": (ONE, "Seconds since the last assignment, or -1 if there was none yet."),
+            "rebalance-rate-per-hour": (ONE, "Assignments received an hour."),
+            "rebalance-latency-": (SPREAD, "Milliseconds between two assignments."),
+            "rebalance-latency-total": (ONE, "Sum of `rebalance-latency`."),
+            "last-rebalance-seconds-ago": (ONE, "Seconds since the last assignment, or -1."),
         },
     ),
 }
@@ -142,10 +142,21 @@ def names(group: str) -> set[str]:
 
 
 def page() -> Iterator[str]:
-    """The lines of the page's section."""
-    for group, (of_what, table) in GROUPS.items():
-        yield f"\n### `{group}`: {of_what}\n"
-        yield "| names | what they say |"
-        yield "|---|---|"
-        for stem, (endings, text) in table.items():
-            yield f"| {', '.join(f'`{stem}{ending}`' for ending in endings)} | {text} |"
+    """The lines of the page's section: rows that groups share stand once."""
+    connected = [group for group, (_, table) in GROUPS.items() if "connection-count" in table]
+    nodes = [group for group, (_, table) in GROUPS.items() if table is _NODE]
+    yield from _section(connected, "connections", _CONNECTIONS)
+    for group, (title, table) in GROUPS.items():
+        if group not in nodes:
+            shared = _CONNECTIONS if group in connected else {}
+            own = {stem: entry for stem, entry in table.items() if stem not in shared}
+            yield from _section([group], title, own)
+    yield from _section(nodes, "each node (negative: a bootstrap server)", _NODE)
+
+
+def _section(groups: list[str], title: str, table: _Table) -> Iterator[str]:
+    yield f"\n### {', '.join(f'`{group}`' for group in groups)}: {title}\n"
+    yield "| names | meaning |"
+    yield "|---|---|"
+    for stem, (endings, text) in table.items():
+        yield f"| {', '.join(f'`{stem}{ending}`' for ending in endings)} | {text} |"

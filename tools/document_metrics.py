@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 
-from oncelog.broker.metrics.catalog import FAMILIES
-from oncelog.broker.metrics.exposition import Family
+from oncelog.broker.metrics.catalog import CONFLUENT, EVERY_TOPIC, FAMILIES, STRIMZI
+from oncelog.broker.metrics.exposition import Family, MetricKind
 from oncelog.spark.pipeline.series import FAMILIES as PIPELINE_FAMILIES
 from oncelog.spark.pipeline.series import PIPELINE
 from tools import client_metrics
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
+
+PAIR = "Kafka, with a name for Strimzi and one for Confluent"
 
 INTRODUCTION = """\
 # Metrics
@@ -22,14 +24,13 @@ Made by `python tools/document_metrics.py` from the catalogue of series; do not 
 [Monitor](../how-to/monitor.md).
 
 `oncelog serve --metrics HOST:PORT` and `oncelog.Broker(metrics="HOST:PORT")` serve `/metrics` in Prometheus' text
-format, or in OpenMetrics for a scraper that accepts it. Kafka's own metrics have the names that the JMX exporter
-gives them with the rules of Strimzi and of Confluent, and the names of kafka_exporter, so dashboards made for these
-work with this broker too. A series that makes no sense for one broker without replicas is a constant, as the
-table says. Counters count "since the start", as in Kafka: they begin at 0 after a restart.
+format, or in OpenMetrics for a scraper that accepts it. Dashboards for kafka_exporter and for the JMX exporter with the
+rules of Strimzi or Confluent work with it. A series that makes no sense without replicas is a constant.
 
-Quantiles cover the last one to two minutes and are accurate to an eighth. Counts without the label `topic` cover all
-topics, including deleted ones. OpenMetrics allows no counter without `_total` in its name, so Confluent's counters have
-the type `unknown` there (`untyped` in the text format).
+Labels stand in braces. `_total` ends the name of a counter, which begins at 0 after a restart. `persec` is Confluent's
+name of a counter, with the type `unknown` (`untyped` in the text format), since OpenMetrics allows no other name for
+counters. All others are gauges, if nothing else is said. Quantiles of a summary cover the last one to two minutes and
+are accurate to an eighth. A count without the label `topic` covers all topics, including deleted ones.
 """
 
 CLIENTS = """
@@ -38,9 +39,8 @@ CLIENTS = """
 `producer.metrics()` and `consumer.metrics()` of every client (asyncio, blocking, `oncelog.aiokafka`) return values by
 name, by group: `producer.metrics()["producer-metrics"]["record-send-total"]`. Groups and names are Kafka's, in the form
 that kafka-python gives them. `-total` counts since the client was created. `-rate` (per second), `-avg` and
-`-max` cover the last 30 to 60 seconds, as with Kafka's defaults. Metrics of Kafka's Java client that are not listed
-(times of I/O threads, of an allocator, of callbacks) have no counterpart here. A client counts once per request or
-batch, never per record.
+`-max` cover the last 30 to 60 seconds. Metrics of Kafka's Java client that are not listed (times of I/O threads, of an
+allocator, of callbacks) have no counterpart here.
 """
 
 
@@ -60,22 +60,43 @@ def _page() -> Iterator[str]:
     yield "## A broker"
     yield from _tables(list(FAMILIES.values()))
     yield "\n## A run of pipelines\n"
-    yield "`oncelog pipeline run --metrics HOST:PORT`; counts are those of this run, `process` as above."
+    yield "`oncelog pipeline run --metrics HOST:PORT` serves these and the process's, as above."
     yield from _tables([family for family in PIPELINE_FAMILIES.values() if family.origin == PIPELINE])
     yield CLIENTS
     yield from client_metrics.page()
 
 
 def _tables(families: list[Family]) -> Iterator[str]:
-    """One table for each origin, in the order of the catalogue."""
-    order = list(dict.fromkeys(family.origin for family in families))
-    for origin, members in groupby(sorted(families, key=lambda one: order.index(one.origin)), lambda one: one.origin):
+    """One table for each origin, with one row for all series of one meaning."""
+    rows: dict[tuple[str, tuple[str, ...], MetricKind | None], list[Family]] = defaultdict(list)
+    for family in families:
+        rows[family.help, family.labels, _kind_to_name(family)].append(family)
+    tables: dict[str, list[str]] = {}
+    for (text, _, kind), members in rows.items():
+        origins = {family.origin for family in members}
+        origin = PAIR if origins == {STRIMZI, CONFLUENT} else members[0].origin
+        text = text.removesuffix(EVERY_TOPIC).rstrip()
+        series = ", ".join(f"`{family.name}{_labels(family)}`" for family in members)
+        tables.setdefault(origin, []).append(f"| {series} | {f'{kind.value.capitalize()}: ' if kind else ''}{text} |")
+    for origin in sorted(tables, key=[PAIR, *dict.fromkeys(family.origin for family in families)].index):
         yield f"\n### {origin[0].upper()}{origin[1:]}\n"
-        yield "| series | kind | labels | what it says |"
-        yield "|---|---|---|---|"
-        for family in members:
-            labels = ", ".join(f"`{label}`" for label in family.labels)
-            yield f"| `{family.name}` | {family.kind.value} | {labels} | {family.help} |"
+        yield "| series | meaning |"
+        yield "|---|---|"
+        yield from tables[origin]
+
+
+def _labels(family: Family) -> str:
+    return f"{{{','.join(family.labels)}}}" if family.labels else ""
+
+
+def _kind_to_name(family: Family) -> MetricKind | None:
+    """The kind, unless the name says it as the introduction explains."""
+    implied = MetricKind.GAUGE
+    if family.name.endswith("_total"):
+        implied = MetricKind.COUNTER
+    elif family.name.endswith("persec"):
+        implied = MetricKind.UNKNOWN
+    return None if family.kind is implied else family.kind
 
 
 if __name__ == "__main__":

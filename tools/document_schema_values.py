@@ -32,27 +32,25 @@ to use the readers: [A schema registry](../how-to/schemas.md), [Records with sch
 Spark](../how-to/schemas-in-pipelines.md), [Export](../how-to/export.md).
 
 **Python** is what the deserializers give, **JSON** what `consume --json` and the console show and `produce` takes,
-**export** what a Parquet or Delta table holds, **Spark** what `from_registry` and pipelines give. A cell with `=` is as
-in Python.
+**rows** what a Parquet or Delta table of an export holds, and what `from_registry` and pipelines give Spark: two values
+if these differ, `=` if they are as in Python. Types whose values look alike everywhere, such as int, have no row.
 """
 AVRO_TEXT = """\
-A default, as the schema's JSON has it, of a field that was left out by the writer. A record that was written with the
-default is equal. Python's values are those of Java's Avro.
-
-Python has no years after 9999 or before 1: there its deserializer refuses a time, JSON has the number that was written,
-and tables and Spark hold the time.
+The default, in the schema's JSON, of a field that the writer left out. A field that was written with this value is
+read alike. Python has no years after 9999 or before 1: its deserializer refuses such a time, JSON has its number, and
+rows hold the time.
 """
 JSON_TEXT = """\
-A value that was written. A property that is missing is null in tables and in Spark, and missing in Python and JSON: the
-`default` of a JSON Schema fills nothing in, as in Confluent's clients.
+A written value. A missing property is null in rows, and missing in Python and JSON: as in Confluent's clients, the
+`default` of a JSON Schema fills nothing in.
 """
 PROTOBUF_TEXT = """\
-A message of proto3 without a byte. What is absent is told by `HasField` in Python.
+An empty message of proto3. In Python `HasField` tells what is absent.
 """
 SET_TEXT = "The same message with values, as Protobuf's JSON has them.\n"
 DEFAULTS_TEXT = """\
-A message of proto2 without a byte. A field with a default has it, as in Java and in Spark's `from_protobuf`; JSON
-leaves it out, so that it can be written again.
+An empty message of proto2. A field with a default has it, as in Java and in Spark's `from_protobuf`; JSON leaves it
+out.
 """
 
 
@@ -67,17 +65,18 @@ def _page() -> Iterator[str]:
 
 def _section(title: str, text: str, samples: list[Sample], given: str) -> Iterator[str]:
     yield f"## {title}\n\n{text}"
-    heads = ["type", *([given] if given else []), "Python", "JSON", "export", "Spark"]
+    heads = ["type", *([given] if given else []), "Python", "JSON", "rows"]
     yield f"| {' | '.join(heads)} |"
     yield "|" + "---|" * len(heads)
     for one in samples:
         cells = [one.name, *([_code(json.dumps(one.given, ensure_ascii=False))] if given else [])]
         python = one.in_reader(one.python)
         cells.append(_python(python))
-        for value, show in ((one.shown, _json), (one.exported, _python), (one.spark, _python)):
-            found = one.in_reader(value)
-            cells.append("=" if found is python and show is _python else show(found))
-        yield f"| {' | '.join(cells)} |"
+        cells.append(_json(one.in_reader(one.shown)))
+        rows = [one.in_reader(value) for value in (one.exported, one.spark)]
+        cells.append(" / ".join(dict.fromkeys("=" if found is python else _python(found) for found in rows)))
+        if len(set(cells[1:-1])) > 1 or cells[-1] != "=" or not given:
+            yield f"| {' | '.join(cells)} |"
     yield ""
 
 

@@ -18,7 +18,8 @@ INTRODUCTION = """\
 Made by `python -m tools.document_security` from the table of properties; do not edit.
 
 Names, types, defaults and checks are those of Apache Kafka 4.3. `listener.name.NAME.X` is the property X for one
-listener only and takes precedence over X. [Who may connect, and do what](../how-to/security.md) shows how to use them.
+listener only and takes precedence over X. A property changes with a start of the broker, or as the column says.
+[Who may connect, and do what](../how-to/security.md) shows how to use them.
 """
 
 LIVE = (
@@ -27,8 +28,8 @@ LIVE = (
 )
 """How the names begin of what counts for the next connection when it is changed."""
 NOT_IN_THE_TABLE = {
-    "super.users": "| `super.users` | string | empty | | at start |",
-    "allow.everyone.if.no.acl.found": "| `allow.everyone.if.no.acl.found` | boolean | `false` | | at start |",
+    "super.users": "| `super.users` | string | empty | |",
+    "allow.everyone.if.no.acl.found": "| `allow.everyone.if.no.acl.found` | boolean | `false` | |",
 }
 """Those that belong to Apache Kafka's authorizer, not to its broker."""
 
@@ -49,18 +50,19 @@ def _page() -> Iterator[str]:
     known = broker_properties()
     for heading, rows in SECURITY.items():
         yield f"## {heading}\n"
-        yield "| name | type | default | allowed | changes | what it does |"
-        yield "|---|---|---|---|---|---|"
+        yield "| name | type | default | changes | meaning |"
+        yield "|---|---|---|---|---|"
         for name, doc in rows.items():
-            yield f"{NOT_IN_THE_TABLE.get(name) or _start(known[name])} {doc} |"
+            allowed = allowed_values(known[name].allowed) if name in known else ""
+            yield f"{NOT_IN_THE_TABLE.get(name) or _start(known[name])} {doc}{f' ({allowed})' if allowed else ''} |"
         yield ""
 
 
 def _start(item: KafkaProperty) -> str:
     default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
     live = item.name.startswith(LIVE) and item.name != "ssl.principal.mapping.rules"
-    changes = item.update.value if live and item.update is not UpdateMode.READ_ONLY else "at start"
-    return f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed_values(item.allowed)} | {changes} |"
+    changes = item.update.value if live and item.update is not UpdateMode.READ_ONLY else ""
+    return f"| `{item.name}` | {item.kind.name.lower()} | {default} | {changes} |"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ INTRODUCTION = """\
 
 Made by `python -m tools.document_spark` from the tables that the options are checked with; do not edit.
 
-The comparison is with `spark-sql-kafka-0-10` of Spark 4.x. Every option either does what it says or is refused with its
-name, the reason and the next step. No option is accepted and then ignored.
+The comparison is with `spark-sql-kafka-0-10` of Spark 4.x; `-` is an option that it does not have. An option that has
+no effect here is refused by name, with the reason and the next step.
 
 """
 
@@ -36,64 +37,64 @@ class Option(NamedTuple):
 
 SOURCE: Mapping[str, Option] = {
     "subscribe": Option("topics, by commas"),
-    "subscribePattern": Option(
-        "`java.util.regex`", "the same; nested classes, `&&` and rare escapes are refused by name, with the reason"
-    ),
+    "subscribePattern": Option("`java.util.regex`", "the same; nested classes, `&&` and rare escapes are refused"),
     "assign": Option('JSON `{"t": [0, 1]}`'),
     "startingOffsets": Option("`latest` for a stream, `earliest` for a batch"),
     "endingOffsets": Option(
         "`latest`; batch only. Beyond the end the task waits, then fails",
-        "fails when it is planned; with `failOnDataLoss` `false` it reads what is there, as there",
+        "fails when it is planned; with `failOnDataLoss` `false` it reads up to the end, like Spark's",
     ),
-    "startingTimestamp": Option("goes before the two below"),
-    "endingTimestamp": Option("goes before the two below"),
-    "startingOffsetsByTimestamp": Option("JSON, a timestamp for each partition"),
-    "endingOffsetsByTimestamp": Option("JSON, a timestamp for each partition"),
+    "startingTimestamp": Option("takes precedence over the two below"),
+    "endingTimestamp": Option("takes precedence over the two below"),
+    "startingOffsetsByTimestamp": Option("JSON, one timestamp for each partition"),
+    "endingOffsetsByTimestamp": Option("JSON, one timestamp for each partition"),
     "startingOffsetsByTimestampStrategy": Option("`error` or `latest`"),
-    "maxOffsetsPerTrigger": Option("shared out by what each partition holds; ignored by a batch", "a batch refuses it"),
+    "maxOffsetsPerTrigger": Option(
+        "shared in proportion to what each partition holds; ignored by a batch", "a batch refuses it"
+    ),
     "minOffsetsPerTrigger": Option(
-        "waits for so many, but not when a query starts; ignored by a batch", "a batch refuses it"
+        "the first batch does not wait for them; ignored by a batch query", "a batch query refuses it"
     ),
     "maxTriggerDelay": Option("`15m`; ignored by a batch", "a batch refuses it"),
-    "minPartitions": Option("cuts partitions into more tasks"),
-    "maxRecordsPerPartition": Option("cuts partitions into more tasks"),
+    "minPartitions": Option("splits partitions into more tasks"),
+    "maxRecordsPerPartition": Option("splits partitions into more tasks"),
     "failOnDataLoss": Option("`true`; offsets of markers and aborted records may look like a loss", "they never do"),
     "includeHeaders": Option("`false`"),
     "includeTimestampMillis": Option(
         "",
-        "a column `timestampMillis`, the record's time as Kafka has it; `timestamp` is null beyond the year 294247, "
+        "adds the column `timestampMillis`, Kafka's own value; `timestamp` is null beyond the year 294247, "
         "where the read stops without this option",
     ),
     "commitOffsetsToGroup": Option(
         "", "commits the position to a consumer group after each batch, including the last one"
     ),
-    "fetchOffset.numRetries": Option(
-        "3", "without it, offsets are asked for until `kafka.default.api.timeout.ms` is over"
-    ),
+    "fetchOffset.numRetries": Option("3", "default: retries until `kafka.default.api.timeout.ms`"),
     "fetchOffset.retryIntervalMs": Option("1000"),
     "kafkaConsumer.pollTimeoutMs": Option("`spark.network.timeout`, 120 s", "120000"),
 }
 
 SINK: Mapping[str, Option] = {
-    "topic": Option("goes before the column `topic`"),
-    "topics": Option("", "the topics that rows may name, by commas; without it every topic's partition count travels"),
+    "topic": Option("takes precedence over the column `topic`"),
+    "topics": Option(
+        "", "the topics that rows may name, by commas; without it the tasks get every topic's partition count"
+    ),
     "checkpointLocation": Option("Spark's"),
     "queryName": Option("Spark's"),
-    "transactionalIdPrefix": Option("", "how transactional id and marker group begin "),
-    "batchId": Option("", "for a batch write: written once, however often it is repeated"),
-    "maxBatchBytes": Option("", "the most encoded bytes that a batch sends through the driver (256 MiB)"),
+    "transactionalIdPrefix": Option("", "prefix of the transactional id and the marker group"),
+    "batchId": Option("", "identifies a batch write, which is written once even if it is repeated"),
+    "maxBatchBytes": Option("", "maximum of encoded bytes that a batch sends through the driver (256 MiB)"),
     "writers": Option(
-        "", "for `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: depends on the size"
+        "", "for `for_each_batch` and `write`: number of tasks that write; 0: the driver; `auto`: by the size"
     ),
-    "onMissingMarker": Option("", "`fail`, `write` or `skip`, if the marker of a batch is gone"),
+    "onMissingMarker": Option("", "`fail`, `write` or `skip`, if a batch's marker is missing"),
     "onFullRefresh": Option(
         "", "`fail`, `append` or `after`, if a flow of a declarative pipeline is refreshed in full"
     ),
     "offsetsRetentionMinutes": Option(
-        "", "the broker's `offsets.retention.minutes`, if the query may not read it from the broker"
+        "", "the broker's `offsets.retention.minutes`, if the query is not permitted to read it"
     ),
     "markerTopic": Option("", "the topic under which the marker is kept"),
-    "createTopics": Option("", "how topics that do not exist are created, as JSON; without it they are refused"),
+    "createTopics": Option("", "how missing topics are created, as JSON; without it they are refused"),
 }
 
 INTERNAL = {"microBatch", "sinkName"}
@@ -104,12 +105,12 @@ COLUMNS = """\
 
 | column | reading | writing | beside Spark's connector |
 |---|---|---|---|
-| `key` | binary | string or binary | the same; the partition of a key is the one Java's producer chooses |
+| `key` | binary | string or binary | the same, and the same partition for a key |
 | `value` | binary | string or binary, required | the same |
 | `topic` | string | string | the same |
-| `partition` | int | int | the same; one that does not exist is refused before anything is written |
+| `partition` | int | int | the same; a missing partition is refused before anything is written |
 | `offset` | long | ignored | the same |
-| `timestamp` | timestamp | ignored | the same: a record's time is that of its writing. |
+| `timestamp` | timestamp | ignored: the record gets the time of writing | the same |
 | `timestampType` | int | ignored | the same |
 | `headers` | array<struct<key, value>>, with `includeHeaders` | this or a map, of text or bytes | no maps, no text |
 | `timestampMillis` | long, with `includeTimestampMillis` | ignored | |
@@ -117,11 +118,10 @@ COLUMNS = """\
 | a name in another case, `VALUE` | | used if no column has the exact name | ignored, and `value` is missing |
 
 A [SQL table](../how-to/sql.md) has the options of both lists but those of queries. Its INSERT also takes `timestamp`,
-the record's time, and refuses a value in `offset` and `timestampType`, which `format("oncelog")` ignores.
+and refuses a value in `offset` and `timestampType`.
 
-Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`. Spark's connector takes all
-three with `format("kafka")`. Continuous processing is not offered. Delivery is exactly-once; Spark's connector writes
-at least once.
+Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`; Spark's connector accepts all
+three with `format("kafka")`. Continuous processing is not offered.
 
 """
 
@@ -146,12 +146,12 @@ def _page() -> Iterator[str]:
     yield from _options(public, SINK, REFUSED_SINK_OPTIONS)
     yield ""
     yield COLUMNS
-    yield "## Kafka's client properties of reading\n"
-    yield "Given as `kafka.NAME`. Spark's connector hands all of them to Java's client.\n"
-    yield from _properties(CONSUMER_PROPERTIES)
-    yield "\n## Kafka's client properties of writing\n"
-    yield from _properties(PRODUCER_PROPERTIES)
-    yield ""
+    yield "## Kafka's client properties\n"
+    yield "Given as `kafka.NAME`. Spark's connector passes all of them to Java's client.\n"
+    both = [name for name, entry in CONSUMER_PROPERTIES.items() if PRODUCER_PROPERTIES.get(name) == entry]
+    yield from _properties("reading and writing", {name: CONSUMER_PROPERTIES[name] for name in both})
+    for what, table in (("reading", CONSUMER_PROPERTIES), ("writing", PRODUCER_PROPERTIES)):
+        yield from _properties(what, {name: entry for name, entry in table.items() if name not in both})
 
 
 def _options(known: tuple[str, ...], table: Mapping[str, Option], refused: Mapping[str, str]) -> Iterator[str]:
@@ -160,21 +160,29 @@ def _options(known: tuple[str, ...], table: Mapping[str, Option], refused: Mappi
         raise SystemExit(f"tools/document_spark.py says nothing of the option {missing[0]}: add it to its table")
     yield "| option | Spark's connector | here |"
     yield "|---|---|---|"
-    for name in known:
-        entry = table[name]
-        yield f"| `{name}` | {entry.spark or 'no such option'} | {entry.here} |"
+    for entry, names in groupby(known, lambda name: table[name]):
+        yield f"| {', '.join(f'`{name}`' for name in names)} | {entry.spark or '-'} | {entry.here} |"
     for name, reason in refused.items():
-        yield f"| `{name}` | taken | refused: {reason} |"
+        yield f"| `{name}` | accepted | refused: {reason} |"
 
 
-def _properties(table: Mapping[str, SparkProperty]) -> Iterator[str]:
+def _properties(what: str, table: Mapping[str, SparkProperty]) -> Iterator[str]:
+    """The properties with an effect, one by one, and the refused ones by reason."""
+    yield f"### For {what}\n"
     yield "| property | here |"
     yield "|---|---|"
+    refused: dict[str, list[str]] = {}
     for name, entry in sorted(table.items()):
-        if entry.effect and entry.refused:
-            yield f"| `{name}` | {entry.effect}: {entry.refused} |"
+        if entry.effect:
+            yield f"| `{name}` | {': '.join(filter(None, (entry.effect, entry.refused)))} |"
         else:
-            yield f"| `{name}` | {entry.effect or 'refused: ' + entry.refused} |"
+            refused.setdefault(entry.refused, []).append(f"`{name}`")
+    yield f"\nRefused for {what}:\n"
+    yield "| properties | reason |"
+    yield "|---|---|"
+    for reason, names in refused.items():
+        yield f"| {', '.join(names)} | {reason} |"
+    yield ""
 
 
 if __name__ == "__main__":

@@ -22,38 +22,29 @@ HEAD = """# Which PySpark
 <!-- Made by tools/document_spark_versions.py from tests/compatibility/spark_versions/results.json:
 run make spark-versions. -->
 
-What the tests of each row showed in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
+The tests of each row ran in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
 `make test-all` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
-all, with pipelines and all kills. The tests of an environment share a session, except where something is killed.
+all of it.
 
-- **yes**, and the seconds that it took on two cores beside other programs, with starts of Spark where it has its own;
+- **yes**: all tests passed; **1/7**: they passed with kills at 1 of 7 steps, the others were not run;
 - **refused by name**: an error says what to do instead;
-- **-**: does not concern that PySpark;
-- **1 of 7 steps**: of the steps at which the tests kill it, so many were tried;
-- **not run**: no result is kept here.
+- **-**: does not concern that PySpark; **not run**: no result.
 
 """
 TAIL = """
 ## What does not hold
 
-- **PySpark 3.5** has no Python data sources: `format("oncelog")` is refused with a sentence where
-  `oncelog.spark.session` has been imported; elsewhere Spark's own message appears. Read with Spark's own Kafka
-  connector, and set `kafka.isolation.level` to `read_committed` there, which is not its default (`oncelog pipeline run`
-  does).
-- **PySpark 4.0 and 4.1** call a Python source without saying where a batch begins and how much it may read. After a
-  restart the query continues exactly at its checkpoint, but the first batch of each run reads everything there is:
-  `maxOffsetsPerTrigger` and `minOffsetsPerTrigger` hold from the second batch on.
-- **`Trigger.AvailableNow` on PySpark 4.0 and 4.1** reads what was there at the start in one batch. `session()` sets
-  `spark.sql.streaming.triggerAvailableNowWrapper.enabled` for it; in a session of your own, set it yourself. Without it
-  Spark runs a single batch, which after a crash is only the repeated one; the source then logs a warning.
-- **Progress reports of PySpark 4.0 and 4.1** do not hold the end of the log, so no lag can be computed from them.
-- **Spark Connect** begins with PySpark 4.0 for this sink: on 3.5 there are no data sources, and `write` and
-  `for_each_batch` refuse a session of Spark Connect by name.
-- **Declarative pipelines** (`spark-pipelines`) begin with PySpark 4.1.
+- **PySpark 3.5** has no Python data sources, so it refuses `format("oncelog")`. Read with Spark's own Kafka connector
+  and set its `kafka.isolation.level` to `read_committed`, which is not the default (`oncelog pipeline run` does both).
+- **PySpark 4.0 and 4.1** ignore `maxOffsetsPerTrigger` and `minOffsetsPerTrigger` in the first batch of each run, which
+  reads everything from the checkpoint on. Their progress reports lack the end of the log, so they show no lag.
+- **`Trigger.AvailableNow` on PySpark 4.0 and 4.1** needs `spark.sql.streaming.triggerAvailableNowWrapper.enabled`,
+  which `session()` sets. Without it Spark runs a single batch, which after a crash is only the repeated one; the source
+  logs a warning.
+- **Spark Connect** needs PySpark 4.0; **declarative pipelines** (`spark-pipelines`) need 4.1; **an export to Parquet**
+  needs pyarrow 16; oncelog needs Python 3.11.
 - **One more sink** in a pipeline, or its first dead letters, continue its checkpoint from PySpark 4.3 on
   ([how](../how-to/pipelines.md#when-a-pipeline-changes)).
-- **An export to Parquet** needs pyarrow 16.
-- Python 3.9 and 3.10 are not taken: oncelog needs 3.11.
 """
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncelog.apps.verify.kinds import KINDS, Verdict
+from oncelog.apps.verify.kinds import KINDS, Kind, Verdict
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "verify.md"
 
@@ -35,12 +36,22 @@ def _page() -> Iterator[str]:
     yield INTRODUCTION
     for verdict, (title, text) in SECTIONS.items():
         yield f"## {title}\n\n{text}\n"
-        yield "| name | what it means | what to do |"
-        yield "|---|---|---|"
-        for kind in KINDS.values():
-            if kind.verdict is verdict:
-                yield f"| `{kind.name}` | {kind.means} | {kind.todo} |"
+        yield from _tables([kind for kind in KINDS.values() if kind.verdict is verdict])
+
+
+def _tables(kinds: list[Kind]) -> Iterator[str]:
+    """One table for each advice that several findings share, and one for all others."""
+    shared = [todo for todo, count in Counter(kind.todo for kind in kinds).items() if count > 1]
+    for todo in shared:
+        yield f"**{todo[0].upper()}{todo[1:]}:**\n"
+        yield "| name | meaning |"
+        yield "|---|---|"
+        yield from (f"| `{kind.name}` | {kind.means} |" for kind in kinds if kind.todo == todo)
         yield ""
+    yield "| name | meaning | what to do |"
+    yield "|---|---|---|"
+    yield from (f"| `{kind.name}` | {kind.means} | {kind.todo} |" for kind in kinds if kind.todo not in shared)
+    yield ""
 
 
 def main() -> int:

@@ -32,6 +32,14 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
         yield f"| {' | '.join(row)} |"
 
 
+def by_rule(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Each rule once, with the states that it holds in."""
+    states: dict[str, list[str]] = {}
+    for state, rule in rows:
+        states.setdefault(rule, []).append(state)
+    return ((", ".join(names), rule) for rule, names in states.items())
+
+
 def transitions() -> Iterator[str]:
     yield "```mermaid"
     yield "stateDiagram-v2"
@@ -55,7 +63,9 @@ def classic_requests() -> Iterator[str]:
         yield ""
         yield summary
         yield ""
-        yield from table(("State", "What follows"), ((state.value, row[state].label) for state in ClassicState))
+        rows = [(state.value, row[state].label) for state in ClassicState]
+        rows = [entry for entry in rows if entry != ("Dead", "COORDINATOR_NOT_AVAILABLE (15)")]
+        yield from table(("State", "What follows"), by_rule(rows))
         yield ""
 
 
@@ -87,7 +97,7 @@ def page() -> str:
         "",
         "From `RULES` in `oncelog.broker.coordinator.group.classic.classic_rules`. A member is checked before its",
         "group's state: UNKNOWN_MEMBER_ID (25), FENCED_INSTANCE_ID (82) if another process has its instance id, and",
-        "ILLEGAL_GENERATION (22).",
+        "ILLEGAL_GENERATION (22). A Dead group answers COORDINATOR_NOT_AVAILABLE (15), if nothing else is said.",
         "",
         *classic_requests(),
         "## Groups of the consumer protocol",

@@ -23,6 +23,7 @@ from oncelog.broker.coordinator.transaction.rule_parts import IGNORE, IMPOSSIBLE
 from oncelog.broker.coordinator.transaction.rules import RULES, decide
 from oncelog.broker.coordinator.transaction.states import TransactionState, Txn
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
+from tools.draw_group_states import by_rule
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "transaction-states.md"
 
@@ -86,9 +87,9 @@ def page() -> str:
     lines += ["```", "", LEGEND]
     for event, table in RULES.items():
         lines += [f"### {TITLES[event]}", "", "| state | rule |", "|---|---|"]
-        for state in TransactionState:
-            if table[state] is not IMPOSSIBLE and table[state] is not IGNORE:
-                lines.append(f"| {state.label} | {table[state].text} |")
+        states = [state for state in TransactionState if table[state] not in (IMPOSSIBLE, IGNORE)]
+        rows = by_rule((state.label, table[state].text) for state in states)
+        lines += [f"| {names} | {rule} |" for names, rule in rows]
         lines.append("")
     lines += [KEPT_LEGEND, "| event | rule |", "|---|---|"]
     lines += [f"| {TITLES[event]} | {rule.text} |" for event, rule in KEPT.items()]

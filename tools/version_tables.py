@@ -38,11 +38,10 @@ def _cell(results: Results, is_outside: bool) -> str:
     if any(result["outcome"] != "passed" for result in results):
         return "**no**"
     holds = str(results[0]["holds"])
-    if not holds.startswith("yes"):
-        return holds
     steps = results[0].get("steps", 1)
-    part = f", {len(results)} of {steps} steps" if len(results) < steps else ""
-    return f"{holds}{part}, {sum(result['seconds'] for result in results):.0f} s"
+    if len(results) < steps:
+        return f"{len(results)}/{steps}"
+    return holds.removeprefix("yes, ").replace(" of ", "/")
 
 
 def write(results: Path, page: Path, columns: Mapping[str, Release], text: Callable[[Results], str]) -> int:

@@ -28,15 +28,13 @@ class Kind(NamedTuple):
     todo: str
 
 
-_RESTORE = "restore the records from another replica or a mirror, or read them again from where they came"
-_WRITER = (
-    "find out who writes with this producer id: two programs share it, or something writes around the broker's checks"
-)
-_BROKER = "report it to the broker's authors with the output of oncelog dump-log for these offsets"
-_END = "end it: oncelog transactions find-hanging, then oncelog transactions abort"
+_RESTORE = "restore the records from another replica, a mirror or their source"
+_WRITER = "find out who writes with this producer id: two programs share it, or one bypasses the broker's checks"
+_BROKER = "report it to the broker's authors, with oncelog dump-log of these offsets"
+_END = "end it: oncelog transactions find-hanging, then abort"
 _INDEX = "remove the segment's .txnindex file while the broker is stopped: a start writes it again"
 _AGAIN = "run it again"
-_DECIDED = f"run it again when the transaction has ended; if it does not, {_END}"
+_DECIDED = f"run it again after the transaction; if it does not end, {_END}"
 
 
 def _table(verdict: Verdict, *rows: tuple[str, str, str]) -> list[Kind]:
@@ -52,27 +50,27 @@ _LOG_FOUND = _table(
     ("timestamp-mismatch", "The largest timestamp of a batch is not that of its records.", _BROKER),
     ("unreadable", "The broker refuses to return a part of the log, because it is damaged.", _RESTORE),
     # offsets
-    ("offset-overlap", "A batch has offsets that an earlier one has.", _RESTORE),
+    ("offset-overlap", "A batch repeats offsets of an earlier batch.", _RESTORE),
     (
         "offset-gap",
-        "Offsets are missing in the middle of a partition that is not compacted.",
+        "Offsets are missing inside a partition that is not compacted.",
         _RESTORE + "; if the topic was compacted once, say --compacted",
     ),
     (
         "leader-epoch-back",
-        "A batch has a smaller leader epoch than one before it: a deposed leader wrote it.",
+        "A deposed leader wrote a batch: its leader epoch is smaller than that of an earlier batch.",
         _RESTORE,
     ),
     ("high-watermark-missing", "The log ends before its high watermark.", _RESTORE),
     # producers
     (
         "sequence-gap",
-        "Sequence numbers of a producer are missing: records that it sent before others are not there.",
+        "Sequence numbers of a producer are missing: the log lacks records that it sent before others.",
         _RESTORE,
     ),
     (
         "sequence-repeat",
-        "Sequence numbers of a producer come a second time: its records are there twice.",
+        "Sequence numbers of a producer occur twice: its records are duplicated.",
         "remove the repeated records downstream, by the offsets given here",
     ),
     (
@@ -83,7 +81,7 @@ _LOG_FOUND = _table(
     ("sequence-missing", "A batch of an idempotent producer has no sequence number.", _WRITER),
     (
         "epoch-back",
-        "A producer wrote with an older epoch than before: it was fenced, and its records came in anyway.",
+        "A fenced producer wrote records: their epoch is older than an earlier one.",
         _WRITER,
     ),
     # transactions
@@ -100,64 +98,64 @@ _LOG_FOUND = _table(
     ),
     (
         "marker-epoch-wrong",
-        "A marker has an epoch that the transaction which it ends cannot have been ended with.",
+        "A marker's epoch does not fit the transaction that it ends.",
         _BROKER,
     ),
     (
         "marker-contradicts",
-        "A second marker aborts a transaction that its first one has committed.",
+        "A second marker aborts a committed transaction.",
         _BROKER,
     ),
-    ("marker-coordinator-back", "A marker was written by a coordinator that had been replaced.", _BROKER),
+    ("marker-coordinator-back", "A replaced coordinator wrote a marker.", _BROKER),
     (
         "marker-missing",
-        "A producer began its next transaction while the one before had no end here: both end together.",
-        "compare with the producer's other partitions; what the first one wrote may have had another outcome",
+        "A producer's transaction has no marker here before the next one begins: both end together.",
+        "compare with the producer's other partitions: the first transaction may have had another outcome",
     ),
     (
         "torn-transaction",
         "A transaction was committed in one partition and aborted in another.",
-        "decide which outcome is right, and correct the partitions with the other one downstream",
+        "decide which outcome is right, and correct the other partitions downstream",
     ),
-    ("half-ended-transaction", "A transaction has its end in one partition and none in another.", _END),
+    ("half-ended-transaction", "A transaction has a marker in one partition and none in another.", _END),
     (
         "hanging-transaction",
-        "A transaction is open, and no coordinator will end it: readers are held back forever.",
+        "A transaction is open, and no coordinator will end it: readers wait forever.",
         _END,
     ),
     (
         "overdue-transaction",
         "A transaction has been open for longer than its timeout.",
-        "see oncelog transactions describe for its coordinator; if that does not run, nothing ends the transaction",
+        "check that its coordinator runs, which has to end it: oncelog transactions describe",
     ),
     # readers
     (
         "stable-offset-past-open",
-        "The last stable offset is beyond an open transaction: readers get what is undecided.",
+        "The last stable offset is beyond an open transaction: readers get undecided records.",
         _BROKER,
     ),
     (
         "stable-offset-behind",
-        "The last stable offset is held back, and no transaction is open there.",
-        "see oncelog transactions describe-producers for the transaction that the broker believes to be open",
+        "The last stable offset lags, but no transaction is open.",
+        "see which transaction the broker believes to be open: oncelog transactions describe-producers",
     ),
-    ("aborted-shown", "A read_committed reader was given records of an aborted transaction.", _BROKER),
-    ("undecided-shown", "A read_committed reader was given records whose transaction has no end.", _BROKER),
-    ("committed-hidden", "A read_committed reader was not given committed records.", _BROKER),
+    ("aborted-shown", "A read_committed reader got records of an aborted transaction.", _BROKER),
+    ("undecided-shown", "A read_committed reader got records of an open transaction.", _BROKER),
+    ("committed-hidden", "A read_committed reader did not get committed records.", _BROKER),
     (
         "aborted-not-indexed",
-        "The .txnindex files do not list an aborted transaction: readers are given its records.",
+        "The .txnindex files lack an aborted transaction: readers get its records.",
         _INDEX,
     ),
     (
         "committed-indexed",
-        "The .txnindex files list a committed transaction as aborted: readers are not given its records.",
+        "The .txnindex files list a committed transaction as aborted: readers do not get its records.",
         _INDEX,
     ),
     # compaction
     (
         "key-came-back",
-        "Below what compaction has cleaned, a key is there twice: an old value, or one that was deleted, came back.",
+        "The compacted range has a key twice: an old or deleted value came back.",
         "write the key's current value, or its tombstone, again",
     ),
 )
@@ -170,17 +168,17 @@ _LOG_UNKNOWN = _table(
     ("not-permitted", "The principal may not ask what this check needs.", "use a principal that may describe it"),
     (
         "older-format",
-        "Records are in message format 0 or 1, from before there were transactions.",
+        "Records are in message format 0 or 1, which has no transactions.",
         "copy them to another topic with Apache Kafka's own tools",
     ),
     (
         "moving",
-        "The partition changed during each look, so that no two answers could be compared.",
+        "The partition changed too often for two answers to be compared.",
         "run it again while less is written",
     ),
     (
         "undecided-elsewhere",
-        "A transaction has its end in another partition, and here it may still be on its way.",
+        "A transaction has a marker in another partition; the one of this partition may be on its way.",
         _AGAIN,
     ),
 )
@@ -194,9 +192,9 @@ _LOG_ALLOWED = _table(
     ),
     (
         "producer-continues",
-        "The first batch of a producer does not have sequence 0: the partition did not know it (KIP-360), for example "
-        "because the topic was created again or its beginning was cut off.",
-        "nothing, if the topic was created again or lost its beginning on purpose",
+        "The first batch of a producer does not have sequence 0: the partition did not know the producer (KIP-360), "
+        "for example because the topic was created again.",
+        "nothing, if the topic was created again or truncated on purpose",
     ),
     (
         "sequence-hole-compacted",
@@ -210,26 +208,25 @@ _LOG_ALLOWED = _table(
     ),
     (
         "marker-without-data",
-        "A marker ends a transaction that wrote nothing here: it was repeated, or the partition was only added.",
+        "A marker ends a transaction without records here: it was repeated, or the partition was only added.",
         "nothing",
     ),
-    ("open-transaction", "A transaction is open, and within its limit.", "nothing"),
+    ("open-transaction", "A transaction is open, within its timeout.", "nothing"),
     (
         "outcomes-differ",
-        "A producer whose transactions share one epoch committed and aborted in different partitions at "
-        "about the same time: these are two transactions, unless markers were written by hand.",
+        "A producer committed in one partition and aborted in another at about the same time, in one epoch: these "
+        "are two transactions, unless markers were written by hand.",
         "nothing",
     ),
     (
         "append-time-back",
-        "LogAppendTime goes back: a leader's clock was set, or another leader's is slow.",
-        "keep the brokers' clocks together",
+        "LogAppendTime goes back: the clocks of leaders differ, or one was set.",
+        "synchronise the brokers' clocks",
     ),
-    ("unknown-control-record", "A control record is of a type that this version does not know.", "nothing"),
+    ("unknown-control-record", "This version does not know the type of a control record.", "nothing"),
     (
         "torn-end",
-        "The last batch of a folder is cut off, or zeros follow it: the broker was killed, and its next start removes "
-        "that.",
+        "The log ends in a part of a batch or in zeros, because the broker was killed; its next start removes them.",
         "nothing",
     ),
 )
@@ -241,49 +238,48 @@ _COPY = [
         (
             "copy-doubled",
             "A record of the source is in the destination more than once.",
-            "remove the second one downstream, or compare with --by if the source has equal records on purpose",
+            "remove the duplicate downstream, or compare with --by if the source has equal records on purpose",
         ),
         (
             "copy-altered",
-            "A record of the destination is recognised as one of the source, and has another key or value.",
-            "give the change as --transform, or say --ignore-content, if it is one on purpose; if not, copy it again",
+            "A record of the destination differs from its source in key or value.",
+            "copy it again; if the change is on purpose, use --transform or --ignore-content",
         ),
         (
             "copy-extra",
             "A committed record of the destination has no source.",
-            "find out who else writes there; --allow-extra if that is as it should be",
+            "find out who else writes there; --allow-extra if that is intended",
         ),
         (
             "copy-out-of-order",
-            "Records of one key are in another order than in their partition of the source.",
-            "find out what sends them in parallel, or repeats a failed one after later ones",
+            "Records of one key are not in the order of their source partition.",
+            "find out what sends them in parallel, or retries a failed one after later ones",
         ),
     ),
     *_table(
         Verdict.UNKNOWN,
         (
             "copy-undecided",
-            "A committed record of the source is not in the destination, where a transaction is open that may have it.",
+            "A committed record of the source is missing; an open transaction of the destination may have it.",
             _DECIDED,
         ),
     ),
     *_table(
         Verdict.ALLOWED,
-        ("copy-behind", "The copy has not got to these records yet (--allow-lag).", _AGAIN + " when it has caught up"),
+        ("copy-behind", "The copy has not reached these records yet (--allow-lag).", _AGAIN + " when it has caught up"),
         (
             "copy-extra-allowed",
-            "A record of the destination has no source: that is allowed, or retention or compaction has removed it.",
+            "A record has no source: this is allowed, or retention or compaction removed the source.",
             "nothing",
         ),
         (
             "copy-missing-compacted",
-            "A record is missing in a destination that is compacted, and a later one of its key is there, or it was a "
-            "tombstone.",
+            "A compacted destination lacks a record that was a tombstone or has a later record of its key.",
             "nothing",
         ),
         (
             "copy-key-scattered",
-            "Records of one key are in several partitions of the destination, which have no order among each other.",
+            "Records of one key are in several partitions of the destination, which have no common order.",
             "use the same partitioner on both sides if their order matters",
         ),
     ),
@@ -293,16 +289,20 @@ _STOP = "stop the query; oncelog pipeline doctor says what its next start will d
 _PIPELINE = [
     *_table(
         Verdict.FOUND,
-        ("batch-other-plan", "A batch was written by another plan than the one in the checkpoint.", _STOP),
-        ("batch-twice", "Two transactions have records of one batch.", "remove the second ones downstream"),
-        ("batch-rows", "A batch's transaction does not have as many records as its marker says.", _RESTORE),
-        ("batch-missing", "A batch has ended by the checkpoint, and the log does not have it.", _STOP),
+        ("batch-other-plan", "A batch was not written by the checkpoint's plan.", _STOP),
+        (
+            "batch-twice",
+            "Two transactions have records of one batch.",
+            "remove the records of the second transaction downstream",
+        ),
+        ("batch-rows", "A batch's transaction and its marker differ in the number of records.", _RESTORE),
+        ("batch-missing", "The log lacks a batch that has ended according to the checkpoint.", _STOP),
         ("batch-back", "A batch was written after a later one: two copies of the query run.", _STOP),
         ("checkpoint-behind", "The log has batches that the checkpoint does not know: it is an older copy.", _STOP),
     ),
     *_table(
         Verdict.ALLOWED,
-        ("batch-unknown", "A batch's marker was compacted away, so that no more can be known of it.", "nothing"),
+        ("batch-unknown", "Compaction removed a batch's marker.", "nothing"),
     ),
 ]
 
@@ -310,8 +310,7 @@ _STABLE = _table(
     Verdict.UNKNOWN,
     (
         "undecided-end",
-        "A transaction is open before the end of a partition, and did not end within 30 seconds: readers of committed "
-        "records get nothing after it, so that a copy or a batch may be there and cannot be seen.",
+        "A transaction in the partition did not end within 30 seconds, so that records after it cannot be seen.",
         _DECIDED,
     ),
 )

@@ -40,36 +40,37 @@ def _gauges(origin: str, *entries: tuple[str, str, tuple[str, ...]]) -> None:
 
 
 _TOPIC_METRICS = "server_brokertopicmetrics"
+EVERY_TOPIC: Final = "Without a topic: of all topics."
 TOPIC_METERS: Final[Mapping[str, str]] = {
-    "MessagesIn": "Records appended since the start, including transaction markers.",
-    "BytesIn": "Bytes appended since the start.",
-    "BytesOut": "Bytes sent to consumers since the start.",
-    "TotalProduceRequests": "Batches appended or refused since the start, including duplicates.",
-    "FailedProduceRequests": "Batches refused since the start because of their producer or a record; not those "
-    "too large, corrupt, or refused by a failing disk.",
-    "TotalFetchRequests": "Reads of partitions by consumers since the start.",
+    "MessagesIn": "Appended records, including transaction markers.",
+    "BytesIn": "Appended bytes.",
+    "BytesOut": "Bytes sent to consumers.",
+    "TotalProduceRequests": "Batches appended or refused, including duplicates.",
+    "FailedProduceRequests": "Batches refused because of their producer or a record; not those too large, corrupt, "
+    "or refused by a failing disk.",
+    "TotalFetchRequests": "Reads of partitions by consumers.",
     "FailedFetchRequests": "Reads of partitions that were offline because of a failed disk.",
 }
 for _meter_name, _text in TOPIC_METERS.items():
-    _meter(_TOPIC_METRICS, _meter_name, f"{_text} Without a topic: of all topics.", "topic")
+    _meter(_TOPIC_METRICS, _meter_name, f"{_text} {EVERY_TOPIC}", "topic")
 for _meter_name in ("FetchMessageConversions", "ProduceMessageConversions"):
     _meter(_TOPIC_METRICS, _meter_name, "Always 0: record formats older than version 2 are not converted.")
 
-_meter("network_requestmetrics", "Requests", "Requests since the start.", "request", "version")
-_meter("network_requestmetrics", "Errors", "Responses since the start, by the errors in them.", "request", "error")
+_meter("network_requestmetrics", "Requests", "Requests.", "request", "version")
+_meter("network_requestmetrics", "Errors", "Responses, by the errors in them.", "request", "error")
 for _name, _text in {
     "localtimems": "Milliseconds of work on requests.",
-    "remotetimems": "Milliseconds that responses waited for a sync, new records or a group's other members.",
+    "remotetimems": "Milliseconds of waiting for a sync, new records or other members of a group.",
     "totaltimems": "Milliseconds from the complete request to its response.",
-    "requestqueuetimems": "Always 0: one thread reads and handles requests, without a queue in between.",
-    "responsequeuetimems": "Always 0: one thread handles requests and sends responses, without a queue in between.",
-    "responsesendtimems": "Always 0: the responses of an iteration are sent together and not measured one by one.",
+    "requestqueuetimems": "Always 0: one thread reads and handles requests, without a queue.",
+    "responsequeuetimems": "Always 0: one thread reads and handles requests, without a queue.",
+    "responsesendtimems": "Always 0: sending is not measured.",
 }.items():
     _add(BOTH, _SUMMARY, f"kafka_network_requestmetrics_{_name}", _text, "request")
 
 _gauges(
     BOTH,
-    ("kafka_cluster_partition_atminisr", "1 if one replica fewer in sync would be too few.", _PARTITION),
+    ("kafka_cluster_partition_atminisr", "1 if exactly as many replicas are in sync as acks=all needs.", _PARTITION),
     ("kafka_cluster_partition_insyncreplicascount", "Replicas in sync; 0 if the disk failed.", _PARTITION),
     (
         "kafka_cluster_partition_laststableoffsetlag",
@@ -79,10 +80,10 @@ _gauges(
     ("kafka_cluster_partition_replicascount", "Replicas: 1, except with --nodes.", _PARTITION),
     (
         "kafka_cluster_partition_underminisr",
-        "1 if fewer are in sync than acks=all needs, or the disk failed.",
+        "1 if too few replicas are in sync for acks=all, or the disk failed.",
         _PARTITION,
     ),
-    ("kafka_cluster_partition_underreplicated", "1 if not all are in sync, or the disk failed.", _PARTITION),
+    ("kafka_cluster_partition_underreplicated", "1 if not all replicas are in sync, or the disk failed.", _PARTITION),
     ("kafka_log_log_logendoffset", "The log end offset.", _PARTITION),
     ("kafka_log_log_logstartoffset", "The first offset that can be read.", _PARTITION),
     ("kafka_log_log_numlogsegments", "Segments.", _PARTITION),
@@ -95,7 +96,7 @@ _gauges(
     ("kafka_server_replicamanager_underminisrpartitioncount", "Partitions with too few in sync for acks=all.", ()),
     (
         "kafka_server_replicamanager_atminisrpartitioncount",
-        "Partitions for which one replica fewer in sync would be too few.",
+        "Partitions with exactly as many replicas in sync as acks=all needs.",
         (),
     ),
     ("kafka_controller_kafkacontroller_activecontrollercount", "1: the broker is its own controller.", ()),
@@ -193,11 +194,19 @@ _gauges(
         ("client_software_name", "client_software_version", "listener"),
     ),
     ("kafka_coordinator_group_groupmetadatamanager_numgroups", "Groups.", ()),
-    ("kafka_coordinator_group_groupmetadatamanager_numgroupscompletingrebalance", "Groups in that state.", ()),
-    ("kafka_coordinator_group_groupmetadatamanager_numgroupsdead", "Groups in that state.", ()),
-    ("kafka_coordinator_group_groupmetadatamanager_numgroupsempty", "Groups in that state.", ()),
-    ("kafka_coordinator_group_groupmetadatamanager_numgroupspreparingrebalance", "Groups in that state.", ()),
-    ("kafka_coordinator_group_groupmetadatamanager_numgroupsstable", "Groups in that state.", ()),
+    (
+        "kafka_coordinator_group_groupmetadatamanager_numgroupscompletingrebalance",
+        "Groups in the state of the name.",
+        (),
+    ),
+    ("kafka_coordinator_group_groupmetadatamanager_numgroupsdead", "Groups in the state of the name.", ()),
+    ("kafka_coordinator_group_groupmetadatamanager_numgroupsempty", "Groups in the state of the name.", ()),
+    (
+        "kafka_coordinator_group_groupmetadatamanager_numgroupspreparingrebalance",
+        "Groups in the state of the name.",
+        (),
+    ),
+    ("kafka_coordinator_group_groupmetadatamanager_numgroupsstable", "Groups in the state of the name.", ()),
 )
 _QUOTA = ("user", "client_id")
 for _name in ("produce", "fetch"):
@@ -220,17 +229,23 @@ _add(
     *("Partitions created or deleted per second by a user or client with a quota.", *_QUOTA),
 )
 for _name in ("produce", "fetch", "request", "controllermutation"):
-    _add(CONFLUENT, _GAUGE, f"kafka_server_{_name}_throttle_time", "Its last throttle time in milliseconds.", *_QUOTA)
+    _add(
+        CONFLUENT,
+        _GAUGE,
+        f"kafka_server_{_name}_throttle_time",
+        "Last throttle time in milliseconds of a user or client with a quota.",
+        *_QUOTA,
+    )
 _TRANSACTIONS = "kafka_server_transaction_coordinator_metrics"
 _gauges(
     CONFLUENT,
     (f"{_TRANSACTIONS}_active_transaction_total_time_max", "Age of the oldest open transaction in milliseconds.", ()),
     (f"{_TRANSACTIONS}_partition_load_time_avg", "Milliseconds that the last start took to load a partition.", ()),
-    (f"{_TRANSACTIONS}_partition_load_time_max", "The same: partitions are loaded together.", ()),
+    (f"{_TRANSACTIONS}_partition_load_time_max", "Milliseconds that the last start took to load a partition.", ()),
     (f"{_TRANSACTIONS}_partitions_total_size", "Size of __transaction_state in bytes.", ()),
     (
         f"{_TRANSACTIONS}_prepare_commit_to_complete_commit_latency",
-        "Milliseconds (median) from Prepare to the markers on all of a transaction's partitions.",
+        "Milliseconds (median) from Prepare to the last marker of a transaction.",
         (),
     ),
     (f"{_TRANSACTIONS}_transaction_timeout_rate", "Transactions aborted by their timeout, per second.", ()),
@@ -244,18 +259,18 @@ _SHARED = ("group", "topic", "partition")
 _gauges(
     CONFLUENT,
     (f"{_COORDINATOR}_group_count", "Groups, by the protocol of their members.", ("protocol",)),
-    (f"{_COORDINATOR}_share_group_count", "Share groups in that state.", ("state",)),
+    (f"{_COORDINATOR}_share_group_count", "Share groups, by state.", ("state",)),
 )
 _gauges(
     BOTH,
     (
         "kafka_server_sharepartitionmetrics_inflightmessagecount",
-        "Records between a share group's start offset and the last one that was acquired.",
+        "Records between a share group's start offset and the last acquired one.",
         _SHARED,
     ),
     (
         "kafka_server_sharepartitionmetrics_inflightbatchcount",
-        "Ranges of records in flight with one state, one member and one delivery count each.",
+        "Ranges of records in flight with the same state, member and delivery count.",
         _SHARED,
     ),
     ("kafka_server_sharesessioncache_sharesessionscount", "Sessions of share consumers.", ()),
@@ -264,22 +279,22 @@ _gauges(
 _meter(
     "server_sharepartitionmetrics",
     "AcquisitionLockTimeout",
-    "Records whose lock has ended before they were acknowledged, since the partition is in use.",
+    "Records whose lock ended before they were acknowledged.",
     *_SHARED,
 )
 _meter(
     "server_sharegroupmetrics",
     "RecordAcknowledgements",
-    "Records acknowledged since the start, by the type of acknowledgement.",
+    "Acknowledged records, by the type of acknowledgement.",
     "ackType",
 )
-_meter(_TOPIC_METRICS, "TotalShareFetchRequests", "ShareFetch requests with a session since the start.")
-_meter(_TOPIC_METRICS, "TotalShareAcknowledgementRequests", "Requests that carried acknowledgements since the start.")
+_meter(_TOPIC_METRICS, "TotalShareFetchRequests", "ShareFetch requests with a session.")
+_meter(_TOPIC_METRICS, "TotalShareAcknowledgementRequests", "Requests with acknowledgements.")
 _GROUP = ("consumergroup", "topic", "partition")
 _gauges(
     EXPORTER,
     ("kafka_brokers", "Nodes that are up.", ()),
-    ("kafka_broker_info", "Always 1; the labels say the broker's id and address.", ("id", "address")),
+    ("kafka_broker_info", "Always 1; the labels give the broker's id and address.", ("id", "address")),
     ("kafka_topic_partitions", "Partitions of a topic.", ("topic",)),
     ("kafka_topic_partition_current_offset", "High watermark.", _PARTITION),
     ("kafka_topic_partition_oldest_offset", "The first offset that can be read.", _PARTITION),
@@ -302,7 +317,7 @@ _gauges(
     ("process_start_time_seconds", "Start time of the process, in Unix seconds.", ()),
     (
         "jvm_memory_used_bytes",
-        "Memory of the process, under the name that dashboards query; there is no JVM.",
+        "Memory of the process, under the JVM's name.",
         ("area",),
     ),
     ("jvm_memory_bytes_max", "Memory limit of the process, or the machine's memory.", ("area",)),
@@ -314,24 +329,24 @@ _add(
     ONCELOG,
     _GAUGE,
     "oncelog_info",
-    "Always 1; the labels say version, record codec and flush policy.",
+    "Always 1; the labels give version, record codec and flush policy.",
     "version",
     "codec",
     "flush",
 )
 _gauges(
     ONCELOG,
-    ("oncelog_ready", "1 if it is running and no partition is offline because of a failed disk.", ()),
+    ("oncelog_ready", "1 if the broker runs and no disk failed.", ()),
     ("oncelog_recovery_partitions", "Partitions in the data folder at the start.", ()),
-    ("oncelog_recovery_partitions_opened", "How many of them have been opened so far.", ()),
+    ("oncelog_recovery_partitions_opened", "Partitions opened by the start so far.", ()),
     ("oncelog_start_seconds", "Duration of the start.", ()),
     ("oncelog_data_available_bytes", "Free bytes of the file system with the data folder.", ()),
     ("oncelog_data_capacity_bytes", "Size of the file system with the data folder.", ()),
-    ("oncelog_transactions_open", "Transactions that are open or being completed.", ("state",)),
-    ("oncelog_transactions_oldest_seconds", "Age of the oldest of them.", ()),
+    ("oncelog_transactions_open", "Transactions that are open or in completion.", ("state",)),
+    ("oncelog_transactions_oldest_seconds", "Age of the oldest such transaction.", ()),
     (
         "oncelog_coordinator_partitions_unreadable",
-        "A coordinator's partitions that could not be read: their groups or transactional ids are not served.",
+        "Unreadable partitions of a coordinator: their groups or transactional ids are not served.",
         ("coordinator",),
     ),
     ("oncelog_partitions_held_back", "Partitions in which an open transaction delays read_committed readers.", ()),
@@ -341,10 +356,14 @@ _gauges(
         _GROUP,
     ),
     ("oncelog_sharegroup_members", "Members of a share group.", ("group",)),
-    ("oncelog_sharegroup_start_offset", "The offset before which everything is delivered for good.", _SHARED),
-    ("oncelog_sharegroup_lag", "Records that are not delivered for good, up to the high watermark.", _SHARED),
-    ("oncelog_sharegroup_acquired", "Records that a member holds now.", _SHARED),
-    ("oncelog_producers", "Producers in the state of partitions.", ()),
+    ("oncelog_sharegroup_start_offset", "Offset before which all records are processed.", _SHARED),
+    (
+        "oncelog_sharegroup_lag",
+        "Records between the start offset and the high watermark that are not processed.",
+        _SHARED,
+    ),
+    ("oncelog_sharegroup_acquired", "Records that members have acquired.", _SHARED),
+    ("oncelog_producers", "Producers that partitions know.", ()),
 )
 _add(ONCELOG, _COUNTER, "oncelog_transactions_ended_total", "Completed transactions.", "outcome")
 _add(ONCELOG, _COUNTER, "oncelog_transactions_timed_out_total", "Transactions aborted by their timeout.")
@@ -353,16 +372,16 @@ _add(
     ONCELOG,
     _COUNTER,
     "oncelog_fenced_total",
-    "Batches and requests refused because a newer producer has fenced theirs.",
+    "Batches and requests of fenced producers.",
     "where",
 )
-_add(ONCELOG, _COUNTER, "oncelog_duplicate_batches_total", "Duplicate batches, which are not appended again.", "topic")
+_add(ONCELOG, _COUNTER, "oncelog_duplicate_batches_total", "Duplicate batches, which are not appended.", "topic")
 _add(ONCELOG, _COUNTER, "oncelog_refused_batches_total", "Refused batches.", "topic", "error")
 _add(
     ONCELOG,
     _COUNTER,
     "oncelog_transaction_verifications_total",
-    "Verifications of a partition in a transaction (KIP-890), including those that add it.",
+    "Checks that a partition is in a transaction (KIP-890), including those that add it.",
     "result",
 )
 _add(ONCELOG, _COUNTER, "oncelog_defects_total", "Requests whose connection was closed because of a bug.", "request")
@@ -372,8 +391,6 @@ _add(ONCELOG, _SUMMARY, "oncelog_transaction_completion_seconds", "Time from Pre
 _add(ONCELOG, _SUMMARY, "oncelog_event_loop_delay_seconds", "Delay of the event loop's callbacks.")
 _add(ONCELOG, _COUNTER, "oncelog_connections_opened_total", "Connections accepted.", "listener")
 _add(ONCELOG, _COUNTER, "oncelog_connections_closed_total", "Connections closed.", "listener")
-_add(
-    ONCELOG, _GAUGE, "oncelog_scrape_seconds", "Time that the last scrape took on the event loop, all chunks together."
-)
+_add(ONCELOG, _GAUGE, "oncelog_scrape_seconds", "Time that the last scrape took on the event loop.")
 
 FAMILIES: Final[Mapping[str, Family]] = _FAMILIES

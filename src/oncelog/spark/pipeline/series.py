@@ -25,39 +25,38 @@ PIPELINE: Final = "pipeline"
 SKIPPED: Final = "none"
 _PATHS: Final = ("driver", "executors", SKIPPED)
 _SERIES: Final[Mapping[str, tuple[MetricKind, str, tuple[str, ...]]]] = {
-    "oncelog_pipeline_running": (MetricKind.GAUGE, "1 while its query runs.", ()),
+    "oncelog_pipeline_running": (MetricKind.GAUGE, "1 while the query runs.", ()),
     "oncelog_pipeline_batch": (MetricKind.GAUGE, "The last batch that ended.", ()),
     "oncelog_pipeline_batches_total": (
         MetricKind.COUNTER,
-        "Batches that ended in this run: written by driver or executors, or skipped because they were written already.",
+        "Batches that ended in this run: written by driver or executors, or skipped because the log had them.",
         ("outcome",),
     ),
     "oncelog_pipeline_batches_replayed_total": (
         MetricKind.COUNTER,
-        "Batches that an earlier run had planned but not finished: written if they were not in the log yet, skipped "
-        "if they were.",
+        "Batches that an earlier run planned and did not finish: written, or skipped because the log had them.",
         ("outcome",),
     ),
     "oncelog_pipeline_rows_read_total": (MetricKind.COUNTER, "Rows read in this run.", ()),
     "oncelog_pipeline_rows_written_total": (MetricKind.COUNTER, "Rows committed in this run.", ()),
     "oncelog_pipeline_bytes_written_total": (MetricKind.COUNTER, "Bytes committed in this run.", ()),
-    "oncelog_pipeline_commit_seconds": (MetricKind.SUMMARY, "From a batch's fence to its commit.", ()),
+    "oncelog_pipeline_commit_seconds": (MetricKind.SUMMARY, "Time from a batch's fence to its commit.", ()),
     "oncelog_pipeline_marker_age_seconds": (
         MetricKind.GAUGE,
-        "Since this run last committed a marker, or found one.",
+        "Time since this run committed or found a marker.",
         (),
     ),
-    "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "How long the last batch took, planning included.", ()),
+    "oncelog_pipeline_batch_seconds": (MetricKind.GAUGE, "Duration of the last batch, with planning.", ()),
     "oncelog_pipeline_rows_per_second": (MetricKind.GAUGE, "Rows read a second in the last batch.", ()),
     "oncelog_pipeline_lag_offsets": (
         MetricKind.GAUGE,
-        "Offsets that were not read yet after the last batch; missing if an earlier run had planned it.",
+        "Offsets left to read after the last batch; missing if an earlier run planned the batch.",
         (),
     ),
     "oncelog_pipeline_state_rows": (MetricKind.GAUGE, "Rows in the query's state.", ()),
     "oncelog_pipeline_late_rows_total": (
         MetricKind.COUNTER,
-        "Rows dropped in this run because they came after the watermark.",
+        "Rows dropped in this run because they were later than the watermark.",
         (),
     ),
 }

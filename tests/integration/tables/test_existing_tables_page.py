@@ -19,6 +19,12 @@ from tests.support.two_phase.postgres import Postgres
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "existing-tables.md"
 NAMES = ("string", *(name for name in GIVEN if name != "string"))
 """Spark's types, the one that most columns take first."""
+GROUPS = {
+    "numbers": ("byte", "short", "int", "long", "float", "double", "decimal"),
+    "times": ("date", "timestamp", "timestamp_ntz"),
+    "nested": ("array<int>", "array<string>", "map", "struct"),
+}
+"""Types that the page names together where a column takes all of them."""
 
 
 def rows_of(section: str) -> list[str]:
@@ -29,12 +35,19 @@ def rows_of(section: str) -> list[str]:
     return table.partition("\n\n")[0].splitlines()
 
 
+def grouped(taken: list[str]) -> str:
+    if len(taken) == len(NAMES):
+        return "all"
+    words = {name: word for word, names in GROUPS.items() if set(names) <= set(taken) for name in names}
+    return ", ".join(dict.fromkeys(words.get(name, name) for name in taken))
+
+
 def as_rows(columns: Sequence[str], takes: Callable[[str, DataType], bool]) -> list[str]:
     """One row for the columns that take the same types of Spark."""
     rows: dict[str, list[str]] = {}
     for column in columns:
         taken = [name for name in NAMES if takes(column, GIVEN[name].kind)]
-        rows.setdefault(", ".join(taken) if len(taken) < len(NAMES) else "all", []).append(column)
+        rows.setdefault(grouped(taken), []).append(column)
     return [f"| {', '.join(found)} | {taken.replace('<', chr(92) + '<')} |" for taken, found in rows.items()]
 
 

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from oncelog.apps.conformance.expect import eventually
-from oncelog.protocol.generated.alter_share_group_offsets_request import AlterShareGroupOffsetsRequest
+from oncelog.protocol.generated.alter_share_group_offsets_request import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from oncelog.protocol.generated.delete_share_group_offsets_request import DeleteShareGroupOffsetsRequest
 from oncelog.protocol.generated.describe_share_group_offsets_request import (
     DescribeShareGroupOffsetsRequest,
@@ -70,21 +74,37 @@ def test_a_refusal_says_as_much_as_kafkas(
     assert eventually(probe) == (error, message)
 
 
-def test_offsets_of_a_group_that_does_not_exist_are_not_set(connection: Connection) -> None:
+def test_offsets_of_topics_that_do_not_exist_make_no_group(connection: Connection) -> None:
+    partition = [AlterShareGroupOffsetsRequestPartition(0, 1)]
+    group = HERE + "-altered"
+    topics = [AlterShareGroupOffsetsRequestTopic("no-such-topic", each) for each in (partition, [])]
+
+    def probe() -> list[tuple[str, list[int]]] | None:
+        answer: Any = connection.call(AlterShareGroupOffsetsRequest(group, topics), 0)
+        shown = [(topic.topic_name, [each.error_code for each in topic.partitions]) for topic in answer.responses]
+        return None if answer.error_code in LOADING else shown
+
+    assert eventually(probe) == [("no-such-topic", [3])]
+    deleted: Any = connection.call(DeleteShareGroupOffsetsRequest(group, []), 0)
+    assert deleted.error_code == NO_GROUP
+
+
+@pytest.mark.parametrize("group", [HERE, ""])
+def test_offsets_of_a_group_that_does_not_exist_are_not_set(connection: Connection, group: str) -> None:
     topics = [DescribeShareGroupOffsetsRequestTopic("no-such-topic", [0])]
 
     def probe() -> list[tuple[int, list[tuple[int, int, int]]]] | None:
-        asked = [DescribeShareGroupOffsetsRequestGroup(HERE, each) for each in (topics, None)]
+        asked = [DescribeShareGroupOffsetsRequestGroup(group, each) for each in (topics, None)]
         answer: Any = connection.call(DescribeShareGroupOffsetsRequest(asked), 0)
         groups = answer.groups
-        if any(group.error_code in LOADING for group in groups):
+        if any(each.error_code in LOADING for each in groups):
             return None
         return [
             (
-                group.error_code,
-                [(p.start_offset, p.leader_epoch, p.error_code) for t in group.topics for p in t.partitions],
+                each.error_code,
+                [(p.start_offset, p.leader_epoch, p.error_code) for t in each.topics for p in t.partitions],
             )
-            for group in groups
+            for each in groups
         ]
 
     assert sorted(eventually(probe) or []) == [(0, []), (0, [(-1, 0, 0)])]

@@ -913,6 +913,12 @@ class TestQuotas:
     ) -> None:
         self.alter(pair, entity, op)
 
+    @pytest.mark.parametrize("name", ["b", None])
+    def test_a_quota_that_is_named_twice_is_refused(self, pair: Pair, name: str | None) -> None:
+        for key in ("producer_byte_rate", "nope"):
+            self.alter(pair, {"user": name}, (key, 5, False), (key, 6, False))
+        pair.read(describe_quotas.DescribeClientQuotasRequest([], False))
+
 
 class TestSecurity:
     def test_rules_of_access_need_an_authorizer(self, pair: Pair) -> None:

@@ -160,7 +160,7 @@ def is_known(key: ApiKey, version: int, request: Any) -> bool:
             return request.isolation_level not in (0, 1)
         case ApiKey.WRITE_TXN_MARKERS:
             return any(
-                marker.producer_epoch < 0
+                min(marker.producer_id, marker.producer_epoch) < 0
                 or any(len(set(t.partition_indexes)) < len(t.partition_indexes) for t in marker.topics)
                 for marker in request.markers
             )

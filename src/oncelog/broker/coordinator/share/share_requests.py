@@ -94,10 +94,10 @@ class ShareRequests:
         self, group_id: str, places: Sequence[tuple[str, int]] | None, node_id: int | None
     ) -> list[StoredOffset] | ShareRefused:
         """The stored offsets of a group; None as places: of all partitions that it reads or has read. A group that does
-        not exist, or is of another kind, has none."""
-        shard = self._shard(group_id, node_id)
-        if isinstance(shard, ShareRefused):
-            return shard
+        not exist, or is of another kind, or is named by an empty text, has none."""
+        shard = self._runtime.shard_for(group_id, node_id)
+        if isinstance(shard, Error):
+            return ShareRefused(shard)
         group = shard.groups.get(group_id)
         if places is None:
             asked = [

@@ -1,6 +1,7 @@
 """AlterClientQuotas (key 49), versions 0-1: quotas of users, client ids and addresses (KIP-546).
 
-Each entry is changed as a whole or not at all; of entries that name one entity only the first counts.
+Each entry is changed as a whole or not at all; of entries that name one entity only the first counts, and one that
+names a quota twice is refused.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ def handle(ports: QuotaPorts, context: RequestContext, request: AlterClientQuota
     changes: dict[QuotaEntity, list[QuotaChange]] = {}
     for entry in request.entries:
         entity = entity_of([(part.entity_type, part.entity_name) for part in entry.entity])
-        if entity in changes:
-            parts = ", ".join(f"{kind}={name}" for kind, name in entity)
+        keys = [op.key for op in entry.ops]
+        if entity in changes or entity in results or len(set(keys)) < len(keys):
+            parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
             message = f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})"
             results[entity] = Error.INVALID_REQUEST, message
             continue
@@ -58,7 +60,7 @@ def _change(
                     message = next(filter(None, (change_refusal(entity, change) for change in wanted)), None)
                 outcomes.append((entity, (Error.NONE if message is None else Error.INVALID_REQUEST, message)))
                 if message is None and not validate_only:
-                    for change in {change.key: change for change in wanted}.values():  # the last of each key counts
+                    for change in wanted:
                         ports.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
     except StorageError as error:
         return [(entity, (Error.KAFKA_STORAGE_ERROR, str(error))) for entity in changes]

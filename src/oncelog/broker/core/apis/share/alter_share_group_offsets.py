@@ -1,5 +1,5 @@
 """AlterShareGroupOffsets (key 91), version 0: deliver from other offsets on; the group must have no members, and is
-made if it does not exist.
+made if it does not exist and one of the topics does.
 
 From -1 on means: from where ``share.auto.offset.reset`` says. What is below that is refused, unlike in Apache Kafka,
 which takes it and delivers nothing ever after.
@@ -36,14 +36,17 @@ def handle(
         return Deferred.of(AlterShareGroupOffsetsResponse(error_code=refusal.error, error_message=refusal.message))
     offsets: dict[tuple[bytes, str, int], int] = {}
     topics: list[answers.AlterShareGroupOffsetsResponseTopic] = []
+    changes = False
     for topic in request.topics:
         info = ports.metadata.topic(topic.topic_name)
         shown = answers.AlterShareGroupOffsetsResponseTopic(
             topic.topic_name, info.topic_id if info is not None else ZERO_UUID, []
         )
+        allowed = allows(ports, context, Operation.READ, TOPIC, topic.topic_name)
+        changes = changes or (allowed and info is not None)
         for partition in topic.partitions:
             error = NONE
-            if not allows(ports, context, Operation.READ, TOPIC, topic.topic_name):
+            if not allowed:
                 error = Error.TOPIC_AUTHORIZATION_FAILED
             elif info is None or not 0 <= partition.partition_index < info.partitions:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -56,7 +59,10 @@ def handle(
                     partition.partition_index, error, MESSAGES.get(error) if error is not NONE else None
                 )
             )
-        topics.append(shown)
+        if shown.partitions or (allowed and info is not None):
+            topics.append(shown)
+    if not changes:
+        return Deferred.of(AlterShareGroupOffsetsResponse(responses=topics))
 
     def answer(outcome: ShareRefused) -> AlterShareGroupOffsetsResponse:
         if outcome.error is not NONE:

@@ -138,3 +138,16 @@ def test_the_default_of_addresses_is_found_among_them(admin: Admin) -> None:
     assert found(admin.ask(asking(Part("ip", SPECIFIED)))) == list(entities)
     assert found(admin.ask(asking(Part("ip", DEFAULT)))) == [entities[1]]
     assert found(admin.ask(asking(Part("ip", EXACT, "127.0.0.1"), strict=True))) == [entities[0]]
+
+
+@pytest.mark.parametrize(("name", "shown"), [("alice", "alice"), (None, "null")])
+def test_an_entity_with_a_quota_named_twice_is_left_as_it_was(admin: Admin, name: str | None, shown: str) -> None:
+    twice = EntryData([EntityData("user", name)], [OpData(RATE, rate, False) for rate in (1.0, 2.0)])
+    once = EntryData([EntityData("user", "bob")], [OpData(RATE, 1.0, False)])
+    answer: Any = admin.ask(AlterClientQuotasRequest([twice, once], False))
+    message = f"Ignoring duplicate entity ClientQuotaEntity(entries={{user={shown}}})"
+    assert [(entry.error_code, entry.error_message) for entry in answer.entries] == [
+        (Error.INVALID_REQUEST, message),
+        (Error.NONE, None),
+    ]
+    assert found(admin.ask(asking(ANY_USER))) == [{"user": "bob"}]

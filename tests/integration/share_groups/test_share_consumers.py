@@ -216,11 +216,15 @@ def test_a_group_whose_offsets_are_deleted_or_that_is_deleted_begins_anew(server
 
 
 def test_a_member_that_joins_is_assigned_at_once_and_one_that_unsubscribes_gives_up_at_once(server: Server) -> None:
-    """Whatever the interval between two assignments of a group, ``share.assignment.interval.ms``, is."""
+    """Whatever the interval between two assignments of a group, ``share.assignment.interval.ms``, is. A group's first
+    member waits, as in Apache Kafka, until the states of its partitions exist, and is asked to come back soon."""
     name = f"assigned-{next(_numbers)}"
     topic = ShareTopic(server.servers, name, assignment_interval_ms="15000")
     members = [ShareMember(topic, f"m{number}", joins=False) for number in range(3)]
     answers = [member.heartbeat(0, [name]) for member in members]
-    assert [len(answer.assignment.topic_partitions) for answer in answers] == [1, 1, 1]
+    assert [len(answer.assignment.topic_partitions) for answer in answers] == [0, 1, 1]
+    assert [answer.heartbeat_interval_ms for answer in answers] == [200, 5000, 5000]
+    answers[0] = members[0].heartbeat(answers[0].member_epoch)
+    assert len(answers[0].assignment.topic_partitions) == 1
     other = members[0].heartbeat(answers[0].member_epoch, ["another"])
     assert (other.error_code, other.assignment.topic_partitions) == (0, [])

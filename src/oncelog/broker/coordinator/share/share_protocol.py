@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from oncelog.broker.coordinator.group.consumer.consumer_draft import MAX_EPOCH, hash_of_topics
+from oncelog.broker.coordinator.group.consumer.consumer_draft import hash_of_topics
 from oncelog.broker.coordinator.group.consumer.consumer_group import LEAVE_EPOCH, Assignment, TopicId
 from oncelog.broker.coordinator.group.consumer.consumer_rules import JOIN_EPOCH, MemberRefusal
+from oncelog.broker.coordinator.group.consumer.epoch_draft import EpochDraft
 from oncelog.broker.coordinator.group.environment import Caller, Environment
-from oncelog.broker.coordinator.runtime import CoordinatorRecord, client_error
+from oncelog.broker.coordinator.runtime import client_error
 from oncelog.broker.coordinator.share import group_records, simple_assignor
 from oncelog.broker.coordinator.share.share_group import InitializedTopic, ShareGroup, ShareMember
 from oncelog.broker.coordinator.share.state_rules import UNINITIALIZED, Initialize, ShareKey
@@ -33,6 +34,8 @@ from oncelog.protocol.generated.share_group_heartbeat_response import (
 from oncelog.runtime.deferred import Deferred, gather
 
 RETRY_FENCING_MS: Final = 1000
+HAND_OUT_MS: Final = 200
+"""When a member comes for partitions that were made when it asked; members that join meanwhile share them."""
 Offsets = Mapping[tuple[TopicId, str, int], int]
 """Start offsets by topic id, name and partition."""
 
@@ -131,11 +134,13 @@ class ShareProtocol:
         updated = _updated(member, request, caller)
         if updated != member or member.member_id not in found.members:
             draft.subscribe(updated)
-        draft.initialized(initialized)
         subscription_changed = updated.topics != member.topics
-        draft.bump_epoch(always=subscription_changed or bool(initialized))
+        draft.bump_epoch(always=subscription_changed)
         draft.assign_targets(now_ms, updated)
         after = draft.advance(updated, subscription_changed)
+        if initialized:  # assigned from the next heartbeat on, as in Apache Kafka
+            draft.initialized(initialized)
+            draft.bump_epoch(always=True)
         written = self._env.write(draft.written, now_ms)
         if written.done and written.value is not NONE:
             return _refused(client_error(written.value))
@@ -143,7 +148,10 @@ class ShareProtocol:
         if isinstance(group, ShareGroup):
             group.metadata_stale = False
         self.start_session(request.group_id, after.member_id, now_ms)
-        return _answered(written, self._answer(request, member, after))
+        answer = self._answer(request, member, after)
+        if initialized:
+            answer.heartbeat_interval_ms = min(HAND_OUT_MS, answer.heartbeat_interval_ms)
+        return _answered(written, answer)
 
     def _answer(
         self, request: ShareGroupHeartbeatRequest, before: ShareMember, after: ShareMember
@@ -257,12 +265,11 @@ class ShareProtocol:
         return removed
 
 
-class _Draft:
+class _Draft(EpochDraft[ShareGroup]):
     """The group as it will be, and the records that make it so, in order (see ``consumer_draft``)."""
 
     def __init__(self, env: Environment, group: ShareGroup) -> None:
-        self.group = group.copy()
-        self.written: list[CoordinatorRecord] = []
+        super().__init__(group.copy(), group_records.epoch, group_records.target_epoch)
         self._env = env
 
     def subscribe(self, member: ShareMember) -> None:
@@ -291,15 +298,13 @@ class _Draft:
         found = sorted(existing_topics(self._env, group.topics()).items())
         metadata_hash = hash_of_topics(found)
         if always or metadata_hash != group.metadata_hash:
-            group.epoch = group.epoch + 1 if group.epoch < MAX_EPOCH else 1
-            group.metadata_hash = metadata_hash
-            self.written.append(group_records.epoch(group.group_id, group.epoch, metadata_hash))
+            self.begin_epoch(metadata_hash)
 
     def assign_targets(self, now_ms: int, asking: ShareMember) -> None:
         """Compute the targets of the group's epoch; not too often, but a member that has nothing does not wait."""
         group, env = self.group, self._env
         interval_ms = env.group_setting(group.group_id, "share.assignment.interval.ms")
-        too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
+        too_soon = self.was_assigned_within(interval_ms, now_ms)
         if group.assignment_epoch == group.epoch or (too_soon and group.target(asking.member_id)):
             return
         existing = existing_topics(env, group.topics())
@@ -317,15 +322,7 @@ class _Draft:
             if targets[member_id] != group.targets.get(member_id):
                 group.targets[member_id] = targets[member_id]
                 self.written.append(group_records.member_target(group.group_id, member_id, targets[member_id]))
-        group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
-        self.written.append(group_records.target_epoch(group.group_id, group.epoch, now_ms))
-
-    def end_assignment_if_empty(self) -> None:
-        """Without members the group's epoch has no target to wait for, and its next member none to wait after."""
-        group = self.group
-        if not group.members:
-            group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, 0
-            self.written.append(group_records.target_epoch(group.group_id, group.epoch, 0))
+        self.end_assignment(now_ms)
 
     def advance(self, member: ShareMember, subscription_changed: bool) -> ShareMember:
         """The member takes its target; what it does not subscribe to any more it gives up at once."""

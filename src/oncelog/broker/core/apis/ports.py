@@ -121,6 +121,8 @@ class SharePorts(GroupPorts, Protocol):
 
     topics: Topics
     fetches: FetchPurgatory
+    nodes: BrokerNodes
+    node: SimulatedNode
     now_ms: int
 
     @property

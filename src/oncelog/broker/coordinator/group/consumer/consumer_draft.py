@@ -12,7 +12,6 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
-from typing import Final
 
 from oncelog.broker.coordinator.group import records
 from oncelog.broker.coordinator.group.consumer.assignors import ASSIGNORS, MemberSpec
@@ -24,6 +23,7 @@ from oncelog.broker.coordinator.group.consumer.consumer_group import (
     ResolvedRegex,
     TopicId,
 )
+from oncelog.broker.coordinator.group.consumer.epoch_draft import EpochDraft
 from oncelog.broker.coordinator.group.consumer.reconcile import ReconcileInput, Reported, reconcile
 from oncelog.broker.coordinator.group.environment import Environment, everything
 from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex
@@ -31,20 +31,17 @@ from oncelog.broker.coordinator.runtime import CoordinatorRecord
 
 logger = logging.getLogger(__name__)
 
-MAX_EPOCH: Final = 2**31 - 1
-"""Its successor is epoch 1, as with the generations of classic groups."""
 
-
-class GroupDraft:
-    """The group as it will be. ``written`` are the records, in the order in which they apply.
+class GroupDraft(EpochDraft[ConsumerGroup]):
+    """See the module.
 
     ``regex_waits``: an expression was left for the next heartbeat. ``may_describe``: which topics may match.
     """
 
     def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
         """:param before: records that must come first, because they create the group as it is."""
-        self.group = group.copy()
-        self.written: list[CoordinatorRecord] = list(before)
+        super().__init__(group.copy(), records.consumer_epoch, records.target_epoch)
+        self.written += before
         self.regex_waits = False
         self.may_describe: Callable[[str], bool] = everything
         self._env = env
@@ -127,9 +124,7 @@ class GroupDraft:
         group = self.group
         metadata_hash = self.metadata_hash()
         if always or metadata_hash != group.metadata_hash:
-            group.epoch = group.epoch + 1 if group.epoch < MAX_EPOCH else 1
-            group.metadata_hash = metadata_hash
-            self.written.append(records.consumer_epoch(group.group_id, group.epoch, metadata_hash))
+            self.begin_epoch(metadata_hash)
         if group.has_partition_metadata:
             group.has_partition_metadata = False
             self.written.append(records.partition_metadata_tombstone(group.group_id))
@@ -146,8 +141,7 @@ class GroupDraft:
         """Compute a target assignment for the group's epoch, unless the last one is too recent."""
         group, env = self.group, self._env
         interval_ms = env.group_setting(group.group_id, "consumer.assignment.interval.ms")
-        too_soon = group.assignment_timestamp_ms and 0 <= now_ms - group.assignment_timestamp_ms < interval_ms
-        if group.assignment_epoch == group.epoch or too_soon:
+        if group.assignment_epoch == group.epoch or self.was_assigned_within(interval_ms, now_ms):
             return
         counts: dict[TopicId, int] = {}
         members: dict[str, MemberSpec] = {}
@@ -165,18 +159,7 @@ class GroupDraft:
         for member_id in sorted(members):
             if targets[member_id] != group.targets.get(member_id):
                 self._set_target(member_id, targets[member_id])
-        group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
-        self.written.append(records.target_epoch(group.group_id, group.epoch, now_ms))
-
-    def end_assignment_if_empty(self) -> None:
-        """Without members the group's epoch has no target to wait for, and its next member none to wait after.
-
-        Source: Apache Kafka 4.4 (KIP-1263).
-        """
-        group = self.group
-        if not group.members:
-            group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, 0
-            self.written.append(records.target_epoch(group.group_id, group.epoch, 0))
+        self.end_assignment(now_ms)
 
     def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
         """The member's next step towards its target; may raise ``MustRejoin``."""

@@ -43,7 +43,7 @@ def handle(
         acknowledged = acknowledged.flat_map(
             lambda results: share_requests.close(ports, context, group_id, member_id).map(lambda _: results)
         )
-    return acknowledged.map(lambda results: _answer(results, lock_ms))
+    return acknowledged.map(lambda results: share_requests.with_leaders(ports, context, _answer(results, lock_ms)))
 
 
 def _answer(results: list[AckResult], lock_ms: int) -> ShareAcknowledgeResponse:

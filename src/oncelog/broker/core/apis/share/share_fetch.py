@@ -103,6 +103,8 @@ class _Fetch:
         self._session = session
         self._acknowledged = acknowledged
         self._watched: dict[TopicPartition, None] = {}
+        self._new: set[Place] = set()
+        """Share partitions that were not in use when the request came."""
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
@@ -129,7 +131,8 @@ class _Fetch:
 
     def _acquire(self, *, at_end: bool) -> dict[Place, ShareDelivery | Error] | None:
         """What each partition delivers; None: nothing yet, and time is left. Once a session is replaced or over,
-        nothing is acquired for it."""
+        nothing is acquired for it. Of share partitions that were not in use one delivers, as where each is read on its
+        own: the others do with the next request."""
         sharing, request = self._ports.sharing, self._request
         member_id = self._session.member[1]
         found: dict[Place, ShareDelivery | Error] = {}
@@ -142,14 +145,18 @@ class _Fetch:
                 return None
         records, size_bytes = request.max_records, request.max_bytes
         is_strict = request.share_acquire_mode == RECORD_LIMIT
+        has_new = False
         for place, held in usable.items():
             if records <= 0 or size_bytes <= 0:
                 break
+            if has_new and place in self._new:
+                continue
             delivery = sharing.deliver(held, member_id, records, size_bytes, self._ports.now_ms, is_strict=is_strict)
             if isinstance(delivery, Error):
                 found[place] = delivery
             elif delivery.acquired:
                 found[place] = delivery
+                has_new = has_new or place in self._new
                 records -= sum(each.last - each.first + 1 for each in delivery.acquired)
                 size_bytes -= len(delivery.records)
         is_enough = found or at_end or self._acknowledged or not self._session.partitions
@@ -171,7 +178,10 @@ class _Fetch:
         if isinstance(partition, Error):
             return partition
         self._watched[partition.topic_partition] = None
-        return self._ports.sharing.open(ShareKey(group_id, *place), partition, self._ports.now_ms)
+        sharing, key = self._ports.sharing, ShareKey(group_id, *place)
+        if sharing.held(key) is None:
+            self._new.add(place)
+        return sharing.open(key, partition, self._ports.now_ms)
 
     def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:
         """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
@@ -184,10 +194,11 @@ class _Fetch:
                 self._session.partitions[place] = True
             topic = topics.setdefault(place[0], answers.ShareFetchableTopicResponse(place[0], []))
             topic.partitions.append(_partition(place[1], found.get(place), acknowledged.get(place)))
-        return ShareFetchResponse(
+        response = ShareFetchResponse(
             acquisition_lock_timeout_ms=self._ports.sharing.limits(self._session.member[0]).lock_ms,
             responses=list(topics.values()),
         )
+        return share_requests.with_leaders(self._ports, self._context, response)
 
 
 def _partition(index: int, found: ShareDelivery | Error | None, acked: AckResult | None) -> answers.PartitionData:

@@ -6,18 +6,22 @@ Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowled
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
 from oncelog.broker.coordinator.share.state_rules import ShareKey
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
+from oncelog.broker.core.security.refusals import MESSAGES
 from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType, AckRefusal
 from oncelog.broker.core.sharing.share_sessions import Place
 from oncelog.broker.metadata.features import SHARE_VERSION
 from oncelog.errors import NONE, Error
 from oncelog.protocol.acls import Operation
+from oncelog.protocol.generated import share_acknowledge_response, share_fetch_response
+from oncelog.protocol.generated.share_acknowledge_response import ShareAcknowledgeResponse
+from oncelog.protocol.generated.share_fetch_response import ShareFetchResponse
 from oncelog.runtime.deferred import Deferred, gather
 from oncelog.types import SHARE_GROUP_STATE_TOPIC, TopicPartition
 
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
 
 T = TypeVar("T")
+Response = TypeVar("Response", ShareFetchResponse, ShareAcknowledgeResponse)
+REFUSED_BY_OTHERS: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 RENEWALS_FROM = 2
 Acks = Mapping[Place, Sequence[AckBatch]]
 
@@ -148,11 +154,12 @@ def acknowledge(
         if place in wrong:
             return Deferred.of(AckResult(place, Error.INVALID_REQUEST, wrong[place]))
         partition = partition_at(ports, context, place)
-        if isinstance(partition, Error):
+        if isinstance(partition, Error) and partition is not Error.NOT_LEADER_OR_FOLLOWER:
             return Deferred.of(AckResult(place, partition, None))
-        held = ports.sharing.held(ShareKey(group_id, *place))
-        if held is None:
-            return Deferred.of(AckResult(place, Error.UNKNOWN_TOPIC_OR_PARTITION, None))
+        held = ports.sharing.held(ShareKey(group_id, *place)) if not isinstance(partition, Error) else None
+        if held is None:  # nothing of it is acquired at this node, whoever leads it
+            error = Error.UNKNOWN_TOPIC_OR_PARTITION
+            return Deferred.of(AckResult(place, error, MESSAGES.get(error)))
         acked = ports.sharing.acknowledge(held, member_id, batches, context.now_ms)
         return acked.map(lambda refusal: _result(place, refusal))
 
@@ -169,3 +176,29 @@ def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: 
     """The session's last request: what is still acquired becomes available."""
     released = ports.sharing.close_session((group_id, member_id), context.now_ms)
     return gather([done for _, done in released]).map(lambda _: None)
+
+
+def with_leaders(ports: SharePorts, context: RequestContext, response: Response) -> Response:
+    """The same response, which says who leads the partitions that it refuses, and where (KIP-951): the member need not
+    ask. As in Kafka's ``processShareFetchResponse`` and ``processShareAcknowledgeResponse``."""
+    kinds: Any = share_fetch_response if isinstance(response, ShareFetchResponse) else share_acknowledge_response
+    leaders: set[int] = set()
+    for topic in response.responses:
+        for data in topic.partitions:
+            if data.error_code in REFUSED_BY_OTHERS:
+                leader_id, epoch = _leader(ports, context, (topic.topic_id, data.partition_index))
+                data.current_leader = kinds.LeaderIdAndEpoch(leader_id, epoch)
+                leaders.add(leader_id)
+    if leaders:
+        nodes, _ = ports.nodes.seen_by(context)
+        response.node_endpoints = [kinds.NodeEndpoint(*node) for node in nodes if node.node_id in leaders]
+    return response
+
+
+def _leader(ports: SharePorts, context: RequestContext, place: Place) -> tuple[int, int]:
+    """Node and leader epoch; -1 for what nobody leads."""
+    info = ports.metadata.topic_by_id(place[0])
+    partition = ports.partition(TopicPartition(info.name, place[1])) if info is not None else None
+    if partition is None:
+        return -1, -1
+    return (ports.node.node_id if partition.replicas is None else partition.replicas.leader), partition.leader_epoch

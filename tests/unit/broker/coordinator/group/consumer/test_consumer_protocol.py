@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.broker.coordinator.group.consumer import consumer_rules, reconcile
-from oncelog.broker.coordinator.group.consumer.consumer_draft import MAX_EPOCH
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.broker.coordinator.group.consumer.consumer_rules import EpochClaim, MembershipStatus, MemberVerdict
+from oncelog.broker.coordinator.group.consumer.epoch_draft import MAX_EPOCH
 from oncelog.broker.coordinator.group.states import ConsumerState, MemberState
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest

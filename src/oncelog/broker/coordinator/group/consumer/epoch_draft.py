@@ -1,0 +1,64 @@
+"""The epochs of a group and of its assignment, which drafts of consumer groups and of share groups change alike.
+
+Source: Kafka's ``GroupMetadataManager`` and ``TargetAssignmentBuilder`` (4.4, KIP-1263).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+from typing import Final, Generic, Protocol, TypeVar
+
+from oncelog.broker.coordinator.runtime import CoordinatorRecord
+
+MAX_EPOCH: Final = 2**31 - 1
+"""Its successor is epoch 1, as with the generations of classic groups."""
+
+
+class AssignedGroup(Protocol):
+    group_id: str
+    epoch: int
+    metadata_hash: int
+    assignment_epoch: int
+    assignment_timestamp_ms: int
+
+    @property
+    def members(self) -> Sized: ...
+
+
+EpochRecord = Callable[[str, int, int], CoordinatorRecord]
+G = TypeVar("G", bound=AssignedGroup)
+
+
+class EpochDraft(Generic[G]):
+    """``group`` as it will be. ``written`` are the records, in the order in which they apply."""
+
+    def __init__(self, group: G, epoch: EpochRecord, target_epoch: EpochRecord) -> None:
+        """:param epoch: makes the record of a group's epoch, of group id, epoch and hash of the topics.
+        :param target_epoch: that of its assignment's epoch, of group id, epoch and time in ms.
+        """
+        self.group = group
+        self.written: list[CoordinatorRecord] = []
+        self._epoch_record = epoch
+        self._target_epoch_record = target_epoch
+
+    def begin_epoch(self, metadata_hash: int) -> None:
+        group = self.group
+        group.epoch = group.epoch + 1 if group.epoch < MAX_EPOCH else 1
+        group.metadata_hash = metadata_hash
+        self.written.append(self._epoch_record(group.group_id, group.epoch, metadata_hash))
+
+    def was_assigned_within(self, interval_ms: int, now_ms: int) -> bool:
+        """Whether the last assignment is too recent for another one."""
+        last_ms = self.group.assignment_timestamp_ms
+        return last_ms != 0 and 0 <= now_ms - last_ms < interval_ms
+
+    def end_assignment(self, now_ms: int) -> None:
+        """The targets of the group's epoch are set."""
+        group = self.group
+        group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
+        self.written.append(self._target_epoch_record(group.group_id, group.epoch, now_ms))
+
+    def end_assignment_if_empty(self) -> None:
+        """Without members the group's epoch has no target to wait for, and its next member none to wait after."""
+        if not self.group.members:
+            self.end_assignment(0)

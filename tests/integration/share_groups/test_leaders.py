@@ -1,0 +1,56 @@
+"""A node that does not lead a partition tells a share group's member who does, and where (KIP-951, KIP-932)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import oncelog
+from oncelog.apps.conformance.raw.wire import RawConnection
+from oncelog.errors import Error
+from oncelog.protocol.generated import share_acknowledge_request as acks
+from oncelog.protocol.generated import share_fetch_request as fetches
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.share_acknowledge_request import ShareAcknowledgeRequest
+from oncelog.protocol.generated.share_fetch_request import ShareFetchRequest
+from tests.support.share_groups import TIMEOUT_S, make_topic_and_group
+
+ACCEPT = 1
+
+
+@pytest.fixture
+def broker() -> Iterator[oncelog.Broker]:
+    with oncelog.Broker(nodes=3) as running:
+        yield running
+
+
+def test_another_node_than_the_leader_says_who_leads(broker: oncelog.Broker) -> None:
+    """In a fetch; acknowledgements come to a node where nothing of the partition was acquired."""
+    make_topic_and_group(broker.bootstrap_servers, "t", "g")
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce("t", b"job")
+    assert producer.flush(TIMEOUT_S) == 0
+    leader = broker.leader("t", 0)
+    other = next(node for node in broker.nodes if node.node_id != leader)
+    with RawConnection(other.bootstrap_servers) as client:
+        metadata = client.ask(MetadataRequest([MetadataRequestTopic(name="t")]), 12)
+        (topic,) = metadata.topics
+        (partition,) = topic.partitions
+        (address,) = [(node.node_id, node.host, node.port) for node in metadata.brokers if node.node_id == leader]
+        place = fetches.FetchTopic(topic.topic_id, [fetches.FetchPartition(0)])
+        answer = client.ask(ShareFetchRequest("g", "m", 0, 0, 1, 1 << 20, 1, 1, topics=[place]), 2)
+        assert refusal(answer) == (Error.NOT_LEADER_OR_FOLLOWER, (leader, partition.leader_epoch), [address])
+        batches = [acks.AcknowledgementBatch(0, 0, [ACCEPT])]
+        ack = acks.AcknowledgeTopic(topic.topic_id, [acks.AcknowledgePartition(0, batches)])
+        answer = client.ask(ShareAcknowledgeRequest("g", "m", 1, False, [ack]), 2)
+        assert refusal(answer) == (Error.UNKNOWN_TOPIC_OR_PARTITION, (0, 0), [])
+
+
+def refusal(answer: Any) -> tuple[Error, tuple[int, int], list[tuple[int, str, int]]]:
+    """The error of the only partition, its leader and leader epoch, and the addresses that the answer gives."""
+    ((part,),) = [topic.partitions for topic in answer.responses]
+    addresses = [(node.node_id, node.host, node.port) for node in answer.node_endpoints]
+    return Error(part.error_code), (part.current_leader.leader_id, part.current_leader.leader_epoch), addresses

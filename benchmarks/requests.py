@@ -233,13 +233,13 @@ def _measure(name: str, work: Callable[[Server, Caller, float], Figures], server
         caller.close()
 
 
-def touch_memory(most_bytes: int) -> None:
+def touch_memory(max_bytes: int) -> None:
     """Use up to half of the free memory and give it back, so that a cell meets pages that the machine has.
 
     A virtual machine's page costs its host several times as much when it is touched for the first time, or again after
     the host has taken it back; which server pays that would depend on what ran before.
     """
-    size_bytes = min(most_bytes, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    size_bytes = min(max_bytes, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     zeros = bytes(8 * 1024 * 1024)
     if size_bytes < len(zeros):
         return

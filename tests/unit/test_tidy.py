@@ -233,6 +233,7 @@ RENAMED = {
     r"\b_?ambush(?:es)?\b|\b(?:Ambush|Habits|Happening)\b|\blie_in_wait\b": "trigger, model, entry",
     r"\bTroubled?[A-Z]\w*|\bTroubles?(?:\b|\()|\btroubles=": "fault",
     r"\b(?:Topic|Partition|Group)Picture\b|\bHandingOut\b|\bhanding_out\b|\bBreach\b": "image, reader, anomaly",
+    r"\b_?most_(?!common\b)[a-z]|\bonly_looks?\b|\bONLY_LOOKS\b": "max_, read_only",
 }
 """Private words that are gone, and the field's."""
 

@@ -681,7 +681,7 @@ cdef int64_t length_of(field) except -1:
     return len(<bytes> field) if type(field) is bytes else memoryview(field).nbytes
 
 
-cdef int64_t most_bytes(key, value, headers) except -1:
+cdef int64_t max_bytes(key, value, headers) except -1:
     """Upper bound of a record's size."""
     cdef int64_t size = 21 + length_of(key) + length_of(value)
     for name, content in headers:
@@ -742,7 +742,7 @@ cdef class RecordArea:
             if headers is not None:
                 more = headers[row] or ()
             value = values[row]
-            if self.count and self.out.size + most_bytes(key, value, more) > limit:
+            if self.count and self.out.size + max_bytes(key, value, more) > limit:
                 break
             self.add(self.count, row_timestamp, key, value, more)
             row += 1

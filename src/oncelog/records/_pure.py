@@ -362,7 +362,7 @@ class RecordArea:
     ) -> int:
         """As :meth:`append` if the area certainly stays within ``limit`` bytes and there are no headers; else returns
         -1 and adds nothing."""
-        if headers or self.size_bytes + most_bytes(key, value, ()) > limit:
+        if headers or self.size_bytes + max_bytes(key, value, ()) > limit:
             return -1
         return self.append(timestamp, key, value)
 
@@ -381,7 +381,7 @@ class RecordArea:
         while row < len(values):
             key = None if keys is None else keys[row]
             more: Headers = () if headers is None else headers[row] or ()
-            if self.count and self.size_bytes + most_bytes(key, values[row], more) > limit:
+            if self.count and self.size_bytes + max_bytes(key, values[row], more) > limit:
                 break
             timestamp = timestamps if isinstance(timestamps, int) else timestamps[row]
             self.append(timestamp, key, values[row], more)
@@ -491,7 +491,7 @@ def too_large(size_bytes: int) -> str:
     return f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records"
 
 
-def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
+def max_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
     """Upper bound on a record's size."""
     size = 21 + _length(key) + _length(value)
     for name, content in headers:

@@ -75,8 +75,8 @@ def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) ->
             return True
     looked_at = bound = 0
     try:
-        for most_bytes in blocks:
-            bound += most_bytes
+        for max_bytes in blocks:
+            bound += max_bytes
             looked_at += 1
             if bound > size_bytes or looked_at > _LOOKED_AT_BLOCKS:
                 return True

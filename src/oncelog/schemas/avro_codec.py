@@ -15,7 +15,7 @@ from oncelog.schemas.avro.types import NamedTypes, named_types
 from oncelog.schemas.avro.unions import UnionNaming
 from oncelog.schemas.avro.values import EXACT, PYTHON, Form, ValueReader
 from oncelog.schemas.avro_json import AvroJson
-from oncelog.schemas.avro_shape import drop_impossible_decimals, most_bytes
+from oncelog.schemas.avro_shape import drop_impossible_decimals, max_bytes
 from oncelog.schemas.avro_tree import for_packages, load, read, without_marks
 from oncelog.schemas.framing import HEADER_BYTES
 from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
@@ -42,7 +42,7 @@ class AvroCodec:
     def __init__(self, schema: Schema, dependencies: Mapping[str, Schema]) -> None:
         self.parsed = _parsed(schema, dependencies)
         try:
-            self._most_bytes = most_bytes(self.parsed)
+            self._max_bytes = max_bytes(self.parsed)
         except (ConfigError, RecursionError) as error:
             raise SchemaMismatch(str(error) or "the schema nests too deeply to be read") from error
         self.types = NamedTypes(self.parsed)
@@ -96,9 +96,9 @@ class AvroCodec:
         import fastavro
 
         payload = data[position:]
-        if self._most_bytes is not None and len(payload) > self._most_bytes:
+        if self._max_bytes is not None and len(payload) > self._max_bytes:
             raise SchemaError(
-                f"with a schema whose types nest like this one's, values are read to {self._most_bytes} bytes"
+                f"with a schema whose types nest like this one's, values are read to {self._max_bytes} bytes"
             )
         is_own = reader is None or self._is_alike(reader)
         if self._is_bytes and is_own:

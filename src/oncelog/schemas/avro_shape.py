@@ -21,12 +21,12 @@ MAX_IDLE_PER_BYTE = 16
 """The same limit for an item that a value may contain many times."""
 
 
-def most_bytes(parsed: Any) -> int | None:
+def max_bytes(parsed: Any) -> int | None:
     """The size to which values can be read safely; None if any size can.
 
     :raises ConfigError: the schema allows a few bytes to claim too much.
     """
-    return _Shape(parsed).most_bytes
+    return _Shape(parsed).max_bytes
 
 
 class _Weight(NamedTuple):
@@ -55,7 +55,7 @@ class _Shape:
         self._parts(schema)
 
     @property
-    def most_bytes(self) -> int | None:
+    def max_bytes(self) -> int | None:
         if self._names_itself or len(self._named) > MAX_NESTED_TYPES:
             return MAX_NESTED_BYTES // max(1, self._depth)
         return None

@@ -20,11 +20,11 @@ def fuzz(name: str, flags: Sequence[str]) -> None:
     (target,) = (target for target in TARGETS if target.name == name)
     generate = target.generate
 
-    def changed(data: bytes, most_bytes: int, seed: int) -> bytes:
+    def changed(data: bytes, max_bytes: int, seed: int) -> bytes:
         random = Random(seed)
         if generate is not None and random.random() < NEW_INPUTS:
-            return generate(random)[:most_bytes]
-        return bytes(atheris.Mutate(data, most_bytes))
+            return generate(random)[:max_bytes]
+        return bytes(atheris.Mutate(data, max_bytes))
 
     atheris.Setup([sys.argv[0], *flags], target.run, custom_mutator=changed)
     atheris.Fuzz()

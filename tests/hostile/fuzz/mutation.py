@@ -12,12 +12,12 @@ MAX_CHANGES = 5
 Change = Callable[[Random, bytearray, Sequence[bytes], Sequence[bytes]], None]
 
 
-def mutated(random: Random, data: bytes, corpus: Sequence[bytes], tokens: Sequence[bytes], most_bytes: int) -> bytes:
+def mutated(random: Random, data: bytes, corpus: Sequence[bytes], tokens: Sequence[bytes], max_bytes: int) -> bytes:
     """``data`` after one to five changes; ``corpus`` and ``tokens`` are what may be spliced in."""
     changed = bytearray(data)
     for _ in range(random.randint(1, MAX_CHANGES)):
         random.choice(CHANGES)(random, changed, corpus, tokens)
-    return bytes(changed[:most_bytes])
+    return bytes(changed[:max_bytes])
 
 
 def _place(random: Random, data: bytearray) -> int:

@@ -22,7 +22,7 @@ from oncelog.broker.core.fetching.purgatory import FetchPurgatory
 from oncelog.broker.core.limits.answer_memory import AnswerMemory
 from oncelog.broker.core.limits.long_requests import LONG_BYTES, LongRequests
 from oncelog.broker.core.limits.request_memory import RequestMemory
-from oncelog.broker.core.registry import ONLY_LOOKS, handler_for, import_handlers, served_apis
+from oncelog.broker.core.registry import READ_ONLY, handler_for, import_handlers, served_apis
 from oncelog.broker.core.request_life import Answer, RequestLife
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.interception import Interceptor, MarkerGate
@@ -98,7 +98,7 @@ class Broker:
         self.metadata = metadata
         self.random = random
         self.timers = Timers()
-        self.tasks = Tasks(work_clock, ONLY_LOOKS)
+        self.tasks = Tasks(work_clock, READ_ONLY)
         self.fetches = FetchPurgatory(self.timers, self.tasks)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.request_memory)
@@ -290,8 +290,8 @@ class Broker:
 
                 refuse_version(channel, slot, header)
                 return
-            if len(frame) > served.most_bytes:
-                name, most = ApiKey(header.api_key).name, served.most_bytes
+            if len(frame) > served.max_bytes:
+                name, most = ApiKey(header.api_key).name, served.max_bytes
                 channel.close(
                     f"a {name} request of {len(frame)} bytes; at most {most} are accepted: request less at once"
                 )

@@ -25,17 +25,18 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type, response_type
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-BYTES: Final = 2**31
+UNLIMITED_BYTES: Final = 2**31
 """Limits a request only by ``socket.request.max.bytes``: batches, subscriptions and assignments are bytes on their way
 to a log."""
-FEW: Final = 10_000
-"""The maximum number of elements, where each becomes a record, say. Apache Kafka's controller puts at most this many
-records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
-MAX_ELEMENTS: Final = 2 * FEW + 1000
-"""The maximum number of elements of all arrays of a request: 10,000 partitions, each of a topic of its own. They are
-worked on in one step: at up to 20 us each (``benchmarks.iterations``), others wait at most 400 ms."""
-MANY: Final = 100_000
-"""Of names alone, at up to 2 us each: an admin client may ask for all transactional ids of a large broker at once."""
+MAX_RECORDS: Final = 10_000
+"""The maximum number of elements of a request that writes a record for each. Apache Kafka's controller puts at most this
+many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
+MAX_ELEMENTS: Final = 2 * MAX_RECORDS + 1000
+"""The maximum number of elements of all arrays of a request: 10,000 partitions, each of a different topic. One step
+handles them: at up to 20 us each (``benchmarks.iterations``), others wait at most 400 ms."""
+MAX_NAMES: Final = 100_000
+"""The maximum number of names in a request that only names things, which take up to 2 us each: an admin client may
+ask for all transactional ids of a large broker at once."""
 
 
 class Served(NamedTuple):
@@ -44,7 +45,7 @@ class Served(NamedTuple):
     Permissions for single topics, groups or ids of a request are checked by its handler.
 
     :param kind: the folder of its handler in ``apis``.
-    :param only_looks: the request has no effect, so it is dropped when its connection has ended; all others are carried
+    :param read_only: the request has no effect, so it is dropped when its connection has ended; all others are carried
         out, as in Apache Kafka.
     :param module: the module of the handler, if it is not named after the API.
     """
@@ -53,10 +54,10 @@ class Served(NamedTuple):
     low: int
     high: int
     rights: tuple[Right, ...] = ()
-    most_bytes: int = MAX_BYTES
+    max_bytes: int = MAX_BYTES
     low_advertised: int | None = None
-    most_elements: int = MAX_ELEMENTS
-    only_looks: bool = False
+    max_elements: int = MAX_ELEMENTS
+    read_only: bool = False
     module: str = ""
 
     @property
@@ -72,77 +73,83 @@ REFUSED_TOKENS: Final = "delegation_tokens"
 
 SERVED: dict[int, Served] = {
     # Produce 0-2 are advertised for old librdkafka releases (KAFKA-18659) and refused.
-    ApiKey.PRODUCE: Served("data", 3, 13, most_bytes=BYTES, low_advertised=0),
-    ApiKey.FETCH: Served("data", 4, 18, only_looks=True),
-    ApiKey.LIST_OFFSETS: Served("data", 1, 11, only_looks=True),
-    ApiKey.METADATA: Served("topics", 0, 13, only_looks=True),
+    ApiKey.PRODUCE: Served("data", 3, 13, max_bytes=UNLIMITED_BYTES, low_advertised=0),
+    ApiKey.FETCH: Served("data", 4, 18, read_only=True),
+    ApiKey.LIST_OFFSETS: Served("data", 1, 11, read_only=True),
+    ApiKey.METADATA: Served("topics", 0, 13, read_only=True),
     ApiKey.OFFSET_COMMIT: Served("groups", 2, 10, (group(Operation.READ),)),
-    ApiKey.OFFSET_FETCH: Served("groups", 1, 10, only_looks=True),
-    ApiKey.FIND_COORDINATOR: Served("cluster", 0, 6, most_elements=MANY, only_looks=True),
-    ApiKey.JOIN_GROUP: Served("groups", 0, 9, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
+    ApiKey.OFFSET_FETCH: Served("groups", 1, 10, read_only=True),
+    ApiKey.FIND_COORDINATOR: Served("cluster", 0, 6, max_elements=MAX_NAMES, read_only=True),
+    ApiKey.JOIN_GROUP: Served(
+        "groups", 0, 9, (group(Operation.READ),), max_bytes=UNLIMITED_BYTES, max_elements=MAX_RECORDS
+    ),
     ApiKey.HEARTBEAT: Served("groups", 0, 4, (group(Operation.READ),)),
-    ApiKey.LEAVE_GROUP: Served("groups", 0, 5, (group(Operation.READ),), most_elements=FEW),
-    ApiKey.SYNC_GROUP: Served("groups", 0, 5, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
-    ApiKey.DESCRIBE_GROUPS: Served("groups", 0, 6, most_elements=MANY, only_looks=True),
-    ApiKey.LIST_GROUPS: Served("groups", 0, 5, only_looks=True),
+    ApiKey.LEAVE_GROUP: Served("groups", 0, 5, (group(Operation.READ),), max_elements=MAX_RECORDS),
+    ApiKey.SYNC_GROUP: Served(
+        "groups", 0, 5, (group(Operation.READ),), max_bytes=UNLIMITED_BYTES, max_elements=MAX_RECORDS
+    ),
+    ApiKey.DESCRIBE_GROUPS: Served("groups", 0, 6, max_elements=MAX_NAMES, read_only=True),
+    ApiKey.LIST_GROUPS: Served("groups", 0, 5, read_only=True),
     ApiKey.SASL_HANDSHAKE: Served("security", 0, 1),
-    ApiKey.API_VERSIONS: Served("cluster", 0, 5, only_looks=True),
+    ApiKey.API_VERSIONS: Served("cluster", 0, 5, read_only=True),
     ApiKey.CREATE_TOPICS: Served("topics", 2, 7),
     ApiKey.DELETE_TOPICS: Served("topics", 1, 6),
     ApiKey.DELETE_RECORDS: Served("data", 0, 2),
     ApiKey.INIT_PRODUCER_ID: Served("transactions", 0, 5, (idempotent_write,)),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: Served("data", 2, 4, only_looks=True),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Served("data", 2, 4, read_only=True),
     ApiKey.ADD_PARTITIONS_TO_TXN: Served("transactions", 0, 5, (transactional_id_or_broker,)),
     ApiKey.ADD_OFFSETS_TO_TXN: Served("transactions", 0, 4, (transactional_id, group(Operation.READ))),
     ApiKey.END_TXN: Served("transactions", 0, 5, (transactional_id,)),
     ApiKey.WRITE_TXN_MARKERS: Served("transactions", 1, 2, (cluster_action_or_alter,)),
     ApiKey.TXN_OFFSET_COMMIT: Served("transactions", 0, 6, (transactional_id, group(Operation.READ))),
-    ApiKey.DESCRIBE_ACLS: Served("security", 1, 3, (cluster(Operation.DESCRIBE),), only_looks=True),
-    ApiKey.CREATE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DELETE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_CONFIGS: Served("configs", 1, 4, only_looks=True),
+    ApiKey.DESCRIBE_ACLS: Served("security", 1, 3, (cluster(Operation.DESCRIBE),), read_only=True),
+    ApiKey.CREATE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), max_elements=MAX_RECORDS),
+    ApiKey.DELETE_ACLS: Served("security", 1, 3, (cluster(Operation.ALTER),), max_elements=MAX_RECORDS),
+    ApiKey.DESCRIBE_CONFIGS: Served("configs", 1, 4, read_only=True),
     ApiKey.ALTER_CONFIGS: Served("configs", 0, 2),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Served("data", 1, 2, (cluster(Operation.ALTER),)),
-    ApiKey.DESCRIBE_LOG_DIRS: Served("data", 1, 5, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.DESCRIBE_LOG_DIRS: Served("data", 1, 5, (cluster(Operation.DESCRIBE),), read_only=True),
     ApiKey.SASL_AUTHENTICATE: Served("security", 0, 2),
     ApiKey.CREATE_PARTITIONS: Served("topics", 0, 3),
-    ApiKey.CREATE_DELEGATION_TOKEN: Served("security", 1, 3, most_elements=FEW, module=REFUSED_TOKENS),
+    ApiKey.CREATE_DELEGATION_TOKEN: Served("security", 1, 3, max_elements=MAX_RECORDS, module=REFUSED_TOKENS),
     ApiKey.RENEW_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
     ApiKey.EXPIRE_DELEGATION_TOKEN: Served("security", 1, 2, module=REFUSED_TOKENS),
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served("security", 1, 3, only_looks=True, module=REFUSED_TOKENS),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Served("security", 1, 3, read_only=True, module=REFUSED_TOKENS),
     ApiKey.DELETE_GROUPS: Served("groups", 0, 3),
     ApiKey.ELECT_LEADERS: Served("cluster", 0, 2, (cluster(Operation.ALTER),)),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Served("configs", 0, 1),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Served("cluster", 0, 1, (cluster(Operation.ALTER),)),
-    ApiKey.LIST_PARTITION_REASSIGNMENTS: Served("cluster", 0, 0, (cluster(Operation.DESCRIBE),), only_looks=True),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: Served("cluster", 0, 0, (cluster(Operation.DESCRIBE),), read_only=True),
     ApiKey.OFFSET_DELETE: Served("groups", 0, 0, (group(Operation.DELETE),)),
-    ApiKey.DESCRIBE_CLIENT_QUOTAS: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), read_only=True),
     ApiKey.ALTER_CLIENT_QUOTAS: Served("configs", 0, 1, (cluster(Operation.ALTER_CONFIGS),)),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(
-        "security", 0, 0, (cluster(Operation.DESCRIBE),), most_elements=FEW, only_looks=True
+        "security", 0, 0, (cluster(Operation.DESCRIBE),), max_elements=MAX_RECORDS, read_only=True
     ),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served("security", 0, 0, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_QUORUM: Served("cluster", 0, 2, (cluster(Operation.DESCRIBE),), only_looks=True),
-    ApiKey.UPDATE_FEATURES: Served("cluster", 0, 2, (cluster(Operation.ALTER),), most_elements=FEW),
-    ApiKey.DESCRIBE_CLUSTER: Served("cluster", 0, 2, only_looks=True),
-    ApiKey.DESCRIBE_PRODUCERS: Served("data", 0, 0, only_looks=True),
-    ApiKey.DESCRIBE_TRANSACTIONS: Served("transactions", 0, 0, most_elements=MANY, only_looks=True),
-    ApiKey.LIST_TRANSACTIONS: Served("transactions", 0, 2, only_looks=True),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: Served("groups", 0, 1, (group(Operation.READ),), most_elements=2 * MAX_ELEMENTS),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: Served("groups", 0, 1, most_elements=MANY, only_looks=True),
-    ApiKey.SHARE_GROUP_HEARTBEAT: Served("share", 1, 1, (group(Operation.READ),), most_elements=MANY),
-    ApiKey.SHARE_GROUP_DESCRIBE: Served("share", 1, 1, only_looks=True),
-    ApiKey.SHARE_FETCH: Served("share", 1, 2, (group(Operation.READ),), most_elements=MANY),
-    ApiKey.SHARE_ACKNOWLEDGE: Served("share", 1, 2, (group(Operation.READ),), most_elements=MANY),
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Served("share", 0, 1, only_looks=True),
-    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.READ),), most_elements=FEW),
-    ApiKey.DELETE_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.DELETE),), most_elements=FEW),
-    ApiKey.LIST_CONFIG_RESOURCES: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), only_looks=True),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served("topics", 0, 0, only_looks=True),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served(
+        "security", 0, 0, (cluster(Operation.ALTER),), max_elements=MAX_RECORDS
+    ),
+    ApiKey.DESCRIBE_QUORUM: Served("cluster", 0, 2, (cluster(Operation.DESCRIBE),), read_only=True),
+    ApiKey.UPDATE_FEATURES: Served("cluster", 0, 2, (cluster(Operation.ALTER),), max_elements=MAX_RECORDS),
+    ApiKey.DESCRIBE_CLUSTER: Served("cluster", 0, 2, read_only=True),
+    ApiKey.DESCRIBE_PRODUCERS: Served("data", 0, 0, read_only=True),
+    ApiKey.DESCRIBE_TRANSACTIONS: Served("transactions", 0, 0, max_elements=MAX_NAMES, read_only=True),
+    ApiKey.LIST_TRANSACTIONS: Served("transactions", 0, 2, read_only=True),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: Served("groups", 0, 1, (group(Operation.READ),), max_elements=2 * MAX_ELEMENTS),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Served("groups", 0, 1, max_elements=MAX_NAMES, read_only=True),
+    ApiKey.SHARE_GROUP_HEARTBEAT: Served("share", 1, 1, (group(Operation.READ),), max_elements=MAX_NAMES),
+    ApiKey.SHARE_GROUP_DESCRIBE: Served("share", 1, 1, read_only=True),
+    ApiKey.SHARE_FETCH: Served("share", 1, 2, (group(Operation.READ),), max_elements=MAX_NAMES),
+    ApiKey.SHARE_ACKNOWLEDGE: Served("share", 1, 2, (group(Operation.READ),), max_elements=MAX_NAMES),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: Served("share", 0, 1, read_only=True),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.READ),), max_elements=MAX_RECORDS),
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: Served("share", 0, 0, (group(Operation.DELETE),), max_elements=MAX_RECORDS),
+    ApiKey.LIST_CONFIG_RESOURCES: Served("configs", 0, 1, (cluster(Operation.DESCRIBE_CONFIGS),), read_only=True),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served("topics", 0, 0, read_only=True),
 }
 
-ONLY_LOOKS: Final = frozenset(api_key for api_key, row in SERVED.items() if row.only_looks)
-"""Requests without effect."""
+READ_ONLY: Final = frozenset(api_key for api_key, row in SERVED.items() if row.read_only)
+"""APIs that change nothing."""
 
 TWO_PHASE_COMMIT: Final = 6
 """The version of InitProducerId for two-phase commit (KIP-939); unstable, so hidden, in Apache Kafka 4.4."""

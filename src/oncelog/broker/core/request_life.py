@@ -94,7 +94,7 @@ class RequestLife:
         ports, size_bytes = self._ports, len(frame)
         if not turn.done:
             yield Park(context, ParkReason.MEMORY, turn)
-        limit = ElementLimit(SERVED[context.api_key].most_elements)
+        limit = ElementLimit(SERVED[context.api_key].max_elements)
         work_begun_ns = ports.tasks.begins_for(context)
         try:
             request, _ = request_type(context.api_key).decode_prefix(frame, context.api_version, body, limit)

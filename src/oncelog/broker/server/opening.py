@@ -222,7 +222,7 @@ async def open_server(
         server.metrics_address = Address(*observed.endpoint.address)
         server.at_end.append(observed.endpoint.stop)
     if shares is not None:
-        server.most_connections = shares.connections
+        server.max_connections = shares.connections
         if shares.connections < descriptors.FEW:
             server.broker.import_all()
     await server.listen(acceptors)

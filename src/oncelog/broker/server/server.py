@@ -71,7 +71,7 @@ class Server:
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
         self.read_view = memoryview(self.read_buffer)
         self.spare_buffers = SpareBuffers()
-        self.most_connections = sys.maxsize
+        self.max_connections = sys.maxsize
         """How many connections the limit of open files allows."""
         self.counts = ShellCounts()
         self._source = source
@@ -269,7 +269,7 @@ class Server:
         if self.is_stopping:
             return "the broker stops"
         limits = self._limits_of(connection)
-        if len(self._connections) > self.most_connections:
+        if len(self._connections) > self.max_connections:
             refusal = "the broker serves as many connections as its file descriptors allow"
         else:
             refusal = limits.refusal(connection.client_host, listener, self.now_ms()) or ""

@@ -93,20 +93,20 @@ def _shuffle_any_size(rows: DataFrame, options: SinkOptions, pending: PendingWri
     """
     chosen = _columns_to_write(rows)
     spark = rows.sparkSession
-    most_writers: int | None = None
+    max_writers: int | None = None
     for _ in range(ATTEMPTS):
         try:
             encoding = encoding_for(chosen.schema, options)
             writers = choose_writers(spark, options.writers, sum(encoding.partition_counts.values()))
-            if most_writers is not None:
-                writers = min(writers, most_writers)
+            if max_writers is not None:
+                writers = min(writers, max_writers)
             with this_process().part(Volumes).counting(spark.sparkContext) as volume:
                 shuffled = shuffle_rows(chosen, encoding, writers, pending.batch_id, volume)
                 return _hand_to_engine(shuffled, options, pending, observe)
         except TooFewSlots as few:
             if options.writers:
                 raise cannot_have(options.writers, few) from None
-            most_writers = few.writers
+            max_writers = few.writers
             logger.warning("Starting a batch again with at most %d writers: %s", few.writers, few.why)
         except Repeated:
             logger.warning(

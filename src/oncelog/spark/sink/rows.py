@@ -321,14 +321,14 @@ def _lists_of(headers: pa.Array) -> pa.Array:
         ) from None
 
 
-def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None:
+def _check_sizes(value: pa.Array, key: pa.Array | None, max_bytes: int) -> None:
     sizes = pc.fill_null(pc.binary_length(value), 0)
     if key is not None:
         sizes = pc.add(sizes, pc.fill_null(pc.binary_length(key), 0))
     largest = pc.max(sizes).as_py()
-    if largest > most_bytes:
+    if largest > max_bytes:
         raise BadRow(
-            f"A row has {largest} bytes of key and value, more than kafka.max.request.size ({most_bytes}) allows"
+            f"A row has {largest} bytes of key and value, more than kafka.max.request.size ({max_bytes}) allows"
         )
 
 

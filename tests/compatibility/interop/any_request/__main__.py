@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from oncelog import Broker
-from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.registry import READ_ONLY, SERVED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import request_type
 from tests.compatibility.interop.any_request.sides import Side, until
@@ -117,7 +117,7 @@ class Pair:
             side.learn(answer)
         ours, kafka = self.ours.comparable(found), self.kafka.comparable(reference)
         for _ in range(TRIES):
-            if ours == kafka or not (key in ONLY_LOOKS or _is_transient(kafka)):
+            if ours == kafka or not (key in READ_ONLY or _is_transient(kafka)):
                 break
             time.sleep(0.1)
             reference = self.kafka.call(theirs, version)

@@ -273,7 +273,7 @@ def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
     turns_of(busy.broker, sent)  # the first use of an API imports it
     turns = turns_of(busy.broker, sent)
-    limit = ElementLimit(SERVED[request.API_KEY].most_elements)
+    limit = ElementLimit(SERVED[request.API_KEY].max_elements)
     type(request).decode_prefix(request.encode(version), version, 0, limit)
     most = MAX_CALLS + CALLS_OF_AN_ELEMENT * limit.count
     assert max(turns) <= most, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"

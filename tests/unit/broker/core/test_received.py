@@ -65,7 +65,7 @@ def test_a_client_has_a_proper_name(admin: Admin, name: str) -> None:
 
 
 def test_a_request_longer_than_its_api_allows_closes_the_connection(admin: Admin, channel: RecordingChannel) -> None:
-    most = SERVED[ApiKey.DESCRIBE_GROUPS].most_bytes
+    most = SERVED[ApiKey.DESCRIBE_GROUPS].max_bytes
     request = DescribeGroupsRequest(["g" * 30_000] * (most // 30_000 + 1)).encode(5)
     receive(admin, channel, encode_request(ApiKey.DESCRIBE_GROUPS, 5, 1, "c", request))
     assert channel.closed is not None

@@ -152,11 +152,11 @@ def test_a_search_by_timestamp_builds_no_records(log: PartitionLog) -> None:
     tracemalloc.start()
     try:
         found = [log.offset_for_timestamp(NOW_MS + count - 1), log.offset_of_max_timestamp()]
-        _, most_bytes = tracemalloc.get_traced_memory()
+        _, max_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert found == [(NOW_MS + count - 1, count - 1, 0)] * 2
-    assert most_bytes < 4 * log.size_bytes
+    assert max_bytes < 4 * log.size_bytes
 
 
 def test_an_empty_log_has_no_largest_timestamp(log: PartitionLog) -> None:

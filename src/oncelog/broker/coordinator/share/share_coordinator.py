@@ -106,8 +106,8 @@ class StateShard:
 
     def handle(self, key: ShareKey, event: Event, now_ms: int) -> Deferred[Error]:
         """Write what the event changes; NONE once that, and all before it, is committed, else why it was refused."""
-        most_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
-        decision = state_rules.decide(self.states.get(key), event, now_ms, most_updates)
+        max_updates = int(self._settings().text("share.coordinator.snapshot.update.records.per.snapshot") or 0)
+        decision = state_rules.decide(self.states.get(key), event, now_ms, max_updates)
         if decision is None:
             return self._last_write
         if isinstance(decision, StateRefusal):

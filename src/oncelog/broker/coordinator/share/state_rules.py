@@ -128,16 +128,16 @@ Decision = Record | StateRefusal | None
 """What to write; None: nothing changes."""
 
 
-def decide(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+def decide(state: ShareState | None, event: Event, now_ms: int, max_updates: int) -> Decision:
     """What ``event`` means for a state (None: there is none); changes nothing.
 
-    :param most_updates: after this many updates the next record is a snapshot.
+    :param max_updates: after this many updates the next record is a snapshot.
     """
     rules = KNOWN if state is not None else UNKNOWN
-    return rules[type(event)](state, event, now_ms, most_updates)
+    return rules[type(event)](state, event, now_ms, max_updates)
 
 
-def _create(state: None, event: Initialize, now_ms: int, most_updates: int) -> Decision:
+def _create(state: None, event: Initialize, now_ms: int, max_updates: int) -> Decision:
     return StateSnapshot(_fresh(event, 0, now_ms))
 
 
@@ -146,7 +146,7 @@ def _fresh(event: Initialize, snapshot_epoch: int, now_ms: int) -> ShareState:
     return ShareState(snapshot_epoch, event.state_epoch, UNINITIALIZED, event.start_offset, final_count, now_ms, now_ms)
 
 
-def _create_again(state: ShareState, event: Initialize, now_ms: int, most_updates: int) -> Decision:
+def _create_again(state: ShareState, event: Initialize, now_ms: int, max_updates: int) -> Decision:
     if event.state_epoch < state.state_epoch:
         return FENCED_STATE
     if event.start_offset == UNINITIALIZED:
@@ -154,7 +154,7 @@ def _create_again(state: ShareState, event: Initialize, now_ms: int, most_update
     return StateSnapshot(_fresh(event, state.snapshot_epoch + 1, now_ms))
 
 
-def _write(state: ShareState, event: WriteState, now_ms: int, most_updates: int) -> Decision:
+def _write(state: ShareState, event: WriteState, now_ms: int, max_updates: int) -> Decision:
     if event.leader_epoch < state.leader_epoch:
         return FENCED_LEADER
     if event.state_epoch < state.state_epoch:
@@ -162,10 +162,10 @@ def _write(state: ShareState, event: WriteState, now_ms: int, most_updates: int)
     update = Update(
         state.snapshot_epoch, event.leader_epoch, event.start_offset, event.final_count, tuple(event.batches)
     )
-    return _as_snapshot(_updated(state, update, now_ms), now_ms) if state.updates >= most_updates else update
+    return _as_snapshot(_updated(state, update, now_ms), now_ms) if state.updates >= max_updates else update
 
 
-def _load(state: ShareState, event: Load, now_ms: int, most_updates: int) -> Decision:
+def _load(state: ShareState, event: Load, now_ms: int, max_updates: int) -> Decision:
     if event.leader_epoch < state.leader_epoch:
         return FENCED_LEADER
     if event.leader_epoch == state.leader_epoch:
@@ -173,7 +173,7 @@ def _load(state: ShareState, event: Load, now_ms: int, most_updates: int) -> Dec
     return Update(state.snapshot_epoch, event.leader_epoch, UNINITIALIZED, state.final_count, ())
 
 
-def _compact(state: ShareState, event: Compact, now_ms: int, most_updates: int) -> Decision:
+def _compact(state: ShareState, event: Compact, now_ms: int, max_updates: int) -> Decision:
     return _as_snapshot(state, now_ms)
 
 
@@ -181,15 +181,15 @@ def _as_snapshot(state: ShareState, now_ms: int) -> StateSnapshot:
     return StateSnapshot(state._replace(snapshot_epoch=state.snapshot_epoch + 1, written_ms=now_ms, updates=0))
 
 
-def _delete(state: ShareState, event: Delete, now_ms: int, most_updates: int) -> Decision:
+def _delete(state: ShareState, event: Delete, now_ms: int, max_updates: int) -> Decision:
     return Tombstone()
 
 
-def _nothing(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+def _nothing(state: ShareState | None, event: Event, now_ms: int, max_updates: int) -> Decision:
     return None
 
 
-def _not_there(state: ShareState | None, event: Event, now_ms: int, most_updates: int) -> Decision:
+def _not_there(state: ShareState | None, event: Event, now_ms: int, max_updates: int) -> Decision:
     return UNKNOWN_STATE
 
 

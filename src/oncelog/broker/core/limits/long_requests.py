@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oncelog.broker.core.limits.request_memory import RequestMemory
-from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.registry import READ_ONLY, SERVED
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.session import Channel
 from oncelog.protocol.api_keys import ApiKey
@@ -37,11 +37,11 @@ ELEMENT_BYTES: Final = 500
 class _LongRequest:
     """One request.
 
-    :ivar most_bytes: what it may become, at most.
+    :ivar max_bytes: what it may become, at most.
     """
 
     context: RequestContext
-    most_bytes: int
+    max_bytes: int
     admitted: Deferred[None] = field(default_factory=Deferred)
     held_bytes: int = 0
     has_peer: bool = True
@@ -62,7 +62,7 @@ class LongRequests:
 
     def arrived(self, context: RequestContext, size_bytes: int) -> Deferred[None]:
         """Count a request of ``size_bytes`` until :meth:`answered`. Resolves when there is memory to decode it."""
-        elements = min(size_bytes, SERVED[context.api_key].most_elements)
+        elements = min(size_bytes, SERVED[context.api_key].max_elements)
         long = _LongRequest(context, elements * ELEMENT_BYTES)
         self._of_connection.setdefault(context.channel.connection_id, {})[context] = long
         self._count(long, size_bytes)
@@ -76,7 +76,7 @@ class LongRequests:
     def decoded(self, context: RequestContext, elements: int) -> None:
         """The request has been decoded: it is as large as this, which is no more than was counted."""
         long = self._of_connection[context.channel.connection_id][context]
-        self._count(long, elements * ELEMENT_BYTES - long.most_bytes)
+        self._count(long, elements * ELEMENT_BYTES - long.max_bytes)
         self._admit_next()
 
     def is_wanted(self, context: RequestContext) -> bool:
@@ -102,21 +102,21 @@ class LongRequests:
             return
         for long in list(self._of_connection[channel.connection_id].values()):
             long.has_peer = False
-            if long.context.api_key in ONLY_LOOKS:
+            if long.context.api_key in READ_ONLY:
                 self._forget(long)
         self._admit_next()
 
     def _admit_next(self) -> None:
         """Admit the requests for which there is memory, in the order of their arrival."""
         while self._queue:
-            taken_bytes = self._memory.taken_bytes + self._queue[0].most_bytes
+            taken_bytes = self._memory.taken_bytes + self._queue[0].max_bytes
             if self._admitted and taken_bytes > self._memory.limit_bytes:
                 break
             self._admit(self._queue.popleft())
 
     def _admit(self, long: _LongRequest) -> None:
         self._admitted += 1
-        self._count(long, long.most_bytes)
+        self._count(long, long.max_bytes)
         long.admitted.resolve(None)
 
     def _count(self, long: _LongRequest, size_bytes: int) -> None:

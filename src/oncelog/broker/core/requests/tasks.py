@@ -126,11 +126,11 @@ class Tasks:
     """The tasks under way, which alternate, and the queues of waiting tasks.
 
     :param work_clock: CPU time of this thread in nanoseconds.
-    :param only_look: APIs whose requests have no effect but their answers.
+    :param read_only: APIs whose requests change nothing.
     """
 
-    def __init__(self, work_clock: Callable[[], int] = lambda: 0, only_look: Collection[int] = ()) -> None:
-        self._only_look = only_look
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0, read_only: Collection[int] = ()) -> None:
+        self._read_only = read_only
         self._short, self._long = _TaskKind(), _TaskKind()
         self._waiting: dict[_Task, None] = {}
         self.wanted: Callable[[], None] = lambda: None
@@ -245,7 +245,7 @@ class Tasks:
 
         def is_dropped(task: _Task) -> bool:
             context = task.context
-            return context is not None and context.channel is channel and context.api_key in self._only_look
+            return context is not None and context.channel is channel and context.api_key in self._read_only
 
         for task in [task for task in self._waiting if is_dropped(task)]:
             del self._waiting[task]

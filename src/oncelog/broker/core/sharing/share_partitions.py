@@ -155,7 +155,7 @@ class SharePartitions:
         return IsolationLevel.READ_COMMITTED if is_committed else IsolationLevel.READ_UNCOMMITTED
 
     @property
-    def most_sessions(self) -> int:
+    def max_sessions(self) -> int:
         return int(self._ports.config.text("group.share.max.share.sessions") or 0)
 
     # --- which partitions there are

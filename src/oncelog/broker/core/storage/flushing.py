@@ -114,8 +114,8 @@ class Flushing:
         if log.needs_sync:
             self._early[partition] = None
         wait_ms = log.config.flush_ms
-        most_ms = ports.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
-        if wait_ms >= most_ms:
+        max_ms = ports.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
+        if wait_ms >= max_ms:
             return
         at_ms, timer = log.written_ms + wait_ms, self._timed.get(partition)
         if timer is not None:

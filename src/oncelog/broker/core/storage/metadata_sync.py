@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from oncelog.broker.core.registry import ONLY_LOOKS
+from oncelog.broker.core.registry import READ_ONLY
 from oncelog.broker.core.requests.work import Work
 from oncelog.errors import StorageError
 from oncelog.protocol.api_keys import ApiKey
@@ -182,7 +182,7 @@ class MetadataSync:
         """Make a request wait while the store accepts no changes, and the later ones of its connection with it."""
         if context.api_key not in ABOUT_METADATA:
             return
-        while self.checkpointing is not None and (context.api_key not in ONLY_LOOKS or context.channel in self._held):
+        while self.checkpointing is not None and (context.api_key not in READ_ONLY or context.channel in self._held):
             self._held.add(context.channel)
             yield self.checkpointing
 
@@ -255,7 +255,7 @@ class MetadataSync:
             return
         yield self.settled()
         failure = self.failure
-        if failure is not None and context.api_key not in ONLY_LOOKS and context.now_ms <= self._failed_ms:
+        if failure is not None and context.api_key not in READ_ONLY and context.now_ms <= self._failed_ms:
             raise StorageError(failure)
 
     # --- topics, producer ids

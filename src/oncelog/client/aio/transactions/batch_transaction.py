@@ -244,15 +244,15 @@ class BatchTransactions:
 
 
 def _requests(
-    batches: Mapping[TopicPartition, bytearray], most_bytes: int | None
+    batches: Mapping[TopicPartition, bytearray], max_bytes: int | None
 ) -> list[dict[TopicPartition, bytearray]]:
-    """Divide the batches among requests of at most ``most_bytes``, or of one batch."""
-    if most_bytes is None:
+    """Divide the batches among requests of at most ``max_bytes``, or of one batch."""
+    if max_bytes is None:
         return [dict(batches)]
     requests: list[dict[TopicPartition, bytearray]] = []
     size_bytes = 0
     for partition, data in batches.items():
-        if not requests or size_bytes + len(data) > most_bytes:
+        if not requests or size_bytes + len(data) > max_bytes:
             requests.append({})
             size_bytes = 0
         requests[-1][partition] = data

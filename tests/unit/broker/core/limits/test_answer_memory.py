@@ -226,7 +226,7 @@ def context_of(connection_id: int) -> RequestContext:
 def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
     """Turns in which nothing could be done used to cost as much as others: they kept a core busy."""
     memory = RequestMemory(1_000_000, 1000)
-    answers, tasks, wanted = AnswerMemory(memory), Tasks(only_look=[ApiKey.METADATA]), list[int]()
+    answers, tasks, wanted = AnswerMemory(memory), Tasks(read_only=[ApiKey.METADATA]), list[int]()
     tasks.wanted = lambda: wanted.append(1)
     first, *others = contexts = [context_of(number) for number in range(4)]
     done: list[int] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from oncelog.broker.core.cluster.node import SimulatedNode
-from oncelog.broker.core.registry import FEW
+from oncelog.broker.core.registry import MAX_RECORDS
 from oncelog.broker.core.requests.tasks import AT_A_TIME, Tasks
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.log.results import AppendResult
@@ -312,11 +312,11 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
 
 
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
-    protocols = [JoinGroupRequestProtocol("", b"")] * (FEW + 1000)
+    protocols = [JoinGroupRequestProtocol("", b"")] * (MAX_RECORDS + 1000)
     peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)
     admin.broker.tasks.finish()
     assert peer.closed is not None
-    assert f"at most {FEW} are accepted" in peer.closed
+    assert f"at most {MAX_RECORDS} are accepted" in peer.closed
 
 
 @pytest.mark.parametrize("api_key", [0, 3])

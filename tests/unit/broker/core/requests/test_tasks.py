@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from oncelog.broker.core.registry import ONLY_LOOKS, SERVED
+from oncelog.broker.core.registry import READ_ONLY, SERVED
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.tasks import AT_A_TIME, AT_ONCE, AT_ONCE_NS, SHORT, Tasks
 from oncelog.broker.core.requests.work import Work
@@ -51,9 +51,9 @@ def test_a_defect_fails_its_own_work_alone() -> None:
     assert other.value == "b"
 
 
-def test_the_connections_end_cancels_the_work_of_apis_that_only_look_and_no_other() -> None:
+def test_the_end_of_a_connection_cancels_its_read_only_requests_alone() -> None:
     """Whoever begins a task cannot get this wrong: the table of APIs decides."""
-    tasks, done, gone = Tasks(only_look=ONLY_LOOKS), list[str](), RecordingChannel()
+    tasks, done, gone = Tasks(read_only=READ_ONLY), list[str](), RecordingChannel()
     contexts = [RequestContext(gone, slot, key, 5, 0, "", 0) for slot, key in enumerate(map(int, SERVED))]
     results = {
         ApiKey(context.api_key): tasks.begin(counting(str(context.api_key), AT_ONCE + 5, done), context)
@@ -62,9 +62,9 @@ def test_the_connections_end_cancels_the_work_of_apis_that_only_look_and_no_othe
     tasks.drop(gone)
     tasks.finish()
     finished = {key for key, result in results.items() if result.done}
-    assert finished == set(results) - ONLY_LOOKS
+    assert finished == set(results) - READ_ONLY
     assert finished >= {ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.CREATE_TOPICS, ApiKey.DELETE_GROUPS}
-    assert {ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS} <= ONLY_LOOKS
+    assert {ApiKey.METADATA, ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS} <= READ_ONLY
 
 
 def test_work_within_work_of_a_request_counts_once() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.core.apis.data.fetch_reading import (
     PartitionAnswer,
-    most_bytes,
+    max_bytes,
     read_all,
     read_partition,
 )
@@ -156,7 +156,7 @@ class _ParkedRead:
             key,
             self._positions[key],
             self._isolation,
-            most_bytes(self._ports, request),
+            max_bytes(self._ports, request),
             at_least_one_batch=True,
         )
         self._total += answer.size_bytes - self._sizes[key]

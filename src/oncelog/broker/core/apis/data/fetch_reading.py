@@ -66,7 +66,7 @@ def _may_read(ports: FetchPorts, context: RequestContext, request: FetchRequest,
     return not name or allows(ports, context, Operation.READ, TOPIC, name)
 
 
-def most_bytes(ports: FetchPorts, request: FetchRequest) -> int:
+def max_bytes(ports: FetchPorts, request: FetchRequest) -> int:
     """The limit of the whole answer."""
     asked, most = request.max_bytes, ports.config.fetch_max_bytes
     return asked if asked < most else most
@@ -81,7 +81,7 @@ def read_all(
 ) -> list[PartitionAnswer]:
     """The answer for every partition. Byte limits are used up in serving order; the first batch is returned even if it
     exceeds them."""
-    left = most_bytes(ports, request)
+    left = max_bytes(ports, request)
     at_least_one_batch = True
     answers = []
     for key, position in positions.items():

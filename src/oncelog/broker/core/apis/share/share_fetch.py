@@ -74,7 +74,7 @@ def _session(
     if request.share_session_epoch == INITIAL_EPOCH:
         if has_acks:
             return Error.INVALID_REQUEST
-        return sessions.open(member, context.channel.connection_id, places, ports.sharing.most_sessions)
+        return sessions.open(member, context.channel.connection_id, places, ports.sharing.max_sessions)
     session = sessions.resume(member, request.share_session_epoch)
     if isinstance(session, Error) or request.share_session_epoch == FINAL_EPOCH:
         return session

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-TOLD = pytest.StashKey[str]()
+HOLDS = pytest.StashKey[str]()
 Release = tuple[int, int]
 
 
 def note(request: pytest.FixtureRequest, text: str) -> None:
     """What the cell of this test is to say, instead of ``yes``."""
-    request.node.stash[TOLD] = text
+    request.node.stash[HOLDS] = text
 
 
 class VersionResults:
@@ -48,7 +48,7 @@ class VersionResults:
         least, below = self.releases_of(case)
         result: dict[str, Any] = {"case": case.args[0], "environment": environment, "outcome": report.outcome}
         result |= {"least": least, "below": below, "steps": case.kwargs.get("steps", 1)}
-        holds = item.stash.get(TOLD, case.kwargs.get("holds", "yes"))
+        holds = item.stash.get(HOLDS, case.kwargs.get("holds", "yes"))
         self._found.append(result | {"seconds": round(report.duration, 1), "holds": holds})
         if self._variable in os.environ:
             self._keep(Path(os.environ[self._variable]))

@@ -44,7 +44,7 @@ class _UnreadFailure:
 class Delivery(Generic[T]):
     """The outcome of one record, or of one call that sent many, once it is known."""
 
-    __slots__ = ("_callbacks", "_done", "_error", "_event", "_loop", "_untold", "_value")
+    __slots__ = ("_callbacks", "_done", "_error", "_event", "_loop", "_unread_failure", "_value")
 
     def __init__(self, loop: BackgroundLoop) -> None:
         self._loop = loop
@@ -81,7 +81,7 @@ class Delivery(Generic[T]):
             if not self._done and not self._loop.wait(event, timeout):
                 raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
         if self._error is not None:
-            self._untold.error = None
+            self._unread_failure.error = None
         return self._error
 
     def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
@@ -100,7 +100,7 @@ class Delivery(Generic[T]):
         self._settle()
 
     def set_exception(self, error: BaseException) -> None:
-        self._untold = _UnreadFailure(error)
+        self._unread_failure = _UnreadFailure(error)
         self._error = error
         self._settle()
 

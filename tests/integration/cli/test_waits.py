@@ -15,7 +15,7 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin.admin_types import NewTopic
 from tests.integration.cli.conftest import call
 
-TOLD = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.+)")
+REPORT = re.compile(r"still waiting for (\S+) \((.+)\), for \d+ s more at most: (.+)")
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_the_error_that_is_tried_again_is_reported(words: tuple[str, ...], reque
         limits = ("-X", "request.timeout.ms=2500", "-X", "default.api.timeout.ms=2500")
         ended = call(*words, "-b", address, *limits, stdin="1\n")
     assert ended.code == 1
-    reported = [match.groups() for line in ended.err.splitlines() if (match := TOLD.fullmatch(line))]
+    reported = [match.groups() for line in ended.err.splitlines() if (match := REPORT.fullmatch(line))]
     named, _, why = reported[-1]
     assert named == address
     assert "KAFKA_STORAGE_ERROR" in why and "the broker's disk is full or failing" in why

@@ -98,7 +98,7 @@ with oncelog.Broker(folder) as again:
     with oncelog.Consumer("t", bootstrap_servers=again.bootstrap_servers, auto_offset_reset="earliest") as consumer:
         print(*sorted(consumer.getone().value.decode() for _ in range(7)), sep=", ")
 """
-TOLD = """\
+PRINTED = """\
 the broker runs in the process that this one was forked from, which alone can restart it; clients of this process may \
 use its bootstrap_servers
 the broker runs in the process that this one was forked from; start another one here
@@ -113,4 +113,4 @@ the fault proxy runs in the process that this one was forked from; start another
 def test_a_child_keeps_nothing_of_its_parents(tmp_path: Path, uvloop: str) -> None:
     command = [sys.executable, "-c", SCRIPT.format(uvloop=uvloop), str(tmp_path / "data")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == TOLD, done.stderr
+    assert done.stdout == PRINTED, done.stderr

@@ -22,18 +22,18 @@ class OpenTransactions:
 
     def __init__(self) -> None:
         self._since_s: dict[_Key, float] = {}
-        self._told: set[_Key] = set()
+        self._reported: set[_Key] = set()
 
     def describe(self, views: Iterable[PartitionView], now_s: float) -> str | None:
         """A sentence about those that have been open for long; each is named once."""
         seen = [(view.name, item.producer_id, item.first) for view in views for item in view.open_transactions()]
         self._since_s = {key: self._since_s.get(key, now_s) for key in seen}
-        self._told.intersection_update(seen)
+        self._reported.intersection_update(seen)
         late = [key for key, since_s in sorted(self._since_s.items()) if now_s - since_s >= REPORT_AFTER_S]
-        new = [key for key in late if key not in self._told]
+        new = [key for key in late if key not in self._reported]
         if not new:
             return None
-        self._told.update(new)
+        self._reported.update(new)
         named = ", ".join(
             f"producer {producer_id} in {name} from offset {first} on" for name, producer_id, first in new[:_MAX_NAMED]
         )

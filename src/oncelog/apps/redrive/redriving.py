@@ -161,13 +161,13 @@ class Redrive:
         records = await self._next()
         if not records:
             if self._keeps and self._producer is not None:  # positions expire if nobody stores them again
-                with _fencing_told(self._group):
+                with _fencing_reported(self._group):
                     await self._carry_out(self._producer, [], {})
             return None
         decided, positions = self._decide(records)
         await self._check_targets(decided)
         if self._producer is not None:
-            with _fencing_told(self._group):
+            with _fencing_reported(self._group):
                 await self._carry_out(self._producer, decided, positions)
         self._positions |= positions
         self.counts.update(one.outcome for one in decided)
@@ -310,7 +310,7 @@ async def _offsets_retention_minutes(admin: Admin) -> int:
 
 
 @contextmanager
-def _fencing_told(group: str) -> Iterator[None]:
+def _fencing_reported(group: str) -> Iterator[None]:
     try:
         yield
     except KafkaError as error:

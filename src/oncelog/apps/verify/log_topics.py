@@ -144,7 +144,7 @@ class _Run:
     async def partition(self, where: TopicPartition, consumer: Consumer) -> None:
         """Read and check one partition; what prevents that is a finding."""
         made: list[PartitionCheck] = []
-        with self._told(where, made):
+        with self._reported(where, made):
             start = (await self._admin.list_offsets({where: EARLIEST}))[where].offset
             expected = replace(self._expected[where.topic], log_start=start)
             check = PartitionCheck(where, expected, self._report, self._outcomes, decodes=self._wanted.decodes)
@@ -161,7 +161,7 @@ class _Run:
                 await self._end(check)
 
     @contextmanager
-    def _told(self, where: TopicPartition, made: Sequence[PartitionCheck]) -> Iterator[None]:
+    def _reported(self, where: TopicPartition, made: Sequence[PartitionCheck]) -> Iterator[None]:
         """What prevents that a partition is read is a finding, at the offset that ``made``'s check has got to."""
         try:
             yield
@@ -182,7 +182,7 @@ class _Run:
     async def _end(self, check: PartitionCheck) -> None:
         """Nothing more is read of the partition."""
         came_back = check.came_back()
-        with self._told(check.where, [check]):
+        with self._reported(check.where, [check]):
             there = await still_there(self._admin, check.where, [twice.earlier for twice in came_back])
             came_back[:] = [twice for twice in came_back if twice.earlier in there]
         check.end(self._writers)
@@ -339,7 +339,7 @@ class _Run:
         # A transaction that ended in between was open first and unknown later, too: only one still open hangs.
         known_to_end = []
         for check in self._undecided:
-            with self._told(check.where, [check]):
+            with self._reported(check.where, [check]):
                 if check.next_offset is not None:
                     await self._read(check, check.next_offset)
                 known_to_end.append(check)

@@ -29,7 +29,7 @@ UNLIMITED_BYTES: Final = 2**31
 """Limits a request only by ``socket.request.max.bytes``: batches, subscriptions and assignments are bytes on their way
 to a log."""
 MAX_RECORDS: Final = 10_000
-"""The maximum number of elements of a request that writes a record for each. Apache Kafka's controller puts at most this
+"""The maximum number of elements of a request that writes a record for each. Apache Kafka puts at most this
 many records into a batch (``MAX_RECORDS_PER_USER_OP``)."""
 MAX_ELEMENTS: Final = 2 * MAX_RECORDS + 1000
 """The maximum number of elements of all arrays of a request: 10,000 partitions, each of a different topic. One step

@@ -32,7 +32,7 @@ _PAUSE_S = 0.005
 _MAX_PAUSE_S = 0.1
 _OPEN = frozenset({"Ongoing"})
 _BEING_ENDED = frozenset({"PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
-_NOT_TOLD = (
+_NOT_REPORTED = (
     Error.UNSUPPORTED_VERSION,
     Error.TOPIC_AUTHORIZATION_FAILED,
     Error.CLUSTER_AUTHORIZATION_FAILED,
@@ -136,7 +136,7 @@ class SettledEnds:
         except TimeoutError:
             log.debug("no states of transactions within %.0f s", LOOKUP_S)
         except KafkaError as error:
-            if error.error not in _NOT_TOLD:
+            if error.error not in _NOT_REPORTED:
                 raise
             log.debug("no states of transactions: %s", error)
         return {name: _wait_s(states.get(name)) if name in asked else 0.0 for name in behind}

@@ -119,7 +119,7 @@ def the_same_with_transaction_version_2(fixture: Fixture) -> None:
 
 @check("KIP-98")
 @each("version", values=[4, 7, 11, 12])
-def aborted_transactions_are_told_to_read_committed_alone(fixture: Fixture, version: int) -> None:
+def only_read_committed_gets_the_list_of_aborted_transactions(fixture: Fixture, version: int) -> None:
     connection = fixture.connection
     unique_name = fixture.name
     topic = fixture.topic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oncelog.apps.conformance.expect import among, holds, same
 from oncelog.apps.conformance.fixture import Fixture
 from oncelog.apps.conformance.raw.transactional_producer import (
-    UNTOLD,
+    UNREPORTED,
     VERIFIED,
     RawTransactionalProducer,
     find_coordinator,
@@ -45,13 +45,13 @@ def init_twice_gives_the_same_pid_and_fences_the_first(fixture: Fixture) -> None
 def a_new_id_starts_with_epoch_0(fixture: Fixture) -> None:
     producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     same(producer.epoch, 0)
-    if producer.state() != UNTOLD:
+    if producer.state() != UNREPORTED:
         same(producer.describe().producer_epoch, 0)
 
 
 @check("KIP-588")
 @each("version", "error", values=[(3, INVALID_EPOCH), (4, FENCED), (5, FENCED)])
-def a_fenced_init_is_told_by_version(fixture: Fixture, version: int, error: int) -> None:
+def the_error_of_a_fenced_init_depends_on_the_version(fixture: Fixture, version: int, error: int) -> None:
     producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     for _ in range(2):
         RawTransactionalProducer(producer.connection, producer.id).init()

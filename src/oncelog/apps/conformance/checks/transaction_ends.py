@@ -14,7 +14,7 @@ from oncelog.apps.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.apps.conformance.raw.transactional_producer import (
     CONCURRENT_TRANSACTIONS,
     PUT_OFF,
-    UNTOLD,
+    UNREPORTED,
     VERIFIED,
     RawTransactionalProducer,
     find_coordinator,
@@ -63,7 +63,7 @@ def one_unknown_topic_keeps_the_others_out(fixture: Fixture) -> None:
     missing = unique_name + "-missing"
     errors = producer.add_once((topic, 0), (missing, 0), (missing, 1))
     same(errors, {(topic, 0): NOT_ATTEMPTED, (missing, 0): UNKNOWN_TOPIC, (missing, 1): UNKNOWN_TOPIC})
-    if producer.state() != UNTOLD:
+    if producer.state() != UNREPORTED:
         state = producer.describe()
         same((state.transaction_state, state.topics), ("Empty", []))
 
@@ -126,7 +126,7 @@ def the_end_may_be_repeated_but_not_changed(fixture: Fixture, version: int, comm
     producer = RawTransactionalProducer(fixture.connection, fixture.name).init()
     producer.send(topic, b"a")
     same(producer.end_once(commit=commit, version=version).error_code, 0)
-    among(producer.completed(), ("CompleteCommit" if commit else "CompleteAbort", UNTOLD))
+    among(producer.completed(), ("CompleteCommit" if commit else "CompleteAbort", UNREPORTED))
     for _ in range(2):
         same(producer.end_once(commit=commit, version=version).error_code, 0)
     same(producer.end_once(commit=not commit, version=version).error_code, INVALID_TXN_STATE)
@@ -252,7 +252,7 @@ def the_end_by_someone_else(fixture: Fixture, version: int, case: str, error: in
     )
     expected = INVALID_EPOCH if error == FENCED and version < 2 else error
     same(producer.connection.ask(request, version).error_code, expected)
-    among(producer.state(), ("Ongoing", UNTOLD))
+    among(producer.state(), ("Ongoing", UNREPORTED))
     producer.abort()
 
 

@@ -29,7 +29,7 @@ from oncelog.protocol.wire import ZERO_UUID
 
 LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
-UNTOLD = ""
+UNREPORTED = ""
 """The state of a transaction if the broker does not offer DescribeTransactions."""
 NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
 VERIFIED = "3.6"
@@ -240,21 +240,21 @@ class RawTransactionalProducer:
         return state
 
     def state(self) -> str:
-        """The state of the transaction; UNTOLD if the broker does not report it."""
+        """The state of the transaction; UNREPORTED if the broker does not report it."""
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
-            return UNTOLD
+            return UNREPORTED
         found: str = self.describe().transaction_state
         return found
 
     def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed; UNTOLD if the broker does not report it.
+        """The state once it is neither ongoing nor being completed; UNREPORTED if the broker does not report it.
 
         If it does not, the last EndTxn is repeated: it is put off until every marker is written.
         """
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
             if self._ended is not None:
                 self.end_once(commit=self._ended.committed, epoch=self._ended.producer_epoch)
-            return UNTOLD
+            return UNREPORTED
 
         def probe() -> str | None:
             state = self.state()

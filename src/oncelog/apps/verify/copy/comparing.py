@@ -25,7 +25,7 @@ from oncelog.apps.verify.copy.sorting import Runs
 from oncelog.apps.verify.findings import Report
 from oncelog.types import TopicPartition
 
-_TOLD_EVERY = 50_000
+_REPORTED_EVERY = 50_000
 _KEY = IDENTITY_BYTES + PLACE_BYTES
 _CONTENT = _KEY + len(NO_KEY)
 _NO_PLACES = bytes(PAIR_BYTES - len(NO_KEY))
@@ -111,7 +111,7 @@ def match(
         else:
             surplus.report(dest)
             dest = next(dests, _NO_ROW)
-        if done >= _TOLD_EVERY:
+        if done >= _REPORTED_EVERY:
             advance(done, "comparing")
             done = 0
     equal.end()

@@ -62,8 +62,8 @@ class CannotIdentify(Exception):
 
 def digest(*parts: bytes | None) -> bytes:
     """A hash of parts, any of which may be None."""
-    told_apart = [b"\xff" if part is None else len(part).to_bytes(4, "big") + part for part in parts]
-    return blake2b(b"".join(told_apart), digest_size=IDENTITY_BYTES).digest()
+    with_lengths = [b"\xff" if part is None else len(part).to_bytes(4, "big") + part for part in parts]
+    return blake2b(b"".join(with_lengths), digest_size=IDENTITY_BYTES).digest()
 
 
 def key_hash(key: bytes | None) -> bytes:

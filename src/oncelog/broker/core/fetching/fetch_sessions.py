@@ -39,10 +39,10 @@ class FetchPosition:
     current_leader_epoch: int
     last_fetched_epoch: int
     log_start_offset: int
-    told_high_watermark: int = -1
-    told_last_stable_offset: int = -1
-    told_log_start_offset: int = -1
-    told_error: bool = True
+    reported_high_watermark: int = -1
+    reported_last_stable_offset: int = -1
+    reported_log_start_offset: int = -1
+    reported_error: bool = True
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -65,10 +65,10 @@ class FetchSession:
             key = _named(asked, names)
             known = self.partitions.get(key)
             if known is not None:
-                position.told_high_watermark = known.told_high_watermark
-                position.told_last_stable_offset = known.told_last_stable_offset
-                position.told_log_start_offset = known.told_log_start_offset
-                position.told_error = known.told_error
+                position.reported_high_watermark = known.reported_high_watermark
+                position.reported_last_stable_offset = known.reported_last_stable_offset
+                position.reported_log_start_offset = known.reported_log_start_offset
+                position.reported_error = known.reported_error
             else:
                 self.weight += _weight(key)
             self.partitions[key] = position

@@ -228,7 +228,7 @@ class SharePartition:
             left = wanted - sum(map(len, taken))
             if is_strict and left <= 0:
                 return taken, True
-            most, ends = self._most_of(each, batch, limits, bool(taken))
+            most, ends = self._acquirable(each, batch, limits, bool(taken))
             if most <= 0:
                 return taken, True
             if is_strict and most > left:
@@ -256,7 +256,7 @@ class SharePartition:
         return taken, last > self.end_offset
 
     @staticmethod
-    def _most_of(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
+    def _acquirable(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:
         """How many of a range's records go together, and whether no others follow: half of the batch's, a quarter, and
         so on, and for the last time a record is delivered alone."""
         if limits.delivery_count > 2 and each.deliveries == limits.delivery_count - 1:

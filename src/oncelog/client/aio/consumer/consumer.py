@@ -353,8 +353,8 @@ class Consumer(Generic[K, V]):
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
         """When the high watermark and last stable offset were last reported, in ms since 1970; None before the first
         fetch."""
-        told_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
-        return None if told_ms is None else real_time.time_ms() - (self._network.now_ms() - told_ms)
+        fetched_at_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
+        return None if fetched_at_ms is None else real_time.time_ms() - (self._network.now_ms() - fetched_at_ms)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """The last stable offset reported by the last fetch; None before the first."""

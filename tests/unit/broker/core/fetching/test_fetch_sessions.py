@@ -55,10 +55,10 @@ def test_full_cache_replaces_only_a_session_idle_for_two_minutes() -> None:
 
 def test_update_changes_adds_and_forgets_partitions() -> None:
     session = opened(FetchSessionCache(1, CountingRandom()))
-    session.partitions["t", b"", 0].told_high_watermark = 5
+    session.partitions["t", b"", 0].reported_high_watermark = 5
     session.update({("t", b"", 0): position(7), ("t", b"", 1): position()}, [])
     assert session.partitions["t", b"", 0].fetch_offset == 7
-    assert session.partitions["t", b"", 0].told_high_watermark == 5
+    assert session.partitions["t", b"", 0].reported_high_watermark == 5
     session.update({}, [("t", b"", 0)])
     assert list(session.partitions) == [("t", b"", 1)]
 

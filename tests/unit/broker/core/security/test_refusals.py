@@ -26,13 +26,13 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 
 ERROR = Error.ILLEGAL_SASL_STATE
-TOLD = "Unexpected Kafka request"
+MESSAGE = "Unexpected Kafka request"
 TOPIC_ID = b"id-of-some-topic"
 
 
 def refused(request: Message, version: int) -> Any:
     """As the client reads it."""
-    answer = refusal(request.API_KEY, version, request, ERROR, TOLD)
+    answer = refusal(request.API_KEY, version, request, ERROR, MESSAGE)
     assert answer is not None
     return response_type(request.API_KEY).decode(answer.encode(version), version, 0)
 
@@ -65,7 +65,7 @@ def test_a_batch_is_refused_with_no_offset() -> None:
     (topic,) = refused(produce.ProduceRequest(None, -1, 1000, topics), 9).responses
     (partition,) = topic.partition_responses
     assert (topic.name, partition.index, partition.error_code) == ("orders", 3, ERROR)
-    assert (partition.base_offset, partition.log_append_time_ms, partition.error_message) == (-1, -1, TOLD)
+    assert (partition.base_offset, partition.log_append_time_ms, partition.error_message) == (-1, -1, MESSAGE)
 
 
 @pytest.mark.parametrize(("version", "whole", "partitions"), [(6, 0, 1), (7, ERROR, 1), (12, ERROR, 1), (13, ERROR, 0)])
@@ -109,7 +109,7 @@ def test_coordinators_are_refused_one_by_one_from_version_4_on() -> None:
 def test_topics_to_create_are_refused_with_the_reason_and_those_to_delete_without() -> None:
     created = create_topics.CreateTopicsRequest([create_topics.CreatableTopic("orders", 1, 1)], 1000)
     (topic,) = refused(created, 7).topics
-    assert (topic.name, topic.error_code, topic.error_message) == ("orders", ERROR, TOLD)
+    assert (topic.name, topic.error_code, topic.error_message) == ("orders", ERROR, MESSAGE)
     by_name = delete_topics.DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000)
     by_id = delete_topics.DeleteTopicsRequest([delete_topics.DeleteTopicState(None, TOPIC_ID)], timeout_ms=1000)
     for request, version, name in ((by_name, 5, "orders"), (by_id, 6, None)):
@@ -146,7 +146,7 @@ def test_elections_are_refused_by_partition_and_from_version_1_on_as_a_whole(ver
     answer = refused(request, version)
     assert answer.error_code == whole
     (topic,) = answer.replica_election_results
-    assert [(p.partition_id, p.error_code, p.error_message) for p in topic.partition_result] == [(3, ERROR, TOLD)]
+    assert [(p.partition_id, p.error_code, p.error_message) for p in topic.partition_result] == [(3, ERROR, MESSAGE)]
 
 
 def test_log_folders_are_refused_by_topic() -> None:
@@ -166,7 +166,7 @@ def test_changes_of_users_are_refused_once_for_each_user() -> None:
         [alter_users.ScramCredentialUpsertion(name, 1, 4096, b"salt", b"hash") for name in ("b", "a")],
     )
     reported = [(user.user, user.error_code, user.error_message) for user in refused(request, 0).results]
-    assert reported == [("a", ERROR, TOLD), ("b", ERROR, TOLD)]
+    assert reported == [("a", ERROR, MESSAGE), ("b", ERROR, MESSAGE)]
 
 
 def test_changes_of_quotas_are_refused_with_the_default_message() -> None:

@@ -23,16 +23,16 @@ class NothingThere(Fetcher):
     """Has no records, whatever is asked for."""
 
     def __init__(self, subscription: Subscription) -> None:
-        self._told_by = subscription
+        self._subscription = subscription
 
     def take_batches(self, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
         """All records of both partitions; their positions move."""
-        for state in self._told_by.assigned.values():
+        for state in self._subscription.assigned.values():
             state.position = 100
         return {name: [Chunk(memoryview(b""), [], number)] for number, name in enumerate((ZERO, ONE), 7)}
 
     def take(self, most: int, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[object]]:  # type: ignore[override]
-        self._told_by.raise_unreported(list(only) if isinstance(only, (list, tuple)) else [])
+        self._subscription.raise_unreported(list(only) if isinstance(only, (list, tuple)) else [])
         return {}
 
 

@@ -238,16 +238,16 @@ def _is_news(session: FetchSession, answer: PartitionAnswer, incremental: bool) 
         not incremental
         or answer.size_bytes > 0
         or failed
-        or position.told_error
-        or data.high_watermark != position.told_high_watermark
-        or data.last_stable_offset != position.told_last_stable_offset
-        or data.log_start_offset != position.told_log_start_offset
+        or position.reported_error
+        or data.high_watermark != position.reported_high_watermark
+        or data.last_stable_offset != position.reported_last_stable_offset
+        or data.log_start_offset != position.reported_log_start_offset
         or data.diverging_epoch.epoch >= 0
     )
-    position.told_high_watermark = data.high_watermark
-    position.told_last_stable_offset = data.last_stable_offset
-    position.told_log_start_offset = data.log_start_offset
-    position.told_error = failed
+    position.reported_high_watermark = data.high_watermark
+    position.reported_last_stable_offset = data.last_stable_offset
+    position.reported_log_start_offset = data.log_start_offset
+    position.reported_error = failed
     return news
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.apis.ports import FetchPorts
 
 FIRST_WITH_LEADERS = 16
-TOLD_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
+SENT_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 """From version 16 on, the answer to these errors names the current leader (KIP-951)."""
 
 
@@ -123,8 +123,8 @@ def read_partition(
         error = Error.NOT_LEADER_OR_FOLLOWER  # always: no node replicates another one's log by Fetch
     if error is not NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or ports.node.node_id, partition.leader_epoch)
-        is_told = error in TOLD_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
-        return _error(key, error, leader if is_told else None)
+        has_leader = error in SENT_WITH_LEADER and context.api_version >= FIRST_WITH_LEADERS
+        return _error(key, error, leader if has_leader else None)
     high_watermark, last_stable_offset = log.high_watermark, log.last_stable_offset
     committed = isolation is READ_COMMITTED
     data = PartitionData(

@@ -187,7 +187,7 @@ class _Fetch:
         """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
         unless the session has not answered for it yet."""
         acknowledged = {result.place: result for result in self._acknowledged}
-        first = [place for place, told in self._session.partitions.items() if not told]
+        first = [place for place, reported in self._session.partitions.items() if not reported]
         topics: dict[bytes, answers.ShareFetchableTopicResponse] = {}
         for place in dict.fromkeys((*found, *acknowledged, *first)):
             if place in self._session.partitions:

@@ -116,8 +116,8 @@ def recoveries(run: Run) -> None:
 def soak_of(run: Run, options: argparse.Namespace) -> None:
     from benchmarks import soak
 
-    soak.hours(run.add, options.picture, quick=options.quick)
-    options.picture = None  # it has lines, no bars
+    soak.hours(run.add, options.chart, quick=options.quick)
+    options.chart = None  # it has lines, no bars
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -129,7 +129,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument(
-        "--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, or the lines of soak, as SVG"
+        "--chart", type=Path, metavar="FILE", help="bars of all rates and of CPU, or the lines of soak, as SVG"
     )
     parser.add_argument("--table", type=Path, metavar="FILE", help="the cells of raw requests, as rows of Markdown")
     parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
@@ -194,8 +194,8 @@ def main() -> None:
             report.show(run.results, Console(width=None if sys.stdout.isatty() else 160))
             if options.json:
                 report.write_json(run.results, options.json)
-            if options.picture:
-                report.write_picture(run.results, options.picture)
+            if options.chart:
+                report.write_chart(run.results, options.chart)
             if options.table:
                 report.write_cells(run.results, options.table)
 

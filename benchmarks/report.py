@@ -86,7 +86,7 @@ COLOURS = ("#1f6f5c", "#b5533c", "#5b6abf", "#8a8a8a")
 BAR_PX, GAP_PX, LABEL_PX, WIDTH_PX = 14, 10, 330, 900
 
 
-def write_picture(results: Results, path: Path) -> None:
+def write_chart(results: Results, path: Path) -> None:
     """Bars for all figures that are rates or CPU, each in relation to the largest of its row."""
     found = medians(results)
     names = [

@@ -1,6 +1,6 @@
 """Hours of clients that come and go: what a broker keeps of those that are gone.
 
-    python -m benchmarks --only soak [--quick] [--picture FILE]
+    python -m benchmarks --only soak [--quick] [--chart FILE]
 
 ``oncelog serve`` under the load of ``churn``. Its memory and its descriptors are read from ``/proc`` again and again;
 after a quarter of an hour both should be flat. Descriptors of deleted files, whose disk space is not free before they
@@ -90,7 +90,7 @@ def growth(samples: Sequence[Sample]) -> float:
     return rise / spread * HOUR_S / memory_mb * 100
 
 
-def hours(add: Callable[[str, Figures], None], picture: Path | None, *, quick: bool) -> None:
+def hours(add: Callable[[str, Figures], None], chart: Path | None, *, quick: bool) -> None:
     seconds, delay_s = (60.0, 1.0) if quick else (HOUR_S, DEFAULT_DELAY_S)
     server = Oncelog(properties={**SETTINGS, DELAY: str(int(delay_s * 1000))})
     with running(server):
@@ -112,8 +112,8 @@ def hours(add: Callable[[str, Figures], None], picture: Path | None, *, quick: b
             "descriptors of deleted files in the end": float(left),
         }
         add(server.name, figures)
-    if picture is not None:
-        picture.write_text(lines(samples))
+    if chart is not None:
+        chart.write_text(lines(samples))
 
 
 def lines(samples: Sequence[Sample]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-PICTURE: Final = ROOT / "docs" / "assets" / "layers.svg"
+DIAGRAM: Final = ROOT / "docs" / "assets" / "layers.svg"
 WIDTH, ROW, GAP = 640, 34, 6
 ROLES: Final = {
     "testing": "what users get for their tests",
@@ -33,14 +33,14 @@ ROLES: Final = {
 
 
 def main() -> int:
-    picture = "\n".join([*_picture(_layers()), ""])
+    diagram = "\n".join([*_diagram(_layers()), ""])
     if "--check" in sys.argv[1:]:
-        if PICTURE.exists() and PICTURE.read_text() == picture:
+        if DIAGRAM.exists() and DIAGRAM.read_text() == diagram:
             return 0
-        sys.stderr.write(f"{PICTURE} is out of date: run python tools/draw_layers.py\n")
+        sys.stderr.write(f"{DIAGRAM} is out of date: run python tools/draw_layers.py\n")
         return 1
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(picture)
+    DIAGRAM.parent.mkdir(parents=True, exist_ok=True)
+    DIAGRAM.write_text(diagram)
     return 0
 
 
@@ -50,7 +50,7 @@ def _layers() -> list[list[str]]:
     return [[name.strip(" ()") for name in layer.split("|")] for layer in layers]
 
 
-def _picture(layers: list[list[str]]) -> Iterator[str]:
+def _diagram(layers: list[list[str]]) -> Iterator[str]:
     height = len(layers) * (ROW + GAP) + GAP
     box = f'viewBox="0 0 {WIDTH} {height}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="Layers of the code">'

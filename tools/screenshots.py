@@ -1,4 +1,4 @@
-"""Make the pictures of the console in ``docs/assets`` again: ``python -m tools.screenshots``.
+"""Make the screenshots of the console in ``docs/assets`` again: ``python -m tools.screenshots``.
 
 A broker and a console of its own, filled with the same events each time; Chromium of this machine, as the tests use it.
 Look at what came out before you commit it.
@@ -33,7 +33,7 @@ WIDTH, PHONE = 1180, 390
 PAYMENTS = TopicPartition("payments", 0)
 
 
-class Picture(NamedTuple):
+class Screenshot(NamedTuple):
     """``wait`` is what must be on the page first; ``only`` the part of it that is taken."""
 
     name: str
@@ -45,18 +45,18 @@ class Picture(NamedTuple):
     only: str = ""
 
 
-PICTURES = (
-    Picture("topics", "/topics", "#live tbody tr"),
-    Picture("topic", "/topic?name=payments", "table", 760),
-    Picture("records-dark", "/records?topic=payments", "table.records tbody tr", dark=True),
-    Picture("record", "/record?topic=payments&partition=0&offset=1", "pre", 760),
-    Picture("partition", "/partition?topic=payments&partition=0", "#live svg[role=img]", only="#live"),
-    Picture("transactions", "/transactions", "#hanging p", 700),
-    Picture("transactions-phone", "/transactions", "#hanging p", 700, phone=True),
-    Picture("history", "/transaction?id=billing-2", "ol.timeline li", 760),
-    Picture("group", "/group?name=invoices", "table tbody tr", 420),
-    Picture("pipelines", "/pipelines", "section.card canvas", 700),
-    Picture("broker", "/broker?id=1", "table tbody tr"),
+SCREENSHOTS = (
+    Screenshot("topics", "/topics", "#live tbody tr"),
+    Screenshot("topic", "/topic?name=payments", "table", 760),
+    Screenshot("records-dark", "/records?topic=payments", "table.records tbody tr", dark=True),
+    Screenshot("record", "/record?topic=payments&partition=0&offset=1", "pre", 760),
+    Screenshot("partition", "/partition?topic=payments&partition=0", "#live svg[role=img]", only="#live"),
+    Screenshot("transactions", "/transactions", "#hanging p", 700),
+    Screenshot("transactions-phone", "/transactions", "#hanging p", 700, phone=True),
+    Screenshot("history", "/transaction?id=billing-2", "ol.timeline li", 760),
+    Screenshot("group", "/group?name=invoices", "table tbody tr", 420),
+    Screenshot("pipelines", "/pipelines", "section.card canvas", 700),
+    Screenshot("broker", "/broker?id=1", "table tbody tr"),
 )
 
 
@@ -126,16 +126,16 @@ def report(console: RunningConsole) -> None:
     reporter.close()
 
 
-def take(browser: Browser, console: RunningConsole, picture: Picture) -> Path:
-    size = ViewportSize(width=PHONE if picture.phone else WIDTH, height=picture.height)
+def take(browser: Browser, console: RunningConsole, screenshot: Screenshot) -> Path:
+    size = ViewportSize(width=PHONE if screenshot.phone else WIDTH, height=screenshot.height)
     with browser.new_context(viewport=size, timezone_id="Europe/Berlin", locale="en-GB") as visitor:
         page = visitor.new_page()
-        page.emulate_media(color_scheme="dark" if picture.dark else "light")
-        page.goto(console.url + picture.path)
-        page.locator(picture.wait).first.wait_for()
-        path = ASSETS / f"console-{picture.name}.png"
-        if picture.only:
-            page.locator(picture.only).screenshot(path=path)
+        page.emulate_media(color_scheme="dark" if screenshot.dark else "light")
+        page.goto(console.url + screenshot.path)
+        page.locator(screenshot.wait).first.wait_for()
+        path = ASSETS / f"console-{screenshot.name}.png"
+        if screenshot.only:
+            page.locator(screenshot.only).screenshot(path=path)
         else:
             page.screenshot(path=path)
     return path
@@ -152,8 +152,8 @@ def main() -> int:
         with open_transaction(broker), RunningConsole(settings) as console, sync_playwright() as playwright:
             report(console)
             with playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"]) as browser:
-                for picture in PICTURES:
-                    path = take(browser, console, picture)
+                for screenshot in SCREENSHOTS:
+                    path = take(browser, console, screenshot)
                     print(f"{path.name}: {path.stat().st_size:,} bytes")
     return 0
 

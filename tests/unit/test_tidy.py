@@ -235,6 +235,7 @@ RENAMED = {
     r"\b(?:Topic|Partition|Group)Picture\b|\bHandingOut\b|\bhanding_out\b|\bBreach\b": "image, reader, anomaly",
     r"\b_?most_(?!common\b)[a-z]|\bonly_looks?\b|\bONLY_LOOKS\b": "max_, read_only",
     r"\b_?told_\w|\b\w*_told\b|\bTOLD_\w|\bUNTOLD\b": "reported",
+    r"\b\w*_picture\b|\bpicture\b(?= *(?::?=(?!=)|: \w|\())": "image, diagram, chart",
 }
 """Private words that are gone, and the field's."""
 

@@ -75,13 +75,13 @@ class ClusterView:
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None if it is not known."""
-        picture = self._metadata.topics.get(topic)
-        return None if picture is None else set(range(picture.partition_count))
+        image = self._metadata.topics.get(topic)
+        return None if image is None else set(range(image.partition_count))
 
     def available_partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the partitions that have a leader; None if the topic is not known."""
-        picture = self._metadata.topics.get(topic)
-        return None if picture is None else set(picture.available)
+        image = self._metadata.topics.get(topic)
+        return None if image is None else set(image.available)
 
     def leader_for_partition(self, partition: TopicPartition) -> int | None:
         """The node that leads a partition, -1 if none does; None if the partition is not known."""

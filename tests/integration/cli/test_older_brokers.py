@@ -116,9 +116,9 @@ def test_records_are_shown_without_the_names_that_nobody_can_tell(servers: str) 
 
 
 def test_top_shows_what_it_can(servers: str) -> None:
-    (picture,) = call("top", "--once", "--json", "--interval", 0.1, "--bootstrap-server", servers).done().json_lines
-    assert [row["topic"] for row in picture["topics"]] == ["orders"]
-    assert picture["transactions"] is None
+    (screen,) = call("top", "--once", "--json", "--interval", 0.1, "--bootstrap-server", servers).done().json_lines
+    assert [row["topic"] for row in screen["topics"]] == ["orders"]
+    assert screen["transactions"] is None
     drawn = call("top", "--once", "--interval", 0.1, "--bootstrap-server", servers).done().out
     assert "transactions: not listed by this cluster" in drawn
 

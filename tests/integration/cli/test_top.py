@@ -10,7 +10,7 @@ import uuid
 from typing import Any, cast
 
 import oncelog
-from oncelog.cli.administration.top import TopScreen, look, picture
+from oncelog.cli.administration.top import TopScreen, look, screen_row
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin.admin_types import NewTopic
 from oncelog.types import TopicPartition
@@ -23,7 +23,7 @@ A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> None:
     before = TopScreen(10.0, {A: 100, B: 50}, {A: 100, B: 50}, (), {"g": {B: 10}, "s": {A: 100}}, {"s": 4})
     after = TopScreen(12.0, {A: 110, B: 150}, {A: 104, B: 150}, (), {"g": {A: 90, B: 40}, "s": {A: 106}}, {"s": 2})
-    found = picture(before, after, 10)
+    found = screen_row(before, after, 10)
     assert [(row["topic"], row["records_per_s"], row["held_back"]) for row in found["topics"]] == [
         ("b", 50.0, 0),
         ("a", 5.0, 6),
@@ -36,7 +36,7 @@ def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> N
 
 def test_what_is_new_or_gone_or_began_again_has_no_rate_below_zero() -> None:
     gone = TopicPartition("gone", 0)
-    found = picture(
+    found = screen_row(
         TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}, {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}, {}), 10
     )
     assert [row["records_per_s"] for row in found["topics"]] == [0.0, 0.0]
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_it() -> None:
             assert process.wait(120) == 130
 
 
-def test_a_pipe_gets_each_picture() -> None:
+def test_a_pipe_gets_each_screen() -> None:
     """It got none before the end."""
     with oncelog.Broker() as broker:
         command = [str(ONCELOG), "top", "--interval", "0.1", "-b", broker.bootstrap_servers]
@@ -135,12 +135,12 @@ def test_a_broker_that_dies_is_reported_and_its_return_is_seen() -> None:
     command = [str(ONCELOG), "top", "--json", "--interval", "0.1", "-b", address, *quick]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        pictures = map(json.loads, process.stdout)
-        assert "records_per_s" in next(pictures)
+        screens = map(json.loads, process.stdout)
+        assert "records_per_s" in next(screens)
         first.stop()
-        trouble = next(one["trouble"] for one in pictures if "trouble" in one)
+        trouble = next(one["trouble"] for one in screens if "trouble" in one)
         assert address in trouble
         with oncelog.Broker(listen=address):
-            assert next(one for one in pictures if "trouble" not in one)["topics"] == []
+            assert next(one for one in screens if "trouble" not in one)["topics"] == []
             process.send_signal(signal.SIGINT)
             assert process.wait(120) == 130

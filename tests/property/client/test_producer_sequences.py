@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oncelog.client.core.connection.wire import METADATA, PRODUCE
 from oncelog.errors import Error
 from tests.unit.client.core.kafka_partition import KafkaPartition, serve
-from tests.unit.client.core.producers import ProducerCore, picture, refuse
+from tests.unit.client.core.producers import ProducerCore, metadata_answer, refuse
 
 EVENTS = ("send", "send", "answer", "answer", "refuse", "lose request", "lose answer", "forget", "wait", "wait long")
 
@@ -22,7 +22,7 @@ def test_every_record_is_stored_once_whatever_the_leader_answers(events: list[st
     sent_records = 0
     for event in events:
         while core.wire.count(METADATA):
-            core.wire.take(METADATA).answer(picture())
+            core.wire.take(METADATA).answer(metadata_answer())
         if event == "send":
             core.send(b"%d" % sent_records)
             sent_records += 1

@@ -100,8 +100,8 @@ def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bo
       oncelog groups describe billing
       oncelog groups describe workers --deliveries
     """
-    pictures = asyncio.run(_pictures(cluster.admin_settings(), groups, deliveries))
-    described = [_described(picture, ranges) for picture, ranges in pictures]
+    with_positions = asyncio.run(_with_positions(cluster.admin_settings(), groups, deliveries))
+    described = [_described(found, ranges) for found, ranges in with_positions]
     if cluster.as_json:
         show_json(described)
         return
@@ -111,27 +111,27 @@ def describe(cluster: ConnectionOptions, groups: tuple[str, ...], deliveries: bo
         _show_group(group)
 
 
-async def _pictures(
+async def _with_positions(
     config: AdminConfig, groups: Iterable[str], deliveries: bool
 ) -> list[tuple[GroupWithPositions, list[DeliveredRange] | None]]:
     """Each group, and with ``deliveries`` those of a share group."""
     from oncelog.cli.administration.share_deliveries import stored_deliveries
     from oncelog.client.aio.admin.admin import Admin
-    from oncelog.client.aio.admin.group_positions import SHARE, group_picture
+    from oncelog.client.aio.admin.group_positions import SHARE, group_with_positions
 
     async with Admin(config=config) as admin:
         found: list[tuple[GroupWithPositions, list[DeliveredRange] | None]] = []
         for group in groups:
-            picture = await group_picture(admin, group)
-            if deliveries and picture.group.type != SHARE:
+            one = await group_with_positions(admin, group)
+            if deliveries and one.group.type != SHARE:
                 raise ConfigError(f"group {group!r} is no share group: leave --deliveries out")
-            names = [one.name for one in picture.shared]
-            found.append((picture, await stored_deliveries(admin, group, names) if deliveries else None))
+            names = [position.name for position in one.shared]
+            found.append((one, await stored_deliveries(admin, group, names) if deliveries else None))
         return found
 
 
-def _described(picture: GroupWithPositions, deliveries: Iterable[DeliveredRange] | None) -> Row:
-    found = picture.group
+def _described(group: GroupWithPositions, deliveries: Iterable[DeliveredRange] | None) -> Row:
+    found = group.group
     rows: list[Row] = [
         {
             "topic": shared.name.topic,
@@ -140,7 +140,7 @@ def _described(picture: GroupWithPositions, deliveries: Iterable[DeliveredRange]
             "end": shared.end,
             "lag": shared.lag,
         }
-        for shared in picture.shared
+        for shared in group.shared
     ]
     rows += [
         {
@@ -153,7 +153,7 @@ def _described(picture: GroupWithPositions, deliveries: Iterable[DeliveredRange]
             "host": position.member.client_host if position.member else None,
             "marker": str(position.marker) if position.marker else None,
         }
-        for position in picture.positions
+        for position in group.positions
     ]
     return {
         "group": found.group_id,

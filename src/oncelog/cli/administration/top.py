@@ -111,7 +111,7 @@ def _print(
                 raise
             report(str(error))
             continue
-        show(picture(before, after, lines))
+        show(screen_row(before, after, lines))
         if once:
             return
         before = after
@@ -134,7 +134,7 @@ def _draw(admin: Admin, interval: float, lines: int, internal: bool, console: Co
                     live.update(TRYING + trouble, refresh=True)
                 continue
             trouble = ""
-            live.update(_tables(picture(before, after, lines)), refresh=True)
+            live.update(_tables(screen_row(before, after, lines)), refresh=True)
             before = after
 
 
@@ -204,7 +204,7 @@ def _visible(offsets_of: Callable[[str], dict[TopicPartition, T]], group_id: str
         return {}
 
 
-def picture(before: TopScreen, after: TopScreen, lines: int) -> Row:
+def screen_row(before: TopScreen, after: TopScreen, lines: int) -> Row:
     """The comparison of two looks: rates in records per second, the busiest and longest first."""
     passed_s = max(after.at_s - before.at_s, 1e-9)
     topics: dict[str, Row] = {}

@@ -18,7 +18,7 @@ from oncelog.protocol.generated.consumer_group_heartbeat_response import (
 )
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import TopicPartition
-from tests.unit.client.core.producers import TOPIC, coordinator, picture
+from tests.unit.client.core.producers import TOPIC, coordinator, metadata_answer
 from tests.unit.client.core.wires import FakeWire, Sent
 
 TOPIC_ID = b"\x01" * 16
@@ -74,7 +74,7 @@ class Group:
         metadata.want([TOPIC])
         metadata.refresh()
         self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture(topic_id=TOPIC_ID))
+        self.wire.take(METADATA).answer(metadata_answer(topic_id=TOPIC_ID))
         self.member = ConsumerGroupMember(config, self.wire, metadata, self.subscription, self.program, "m")
         self.member.poll(self.wire.now_ms())
         self.wire.take(FIND_COORDINATOR).answer(coordinator("g"))

@@ -79,7 +79,7 @@ class ProducerCore:
         self.metadata.want([TOPIC])
         self.metadata.refresh()
         self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture())
+        self.wire.take(METADATA).answer(metadata_answer())
 
     def _done(self, batch: ProducerBatch, offset: int, time: int, start: int, error: KafkaError | None) -> None:
         if error is not None:
@@ -153,7 +153,9 @@ def refuse(sent: Sent, error: Error, offset: int = -1, log_start_offset: int = 0
     sent.answer(ProduceResponse([TopicProduceResponse(name=TOPIC, partition_responses=partitions)]))
 
 
-def picture(leader: int = 1, epoch: int = 0, partitions: int = 2, topic_id: bytes = bytes(16)) -> MetadataResponse:
+def metadata_answer(
+    leader: int = 1, epoch: int = 0, partitions: int = 2, topic_id: bytes = bytes(16)
+) -> MetadataResponse:
     return MetadataResponse(
         brokers=[MetadataResponseBroker(1, "a", 1), MetadataResponseBroker(2, "b", 2)],
         topics=[

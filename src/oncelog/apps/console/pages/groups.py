@@ -10,7 +10,7 @@ from oncelog.client.aio.admin.group_positions import (
     GroupRefused,
     PositionChange,
     existing_group,
-    group_picture,
+    group_with_positions,
     move,
     planned_moves,
 )
@@ -47,16 +47,16 @@ async def listing(visit: ConsoleRequest) -> Response:
 async def one(visit: ConsoleRequest) -> Response:
     """One group: members, assignment, and lag to the last stable offset and to the end."""
     admin = await visit.admin()
-    picture = await group_picture(admin, visit.name("group"))
+    described = await group_with_positions(admin, visit.name("group"))
     return visit.page(
         "group.html",
-        group=picture.group,
-        idle=picture.group.state in IDLE,
-        positions=[one for one in picture.positions if one.marker is None],
-        markers=[one.marker for one in picture.positions if one.marker is not None],
-        shared=picture.shared,
-        lag=sum(position.lag or 0 for position in picture.shared or picture.positions),
-        lag_to_end=sum(position.lag_to_end or 0 for position in picture.positions),
+        group=described.group,
+        idle=described.group.state in IDLE,
+        positions=[one for one in described.positions if one.marker is None],
+        markers=[one.marker for one in described.positions if one.marker is not None],
+        shared=described.shared,
+        lag=sum(position.lag or 0 for position in described.shared or described.positions),
+        lag_to_end=sum(position.lag_to_end or 0 for position in described.positions),
     )
 
 

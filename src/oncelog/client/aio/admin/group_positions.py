@@ -141,7 +141,7 @@ async def sink_markers(admin: Admin, groups: Iterable[GroupListing]) -> dict[str
     return {group: marker for group, marker in zip(simple, answers, strict=True) if marker is not None}
 
 
-async def group_picture(admin: Admin, group: str) -> GroupWithPositions:
+async def group_with_positions(admin: Admin, group: str) -> GroupWithPositions:
     """The group with its positions and lags.
 
     :raises GroupRefused: it does not exist.

@@ -208,7 +208,7 @@ class ClusterAccess:
         asked = False
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
-                while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
+                while (image := self.metadata.topics.get(name)) is None or not image.partition_count:
                     error = self.metadata.errors.get(name) if asked else None  # an older refusal may be out of date
                     if error is not None and not error.retriable:
                         raise topic_error(error, name)
@@ -230,7 +230,7 @@ class ClusterAccess:
             raise KafkaTimeoutError(
                 f"nothing is known about topic {name!r} after {self._setting}={self.timeout_ms}"
             ) from None
-        return picture
+        return image
 
     async def leaders(
         self, partitions: Iterable[TopicPartition], *, may_come: bool = False
@@ -253,12 +253,12 @@ class ClusterAccess:
         return by_leader
 
     def _without_leader(self, name: TopicPartition, may_come: bool) -> KafkaError:
-        picture = self.metadata.topics.get(name.topic)
+        image = self.metadata.topics.get(name.topic)
         error = self.metadata.errors.get(name.topic, Error.UNKNOWN_TOPIC_OR_PARTITION)
-        if picture is not None and 0 <= name.partition < picture.partition_count:
+        if image is not None and 0 <= name.partition < image.partition_count:
             return error_for(Error.LEADER_NOT_AVAILABLE, f"{name} has no leader")
-        if picture is not None:
-            there = partitions_there(picture.partition_count)
+        if image is not None:
+            there = partitions_there(image.partition_count)
             text = f"topic {name.topic!r} has no partition {name.partition}; {there}"
         elif error is Error.UNKNOWN_TOPIC_OR_PARTITION:
             text = f"topic {name.topic!r} does not exist"

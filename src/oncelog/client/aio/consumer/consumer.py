@@ -467,8 +467,8 @@ class Consumer(Generic[K, V]):
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None while it is not known."""
-        picture = self._metadata.topics.get(arguments.name(topic, "topics"))
-        return None if picture is None else set(range(picture.partition_count))
+        image = self._metadata.topics.get(arguments.name(topic, "topics"))
+        return None if image is None else set(range(image.partition_count))
 
     # --- between the loop and the cores
 

@@ -170,8 +170,8 @@ class Intake:
         size: int,
     ) -> bool:
         """As :meth:`put`, for records that do not go to the topic's current batch of records without keys."""
-        picture = self._metadata.topics.get(topic)
-        if picture is None or self._closed or not picture.partition_count:
+        image = self._metadata.topics.get(topic)
+        if image is None or self._closed or not image.partition_count:
             return False
         config = self._config
         if size > config.max_request_size or size > config.buffer_memory:
@@ -179,13 +179,13 @@ class Intake:
         stuck = False
         if partition is None:
             if key is not None and not self._ignore_keys and self._custom_partitioner is None:
-                partition = keyed(key, picture)
+                partition = keyed(key, image)
             else:
-                partition, stuck = self._choose(key, picture)
+                partition, stuck = self._choose(key, image)
         elif partition.__class__ is not int or not 0 <= partition <= MAX_INT:
             partition = arguments.whole(partition, "partition", 32)
-        self.check_partition(picture, partition)
-        name = picture.keys[partition]
+        self.check_partition(image, partition)
+        name = image.keys[partition]
         now_ms = int(real_time.monotonic() * 1000)
         batch = self._accumulator.append(name, timestamp, key, value, headers, size, now_ms)
         if batch is None:
@@ -257,39 +257,39 @@ class Intake:
 
     # --- choosing a partition
 
-    def _choose(self, key: bytes | None, picture: TopicImage) -> tuple[int, bool]:
+    def _choose(self, key: bytes | None, image: TopicImage) -> tuple[int, bool]:
         """A partition for a record without a key, and whether the sticky partitioner chose it."""
         if self._custom_partitioner is not None:
-            everything = list(range(picture.partition_count))
-            chosen = self._custom_partitioner(key, everything, picture.available)
-            self.check_partition(picture, chosen)
+            everything = list(range(image.partition_count))
+            chosen = self._custom_partitioner(key, everything, image.available)
+            self.check_partition(image, chosen)
             return chosen, False
         if self._round_robin is not None:
-            return self._round_robin.next(picture), False
-        filled = self._open.pop(picture.name, None)
+            return self._round_robin.next(image), False
+        filled = self._open.pop(image.name, None)
         if filled is not None:
-            self._sticky.batch_ended(picture, filled.size_bytes)
-        return self._sticky.current(picture), True
+            self._sticky.batch_ended(image, filled.size_bytes)
+        return self._sticky.current(image), True
 
-    def partitions_of(self, picture: TopicImage, keys: Sequence[bytes | None]) -> list[int]:
+    def partitions_of(self, image: TopicImage, keys: Sequence[bytes | None]) -> list[int]:
         """Partitions of records as their keys decide; -1 for records without a key."""
         if self._custom_partitioner is None:
-            return partitions_of_keys(keys, picture.partition_count)
-        return [-1 if key is None else self._choose(key, picture)[0] for key in keys]
+            return partitions_of_keys(keys, image.partition_count)
+        return [-1 if key is None else self._choose(key, image)[0] for key in keys]
 
-    def choose_for_batch(self, picture: TopicImage) -> int:
+    def choose_for_batch(self, image: TopicImage) -> int:
         """The partition for a whole batch without keys."""
-        chosen, stuck = self._choose(None, picture)
+        chosen, stuck = self._choose(None, image)
         if stuck:
-            self._sticky.batch_ended(picture, self._config.max_batch_size)
+            self._sticky.batch_ended(image, self._config.max_batch_size)
         return chosen
 
-    def check_partition(self, picture: TopicImage, partition: int) -> None:
+    def check_partition(self, image: TopicImage, partition: int) -> None:
         """
         :raises UnknownTopicOrPartitionError: the topic has no such partition.
         """
-        if not 0 <= partition < picture.partition_count:
-            raise _no_partition(picture, partition)
+        if not 0 <= partition < image.partition_count:
+            raise _no_partition(image, partition)
 
     # --- waiting
 
@@ -339,10 +339,10 @@ class Intake:
         )
 
 
-def _no_partition(picture: TopicImage, partition: int) -> UnknownTopicOrPartitionError:
+def _no_partition(image: TopicImage, partition: int) -> UnknownTopicOrPartitionError:
     return UnknownTopicOrPartitionError(
         Error.UNKNOWN_TOPIC_OR_PARTITION,
-        f"topic {picture.name!r} has no partition {partition}; {partitions_there(picture.partition_count)}",
+        f"topic {image.name!r} has no partition {partition}; {partitions_there(image.partition_count)}",
     )
 
 

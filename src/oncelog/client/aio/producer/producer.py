@@ -377,12 +377,12 @@ class Producer(Generic[SentK, SentV]):
         intake = self._intake
         number = arguments.whole(partition, "partition", 32)
         intake.check_send()
-        picture = await intake.known_topic(topic)
-        intake.check_partition(picture, number)
+        image = await intake.known_topic(topic)
+        intake.check_partition(image, number)
         batch.close()
         if not batch.record_count():
             raise IllegalStateError("the batch is empty; append a record first")
-        name = picture.keys[number]
+        name = image.keys[number]
         future: asyncio.Future[Any] = intake.running().create_future()
         outcome = HandBatchOutcome(future)
         await intake.queue_batch(
@@ -408,8 +408,8 @@ class Producer(Generic[SentK, SentV]):
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
-        picture = await self._intake.known_topic(topic)
-        return set(range(picture.partition_count))
+        image = await self._intake.known_topic(topic)
+        return set(range(image.partition_count))
 
     def metrics(self) -> Metrics:
         """This producer's metrics, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):

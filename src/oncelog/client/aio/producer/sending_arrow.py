@@ -60,19 +60,19 @@ class ArrowSender:
             raise TypeError(f"send_arrow takes a pyarrow.Table or RecordBatch, not {type(table).__name__}")
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         _check_columns(whole.schema.names)
-        picture, many = await self._many.begin(topic, partition)
+        image, many = await self._many.begin(topic, partition)
         if partition is None and "partition" in whole.schema.names:
-            self._check_partitions(picture, whole.column("partition"))
+            self._check_partitions(image, whole.column("partition"))
         if "headers" in whole.schema.names:
             check_headers(whole.column("headers"))
-        batches = self._batches(picture, whole, partition)
+        batches = self._batches(image, whole, partition)
         if self._may_be_too_large(whole):
             batches = iter(self._checked(topic, list(batches)))
         try:
             for destination, count, largest, data in batches:
-                name = picture.keys[destination]
+                name = image.keys[destination]
                 handle = many.handle(name, count)
-                await self._intake.queue_batch(self._append(picture, destination, count, largest, data, handle, now_ms))
+                await self._intake.queue_batch(self._append(image, destination, count, largest, data, handle, now_ms))
         except BaseException:
             many.future.cancel()  # the caller has not got it
             raise
@@ -83,7 +83,7 @@ class ArrowSender:
 
     def _append(
         self,
-        picture: TopicImage,
+        image: TopicImage,
         destination: int,
         count: int,
         max_timestamp: int,
@@ -92,17 +92,17 @@ class ArrowSender:
         now_ms: Callable[[], int],
     ) -> Callable[[], ProducerBatch | None]:
         """An attempt to queue an already encoded batch."""
-        name, payload = picture.keys[destination], bytearray(data)
+        name, payload = image.keys[destination], bytearray(data)
         return lambda: self._accumulator.append_sealed(name, payload, count, max_timestamp, now_ms(), handle)
 
-    def _batches(self, picture: TopicImage, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
+    def _batches(self, image: TopicImage, table: pa.Table, partition: int | None) -> Iterator[EncodedBatch]:
         config = self._config
         default_timestamp_ms = real_time.time_ms()
         for piece in _pieces(table):
             columns = _columns(piece)
             yield from encode_from_arrow(
                 columns["value"],
-                self._destinations(picture, columns, partition),
+                self._destinations(image, columns, partition),
                 key=columns.get("key"),
                 timestamp=columns.get("timestamp"),
                 default_timestamp_ms=default_timestamp_ms,
@@ -129,7 +129,7 @@ class ArrowSender:
             raise self._intake.too_large(topic, too_large)
         return batches
 
-    def _check_partitions(self, picture: TopicImage, column: pa.ChunkedArray) -> None:
+    def _check_partitions(self, image: TopicImage, column: pa.ChunkedArray) -> None:
         """
         :raises UnknownTopicOrPartitionError: the topic lacks one of these partitions.
         """
@@ -138,9 +138,9 @@ class ArrowSender:
                 raise TypeError("each row needs a partition: fill the column, or leave it out")
             chosen = np.asarray(chunk.cast("int32"))
             for partition in (chosen.min(), chosen.max()) if len(chosen) else ():
-                self._intake.check_partition(picture, int(partition))
+                self._intake.check_partition(image, int(partition))
 
-    def _destinations(self, picture: TopicImage, columns: Mapping[str, Any], partition: int | None) -> Any:
+    def _destinations(self, image: TopicImage, columns: Mapping[str, Any], partition: int | None) -> Any:
         """A partition for each row."""
         rows = len(columns["value"])
         if partition is not None:
@@ -148,20 +148,20 @@ class ArrowSender:
         if "partition" in columns:
             return np.asarray(columns["partition"].cast("int32"))
         if "key" not in columns or not self._intake.by_key:
-            return self._round_robin(picture, rows, columns["value"].nbytes)
+            return self._round_robin(image, rows, columns["value"].nbytes)
         if self._intake.keys_in_bulk:
-            found = partitions_of_keys(columns["key"], picture.partition_count)
+            found = partitions_of_keys(columns["key"], image.partition_count)
         else:
-            found = np.array(self._intake.partitions_of(picture, bytes_of(columns["key"])), np.int32)
+            found = np.array(self._intake.partitions_of(image, bytes_of(columns["key"])), np.int32)
         without = found < 0
         if without.any():
-            found[without] = self._round_robin(picture, int(without.sum()), columns["value"].nbytes)
+            found[without] = self._round_robin(image, int(without.sum()), columns["value"].nbytes)
         return found
 
-    def _round_robin(self, picture: TopicImage, rows: int, size_bytes: int) -> Any:
+    def _round_robin(self, image: TopicImage, rows: int, size_bytes: int) -> Any:
         """A partition for each of these rows without keys, batch by batch."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
-        chosen = [self._intake.choose_for_batch(picture) for _ in range(min(batches, rows))]
+        chosen = [self._intake.choose_for_batch(image) for _ in range(min(batches, rows))]
         return np.repeat(np.array(chosen, np.int32), -(-rows // len(chosen)))[:rows]
 
 

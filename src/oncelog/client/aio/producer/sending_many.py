@@ -193,13 +193,13 @@ class _RowsSender:
     def __init__(
         self,
         accumulator: Accumulator,
-        picture: TopicImage,
+        image: TopicImage,
         batch_size_bytes: int,
         queue: Queue,
         many: ManyDeliveries,
     ) -> None:
         self._accumulator = accumulator
-        self._picture = picture
+        self._image = image
         self._batch_size_bytes = batch_size_bytes
         self._queue = queue
         self._many = many
@@ -213,11 +213,11 @@ class _RowsSender:
     ) -> None:
         """The key of a row determines its partition; rows without one go batch by batch where ``choose`` says. Rows
         with keys keep their order in each partition."""
-        if rows.keys is None or self._picture.partition_count == 1:
+        if rows.keys is None or self._image.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
         chosen: dict[int, list[int]] = {}
-        for row, partition in enumerate(by_key(self._picture, rows.keys)):
+        for row, partition in enumerate(by_key(self._image, rows.keys)):
             chosen.setdefault(partition, []).append(row)
         for partition, numbers in chosen.items():
             some = Rows(
@@ -236,7 +236,7 @@ class _RowsSender:
             row = builder.append_rows(
                 self._batch_size_bytes, rows.timestamps, rows.keys, rows.values, rows.headers, row
             )
-            name = self._picture.keys[choose()]
+            name = self._image.keys[choose()]
             handle = self._many.handle(name, builder.count)
             await self._queue(_append(self._accumulator, name, builder, now_ms, handle))
 
@@ -265,14 +265,14 @@ class ManySender:
     async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[StoredRun]]:
         """Queue columns given as lists; waits while ``buffer.memory`` is used up."""
         intake, config = self._intake, self._config
-        picture, many = await self.begin(topic, partition)
+        image, many = await self.begin(topic, partition)
         too_large = larger_than(rows, min(config.max_request_size, config.buffer_memory))
         if too_large:
             raise intake.too_large(topic, too_large)
-        sender = _RowsSender(self._accumulator, picture, config.max_batch_size, intake.queue_batch, many)
+        sender = _RowsSender(self._accumulator, image, config.max_batch_size, intake.queue_batch, many)
         by_key = partition is None and intake.by_key
         send = partial(sender.send_by_key, intake.partitions_of) if by_key else sender.send
-        choose = partial(intake.choose_for_batch, picture) if partition is None else _always(partition)
+        choose = partial(intake.choose_for_batch, image) if partition is None else _always(partition)
         try:
             await send(rows, choose, self._now_ms)
         except BaseException:
@@ -288,10 +288,10 @@ class ManySender:
         if partition is not None:
             arguments.whole(partition, "partition", 32)
         self._intake.check_send()
-        picture = await self._intake.known_topic(topic)
+        image = await self._intake.known_topic(topic)
         if partition is not None:
-            self._intake.check_partition(picture, partition)
-        return picture, ManyDeliveries(self._intake.running())
+            self._intake.check_partition(image, partition)
+        return image, ManyDeliveries(self._intake.running())
 
 
 __all__ = ["ManyDeliveries", "ManySender", "Rows", "StoredRun", "checked_rows"]

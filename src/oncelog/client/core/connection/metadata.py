@@ -232,7 +232,7 @@ class ClusterMetadata:
             error = error_of(topic.error_code)
             name = topic.name or ""
             if error is Error.NONE:
-                topics[name] = self._picture(topic, self.topics.get(name))
+                topics[name] = self._image(topic, self.topics.get(name))
             else:
                 self.errors[name] = error
                 known = self.topics.get(name)
@@ -241,16 +241,16 @@ class ClusterMetadata:
         self.topics = topics
         self.names_by_id = {topic.topic_id: name for name, topic in topics.items()}
 
-    def _picture(self, answer: MetadataResponseTopic, known: TopicImage | None) -> TopicImage:
+    def _image(self, answer: MetadataResponseTopic, known: TopicImage | None) -> TopicImage:
         same = known is not None and known.topic_id == answer.topic_id
         partitions: list[PartitionImage] = []
         for partition in sorted(answer.partitions, key=lambda item: item.partition_index):
-            picture = PartitionImage(
+            image = PartitionImage(
                 partition.leader_id, partition.leader_epoch, partition.replica_nodes, partition.isr_nodes
             )
             if same and known is not None and partition.partition_index < known.partition_count:
                 old = known.partitions[partition.partition_index]
                 if partition.leader_epoch != -1 and partition.leader_epoch < old.leader_epoch:
-                    picture = old
-            partitions.append(picture)
+                    image = old
+            partitions.append(image)
         return TopicImage(answer.name or "", answer.topic_id, answer.is_internal, partitions)

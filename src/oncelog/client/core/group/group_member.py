@@ -280,8 +280,8 @@ class GroupMember(Membership):
             known(None)
 
     def _count(self, topic: str) -> int:
-        picture = self._metadata.topics.get(topic)
-        return 0 if picture is None else picture.partition_count
+        image = self._metadata.topics.get(topic)
+        return 0 if image is None else image.partition_count
 
     def _sync(self, assignment: Mapping[str, list[TopicPartition]]) -> None:
         node = self._node_or_begin_again()

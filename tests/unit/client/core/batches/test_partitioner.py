@@ -26,8 +26,8 @@ def topic(*leaders: int) -> TopicImage:
     ],
 )
 def test_a_key_goes_where_java_sends_it_available_or_not(key: bytes, hash_: int) -> None:
-    picture = topic(1, -1, 1, -1, 1, 1, 1)
-    assert keyed(key, picture) == (hash_ & 0x7FFFFFFF) % 7
+    image = topic(1, -1, 1, -1, 1, 1, 1)
+    assert keyed(key, image) == (hash_ & 0x7FFFFFFF) % 7
 
 
 def test_round_robin_passes_over_partitions_without_leader_and_counts_by_topic() -> None:
@@ -39,26 +39,26 @@ def test_round_robin_passes_over_partitions_without_leader_and_counts_by_topic()
 
 def test_sticky_stays_until_a_batch_size_went_to_the_partition() -> None:
     sticky = UniformSticky(100, random.Random(1).randrange, lambda name: {})
-    picture = topic(1, 1, 1, 1)
-    first = sticky.current(picture)
-    sticky.batch_ended(picture, 40)
-    assert sticky.current(picture) == first
+    image = topic(1, 1, 1, 1)
+    first = sticky.current(image)
+    sticky.batch_ended(image, 40)
+    assert sticky.current(image) == first
     seen = set()
     for _ in range(50):
-        sticky.batch_ended(picture, 100)
-        seen.add(sticky.current(picture))
+        sticky.batch_ended(image, 100)
+        seen.add(sticky.current(image))
     assert seen == {0, 1, 2, 3}
 
 
 def test_sticky_is_uniform_whatever_the_size_of_batches() -> None:
     dice = random.Random(2)
     sticky = UniformSticky(100, dice.randrange, lambda name: {})
-    picture = topic(1, 1, 1)
+    image = topic(1, 1, 1)
     sent = [0, 0, 0]
     for _ in range(30_000):
         size = dice.choice([10, 95])
-        sent[sticky.current(picture)] += size
-        sticky.batch_ended(picture, size)
+        sent[sticky.current(image)] += size
+        sticky.batch_ended(image, size)
     assert max(sent) < 1.1 * min(sent)
 
 
@@ -76,20 +76,20 @@ def test_adaptive_choice_weighs_by_queue_length() -> None:
 
 def test_sticky_prefers_partitions_with_a_leader() -> None:
     sticky = UniformSticky(100, random.Random(3).randrange, lambda name: {})
-    picture = topic(-1, 1, -1)
+    image = topic(-1, 1, -1)
     for _ in range(5):
-        assert sticky.current(picture) == 1
-        sticky.batch_ended(picture, 200)
+        assert sticky.current(image) == 1
+        sticky.batch_ended(image, 200)
 
 
 def test_sticky_passes_over_what_it_is_asked_to_while_there_is_another() -> None:
     unwanted = {0, 2}
     sticky = UniformSticky(100, random.Random(5).randrange, lambda name: {}, passed_over=lambda topic: unwanted)
-    picture = topic(1, 1, 1)
-    assert sticky.current(picture) == 1
+    image = topic(1, 1, 1)
+    assert sticky.current(image) == 1
     unwanted.add(1)
     seen = set()
     for _ in range(50):
-        sticky.batch_ended(picture, 100)
-        seen.add(sticky.current(picture))
+        sticky.batch_ended(image, 100)
+        seen.add(sticky.current(image))
     assert seen == {0, 1, 2}

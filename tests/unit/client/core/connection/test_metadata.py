@@ -7,7 +7,7 @@ from oncelog.client.core.connection.wire import METADATA
 from oncelog.errors import Error
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
 from oncelog.types import TopicPartition
-from tests.unit.client.core.producers import P0, TOPIC, picture
+from tests.unit.client.core.producers import P0, TOPIC, metadata_answer
 from tests.unit.client.core.wires import FakeWire
 
 
@@ -16,7 +16,7 @@ def known(wire: FakeWire) -> ClusterMetadata:
     metadata.want([TOPIC])
     metadata.refresh()
     wire.pass_time(0)
-    wire.take(METADATA).answer(picture(leader=1, epoch=5))
+    wire.take(METADATA).answer(metadata_answer(leader=1, epoch=5))
     return metadata
 
 
@@ -25,11 +25,11 @@ def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
     metadata = known(wire)
     metadata.request_update()
     wire.pass_time(100)
-    wire.take(METADATA).answer(picture(leader=2, epoch=4))
+    wire.take(METADATA).answer(metadata_answer(leader=2, epoch=4))
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (1, 5)
     metadata.request_update()
     wire.pass_time(100)
-    wire.take(METADATA).answer(picture(leader=2, epoch=6))
+    wire.take(METADATA).answer(metadata_answer(leader=2, epoch=6))
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 6)
 
 
@@ -38,18 +38,18 @@ def test_a_recreated_topic_starts_over() -> None:
     metadata = known(wire)
     metadata.request_update()
     wire.pass_time(100)
-    wire.take(METADATA).answer(picture(leader=2, epoch=0, topic_id=b"n" * 16))
+    wire.take(METADATA).answer(metadata_answer(leader=2, epoch=0, topic_id=b"n" * 16))
     assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 0)
     assert metadata.names_by_id == {b"n" * 16: TOPIC}
 
 
-def test_the_picture_is_renewed_when_it_is_old_and_not_more_often_than_the_backoff() -> None:
+def test_the_metadata_is_renewed_when_it_is_old_and_not_more_often_than_the_backoff() -> None:
     wire = FakeWire()
     metadata = known(wire)
     wire.pass_time(9_999)
     assert wire.count(METADATA) == 0
     wire.pass_time(1)
-    wire.take(METADATA).answer(picture(epoch=5))
+    wire.take(METADATA).answer(metadata_answer(epoch=5))
     for _ in range(5):
         metadata.request_update()
     wire.pass_time(99)
@@ -69,7 +69,7 @@ def test_a_lost_answer_is_asked_for_again_and_reported_to_who_waits() -> None:
     assert wire.count(METADATA) == 1
 
 
-def test_a_topic_that_is_not_ready_keeps_its_last_picture_and_is_asked_for_again() -> None:
+def test_a_topic_that_is_not_ready_keeps_its_last_image_and_is_asked_for_again() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()
@@ -109,7 +109,7 @@ def test_a_topic_wanted_while_an_answer_is_under_way_is_asked_for_right_after_it
     asked = wire.take(METADATA)
     metadata.set_wanted([TOPIC, "new"])
     metadata.request_update()
-    asked.answer(picture(epoch=5))
+    asked.answer(metadata_answer(epoch=5))
     wire.pass_time(0)
     assert [topic.name for topic in wire.take(METADATA).message.topics] == [TOPIC, "new"]
 
@@ -121,7 +121,7 @@ def test_a_topic_that_is_coming_into_being_is_asked_for_after_the_backoff_whoeve
     metadata.refresh()
     wire.pass_time(0)
     coming = MetadataResponseTopic(error_code=Error.LEADER_NOT_AVAILABLE, name="new")
-    wire.take(METADATA).answer(MetadataResponse(topics=[*picture(epoch=5).topics, coming]))
+    wire.take(METADATA).answer(MetadataResponse(topics=[*metadata_answer(epoch=5).topics, coming]))
     metadata.refresh()
     wire.pass_time(99)
     assert wire.count(METADATA) == 0

@@ -27,7 +27,7 @@ from oncelog.protocol.generated.fetch_response import (
 from oncelog.records.batch import Record, encode_batch
 from oncelog.schemas import SchemaError, SchemaMismatch, SchemaRegistryError
 from oncelog.types import TopicPartition
-from tests.unit.client.core.producers import P0, P1, TOPIC, picture
+from tests.unit.client.core.producers import P0, P1, TOPIC, metadata_answer
 from tests.unit.client.core.wires import FakeWire
 
 
@@ -52,7 +52,7 @@ class Reader:
         metadata.want([TOPIC])
         metadata.refresh()
         self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture())
+        self.wire.take(METADATA).answer(metadata_answer())
 
     def read(self, *partitions: TopicPartition) -> None:
         """Assign these, and find their positions at the start."""

@@ -20,7 +20,7 @@ from oncelog.protocol.generated.offset_for_leader_epoch_response import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
-from tests.unit.client.core.producers import P0, TOPIC, picture
+from tests.unit.client.core.producers import P0, TOPIC, metadata_answer
 from tests.unit.client.core.wires import FakeWire
 
 
@@ -45,7 +45,7 @@ class Reader:
         self.metadata.want([TOPIC])
         self.metadata.refresh()
         self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture(epoch=3))
+        self.wire.take(METADATA).answer(metadata_answer(epoch=3))
         self.subscription.assign([P0])
         self.state.seek(10, 3)
 
@@ -59,7 +59,7 @@ class Reader:
     def new_leader(self, epoch: int = 4) -> None:
         self.metadata.refresh()
         self.wire.pass_time(1000)
-        self.wire.take(METADATA).answer(picture(epoch=epoch))
+        self.wire.take(METADATA).answer(metadata_answer(epoch=epoch))
         self.poll()
 
     def answer(self, end_offset: int, epoch: int = 3, error: Error = Error.NONE) -> None:

@@ -16,7 +16,7 @@ from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.runtime.deferred import Deferred
-from tests.unit.client.core.producers import TOPIC, coordinator, picture
+from tests.unit.client.core.producers import TOPIC, coordinator, metadata_answer
 from tests.unit.client.core.wires import FakeWire
 
 SESSION_MS = 45_000
@@ -56,7 +56,7 @@ class Joined:
         metadata.want([TOPIC])
         metadata.refresh()
         self.wire.pass_time(1)
-        self.wire.take(METADATA).answer(picture())
+        self.wire.take(METADATA).answer(metadata_answer())
         self.member = GroupMember(config, self.wire, metadata, subscription, Program())
         self.member.poll(self.wire.now_ms())
         self.found()

@@ -16,7 +16,17 @@ from oncelog.protocol.generated.produce_response import (
 )
 from oncelog.records.batch import decode_records
 from oncelog.types import MAX_EPOCH, ProducerIdAndEpoch
-from tests.unit.client.core.producers import P0, P1, TOPIC, ProducerCore, header, picture, refuse, sequence, stored
+from tests.unit.client.core.producers import (
+    P0,
+    P1,
+    TOPIC,
+    ProducerCore,
+    header,
+    metadata_answer,
+    refuse,
+    sequence,
+    stored,
+)
 
 
 def test_sequences_are_assigned_when_batches_are_drained_and_count_on() -> None:
@@ -113,7 +123,7 @@ def test_a_lost_connection_repeats_every_batch_in_order() -> None:
     for _ in range(3):
         core.wire.pass_time(200)
         if core.wire.count(METADATA):
-            core.wire.take(METADATA).answer(picture())
+            core.wire.take(METADATA).answer(metadata_answer())
         sent = core.produced()
         seen.append(sequence(sent))
         stored(sent)

@@ -13,7 +13,7 @@ from oncelog.client.core.connection.wire import METADATA, PRODUCE
 from oncelog.errors import Error
 from oncelog.records.batch import BatchBuilder
 from tests.unit.client.core.kafka_partition import KafkaPartition
-from tests.unit.client.core.producers import P0, ProducerCore, header, picture, refuse
+from tests.unit.client.core.producers import P0, ProducerCore, header, metadata_answer, refuse
 from tests.unit.client.core.wires import Sent
 
 
@@ -88,7 +88,7 @@ class Course:
 
     def step(self) -> None:
         while self.core.wire.count(METADATA):
-            self.core.wire.take(METADATA).answer(picture())
+            self.core.wire.take(METADATA).answer(metadata_answer())
         if len(self.sent) < 200 and self.dice.random() < 0.3:
             self.send()
         chance = self.dice.random()

@@ -16,7 +16,7 @@ import pytest
 
 import oncelog
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.core.login import sasl_gate
+from oncelog.broker.core.login import sasl_authenticator
 from oncelog.client.blocking import Admin
 from oncelog.errors import OncelogError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
@@ -115,7 +115,7 @@ def test_no_secret_is_in_the_log_or_in_an_answer(
         raise RuntimeError("a defect")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sasl_gate.SaslGate, "_respond", broken)
+        patch.setattr(sasl_authenticator.SaslAuthenticator, "_respond", broken)
         with pytest.raises(ConnectionClosed):
             plain_login(broker, f"\0paul\0{PLAIN}".encode())
     for values in ({JAAS: f'{MODULE} user_paul="{LATER}'}, {JAAS: f"{LATER}"}):

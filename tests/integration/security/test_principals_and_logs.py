@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 import oncelog
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
-from oncelog.broker.core.login import sasl_gate
+from oncelog.broker.core.login import sasl_authenticator
 from oncelog.broker.core.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
 from oncelog.protocol.generated.alter_client_quotas_request import (
@@ -180,7 +180,7 @@ def test_an_exception_in_a_login_ends_its_connection_alone(
         with RawConnection(str(broker.addresses["PLAINTEXT"])) as other, RawConnection(asking) as waiting:
             other.ask(MetadataRequest([], False), 9)
             with monkeypatch.context() as patch, RawConnection(asking) as victim:
-                patch.setattr(sasl_gate.SaslGate, "_begin", broken)
+                patch.setattr(sasl_authenticator.SaslAuthenticator, "_begin", broken)
                 with pytest.raises(ConnectionClosed):
                     victim.ask(SaslHandshakeRequest("SCRAM-SHA-256"), 1)
             other.ask(MetadataRequest([], False), 9)

@@ -25,7 +25,7 @@ from oncelog.broker.core.limits.request_memory import RequestMemory
 from oncelog.broker.core.registry import READ_ONLY, handler_for, import_handlers, served_apis
 from oncelog.broker.core.request_life import Answer, RequestLife
 from oncelog.broker.core.requests.context import RequestContext
-from oncelog.broker.core.requests.interception import Interceptor, MarkerGate
+from oncelog.broker.core.requests.interception import Interceptor, MarkerInterceptor
 from oncelog.broker.core.requests.session import Channel
 from oncelog.broker.core.requests.tasks import Tasks
 from oncelog.broker.core.security.authorizer import authorizer_of
@@ -105,7 +105,7 @@ class Broker:
         self.validation_thread = ValidationThread(self.request_memory, work_clock)
         self.answer_memory = AnswerMemory(self.request_memory)
         self.logs = LogManager(disk, config, self.timers, background, random, self.tasks)
-        self._learners: dict[int, ProduceRuns | RepeatedCommits] = {}
+        self._pattern_caches: dict[int, ProduceRuns | RepeatedCommits] = {}
         """The caches of request patterns that have learned a request, by API key."""
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
@@ -129,10 +129,10 @@ class Broker:
         self._request_life = RequestLife(self, self._call_api)
         self.quotas_changed()
 
-    def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
+    def intercept(self, interceptor: Interceptor, markers: MarkerInterceptor) -> None:
         """Inject faults, for as long as the broker runs."""
         self.interceptor = interceptor
-        self._coordinators.marker_gate = markers
+        self._coordinators.marker_interceptor = markers
         self.forget_patterns()
 
     @cached_property
@@ -194,7 +194,7 @@ class Broker:
         """Import now what is otherwise imported at first use: later there may be no file descriptor left."""
         import_handlers(self.served)
         for api_key in (PRODUCE, OFFSET_COMMIT):
-            self._learner(api_key)
+            self._pattern_cache(api_key)
         self.appends  # noqa: B018 - made, and so imported
         import_module("oncelog.broker.log.compaction")
         self.transactions.runtime  # noqa: B018
@@ -274,9 +274,9 @@ class Broker:
 
     def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """As :meth:`receive`, without the interceptor."""
-        gate = channel.session.gate
+        authenticator = channel.session.authenticator
         try:
-            if gate is not None and gate.takes(channel, slot, frame, now_ms):
+            if authenticator is not None and authenticator.takes(channel, slot, frame, now_ms):
                 return
         except Exception as error:
             logger.error("a login from %s failed", channel.client_host, exc_info=error)
@@ -314,7 +314,7 @@ class Broker:
         self._request_life.begin(context, request, len(frame), begun_ns)
         if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
             return  # with several nodes, or with an interceptor, no patterns are used: see receive_run
-        self._learner(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
+        self._pattern_cache(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
     @cached_property
     def appends(self) -> AppendPipeline:
@@ -323,13 +323,13 @@ class Broker:
 
         return AppendPipeline(self, self.validation_thread)
 
-    def _learner(self, api_key: int) -> ProduceRuns | RepeatedCommits:
-        learner = self._learners.get(api_key)
-        if learner is None:
-            learner = self._learners[api_key] = self._new_learner(api_key)
-        return learner
+    def _pattern_cache(self, api_key: int) -> ProduceRuns | RepeatedCommits:
+        cache = self._pattern_caches.get(api_key)
+        if cache is None:
+            cache = self._pattern_caches[api_key] = self._new_pattern_cache(api_key)
+        return cache
 
-    def _new_learner(self, api_key: int) -> ProduceRuns | RepeatedCommits:
+    def _new_pattern_cache(self, api_key: int) -> ProduceRuns | RepeatedCommits:
         if api_key == PRODUCE:
             from oncelog.broker.core.appending.produce_runs import ProduceRuns
 
@@ -350,18 +350,18 @@ class Broker:
         Returns the end of those handled, ``start`` for none: then the caller passes the first one to :meth:`receive`.
         One answer for all of them goes to ``slot``. The buffer is free again on return.
         """
-        self.now_ms, gate = now_ms, channel.session.gate
+        self.now_ms, authenticator = now_ms, channel.session.authenticator
         if (
             self.throttle is not None
             or self.cluster is not None
             or self.interceptor is not None
-            or (gate is not None and not gate.lets_pass(now_ms))
+            or (authenticator is not None and not authenticator.allows_requests(now_ms))
         ):
             return start
         api_key = buffer[start + 5] if end - start > 5 else -1
         try:
-            learner = self._learners.get(api_key)
-            return start if learner is None else learner.receive(channel, slot, buffer, start, end, now_ms)
+            cache = self._pattern_caches.get(api_key)
+            return start if cache is None else cache.receive(channel, slot, buffer, start, end, now_ms)
         except Exception as error:
             name = ApiKey(api_key).name
             logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
@@ -370,8 +370,8 @@ class Broker:
 
     def forget_patterns(self, channel: Channel | None = None) -> None:
         """Permissions or topics have changed: drop the request patterns of a connection (None: of all)."""
-        for learner in self._learners.values():
-            learner.forget(channel)
+        for cache in self._pattern_caches.values():
+            cache.forget(channel)
 
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop the work that only it waits for. Group membership lasts until its session ends."""

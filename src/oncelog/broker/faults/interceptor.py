@@ -82,7 +82,7 @@ class _Edited:
 
 
 class FaultInterceptor:
-    """Implements ``Interceptor`` and ``MarkerGate`` for one running broker."""
+    """Implements ``Interceptor`` and ``MarkerInterceptor`` for one running broker."""
 
     def __init__(self, broker: Broker, faults: Faults, now_ms: Callable[[], int]) -> None:
         self._broker = broker

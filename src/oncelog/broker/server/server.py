@@ -431,8 +431,8 @@ class Server:
         for limits in self._limits.values():
             limits.clock_was_set(step_ms)
         for connection in self._connections:
-            if connection.session.gate is not None:
-                connection.session.gate.clock_was_set(step_ms)
+            if connection.session.authenticator is not None:
+                connection.session.authenticator.clock_was_set(step_ms)
         if self._timer_ms is not None:
             self._timer_ms += step_ms  # the loop's own timer uses the monotonic clock
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from oncelog.broker.core.login.sasl_gate import LoginResult, SaslGate
+from oncelog.broker.core.login.sasl_authenticator import LoginResult, SaslAuthenticator
 from oncelog.broker.core.login.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, PlainLogin, Scram
 from oncelog.broker.core.registry import SERVED, served_apis
 from oncelog.protocol.api_keys import ApiKey
@@ -315,18 +315,20 @@ class Logins:
 
     def feed(self, data: bytes) -> None:
         channel = FuzzChannel()
-        gate = SaslGate(LoginResult(_mechanisms(), {}, 524_288, 0), self._broker)
-        channel.session.gate = gate
+        authenticator = SaslAuthenticator(LoginResult(_mechanisms(), {}, 524_288, 0), self._broker)
+        channel.session.authenticator = authenticator
         sent = 0
         for frame in frames_in(data):
             if channel.closed is not None:
                 break
             self._broker.receive(channel, sent, memoryview(frame), NOW_MS)
             sent += 1
-        if gate.is_open:
+        if authenticator.is_authenticated:
             assert channel.session.principal == "User:alice"
             assert PASSWORD.encode() in data or TOKEN.encode() in data, "a login without password or token"
-        elif not gate.has_been_open:  # a second login that failed ends the connection, whoever it belonged to
+        elif (
+            not authenticator.was_authenticated
+        ):  # a second login that failed ends the connection, whoever it belonged to
             assert channel.session.principal == "User:ANONYMOUS"
         assert channel.closed is not None or len(channel.answers) == sent
         reported = re.sub("password for ['\"].*", "", channel.closed or "")  # a user who is not known may have any name

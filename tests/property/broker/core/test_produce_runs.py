@@ -293,4 +293,4 @@ def test_nothing_is_remembered_of_requests_while_faults_get_in() -> None:
     side.broker.intercept(Nobody(), mock.Mock())
     side.one_by_one([Frames(side.topic_ids).frame(Sent())])
     assert side.reported()[0]  # type: ignore[index]
-    assert not side.broker._learners
+    assert not side.broker._pattern_caches

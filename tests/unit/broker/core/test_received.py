@@ -82,7 +82,7 @@ def test_a_login_that_fails_unexpectedly_closes_its_own_connection(admin: Admin,
         def takes(self, *_: object) -> bool:
             raise RuntimeError("a bug")
 
-    channel.session.gate = Broken()  # type: ignore[assignment]
+    channel.session.authenticator = Broken()  # type: ignore[assignment]
     receive(admin, channel, encode_request(ApiKey.API_VERSIONS, 3, 1, "c", ApiVersionsRequest("c", "1").encode(3)))
     assert channel.closed == "the login could not be answered: RuntimeError('a bug')"
 

@@ -47,7 +47,7 @@ FOR_A_DATA_FOLDER = [
 FOR_LOGINS = [
     "hashlib",
     "hmac",
-    "oncelog.broker.core.login.sasl_gate",
+    "oncelog.broker.core.login.sasl_authenticator",
     "oncelog.broker.core.login.sasl_mechanisms",
     "oncelog.broker.metadata.first_users",
 ]

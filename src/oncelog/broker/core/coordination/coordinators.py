@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.coordinator.transaction.orphans import PartitionProducer
     from oncelog.broker.core.cluster.cluster import Cluster
-    from oncelog.broker.core.requests.interception import MarkerGate
+    from oncelog.broker.core.requests.interception import MarkerInterceptor
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.requests.tasks import Tasks
     from oncelog.broker.core.sharing.share_partitions import SharePartitions
@@ -123,7 +123,7 @@ class Coordinators:
     def __init__(self, ports: CoordinatorPorts) -> None:
         self._ports = ports
         self.timers = ports.timers
-        self.marker_gate: MarkerGate | None = None
+        self.marker_interceptor: MarkerInterceptor | None = None
         self._made: list[CoordinatorRuntime[Any]] = []
         self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
 
@@ -388,9 +388,9 @@ class Coordinators:
         return outcomes
 
     def _write_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
-        if self.marker_gate is None:
+        if self.marker_interceptor is None:
             return self._append_marker(marker, partition, now_ms)
-        return self.marker_gate.passes(
+        return self.marker_interceptor.passes(
             marker, partition, lambda: self._append_marker(marker, partition, now_ms), now_ms
         )
 

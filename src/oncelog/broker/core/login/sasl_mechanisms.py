@@ -1,8 +1,8 @@
 """The server's side of SASL exchanges as pure state machines: bytes in, bytes out.
 
-Called by ``sasl_gate``. A failure raises ``LoginRefused``; its message goes to the client, so it never contains more
-than Kafka's message, nor a password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677 (SCRAM), RFC 7628
-(OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
+Called by ``sasl_authenticator``. A failure raises ``LoginRefused``; its message goes to the client, so it never
+contains more than Kafka's message, nor a password, proof or token. Sources: RFC 4616 (PLAIN), RFC 5802 and 7677
+(SCRAM), RFC 7628 (OAUTHBEARER), Kafka's ``PlainSaslServer``, ``ScramSaslServer`` and ``OAuthBearerSaslServer``.
 """
 
 from __future__ import annotations

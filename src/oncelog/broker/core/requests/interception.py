@@ -25,7 +25,7 @@ class Interceptor(Protocol):
         ...
 
 
-class MarkerGate(Protocol):
+class MarkerInterceptor(Protocol):
     """Sees each marker that a transaction coordinator sends to a partition."""
 
     def passes(

@@ -2,7 +2,7 @@
 
 The server creates a session for each connection; the broker's core reads it for each request. On a listener without
 SASL the principal is known before the first request (``ANONYMOUS``, or the name in the client's certificate); with SASL
-the gate sets it, and passes no other request before.
+the authenticator sets it, and passes no other request before.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class SecurityProtocol(Enum):
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
-class LoginGate(Protocol):
-    """The login that every frame of a connection passes through (``sasl_gate``)."""
+class Authenticator(Protocol):
+    """The login that every frame of a connection passes through (``sasl_authenticator``)."""
 
     @property
-    def has_been_open(self) -> bool:
+    def was_authenticated(self) -> bool:
         """Whether a login has succeeded; another one may be under way."""
         ...
 
     @property
-    def is_open(self) -> bool: ...
+    def is_authenticated(self) -> bool: ...
 
     @property
     def largest_frame(self) -> int:
         """The largest frame allowed before the login is done."""
         ...
 
-    def lets_pass(self, now_ms: int) -> bool:
+    def allows_requests(self, now_ms: int) -> bool:
         """Whether :meth:`takes` would return False for any frame except one that begins a login."""
         ...
 
@@ -74,14 +74,14 @@ class Session:
     """One connection's caller.
 
     ``node`` is this broker as advertised by the connection's listener; None if there is only one listener.
-    ``gate`` is the login that every frame passes through; None if the listener requires none. ``software`` is name and
-    version of the client's software, as it states them (KIP-511).
+    ``authenticator`` is the login that every frame passes through; None if the listener requires none. ``software`` is
+    name and version of the client's software, as it states them (KIP-511).
     """
 
     principal: str = ANONYMOUS
     node: SimulatedNode | None = None
     listener: str = "PLAINTEXT"
-    gate: LoginGate | None = None
+    authenticator: Authenticator | None = None
     software: tuple[str, str] = ("unknown", "unknown")
 
     @property

@@ -1,7 +1,7 @@
 """Answers to requests that are refused as a whole: the error in each place where the API has one.
 
-Called by ``request_rules`` for callers without the permission, and by ``sasl_gate`` for unexpected requests during a
-login. Source: the ``getErrorResponse`` of Kafka's requests.
+Called by ``request_rules`` for callers without the permission, and by ``sasl_authenticator`` for unexpected requests
+during a login. Source: the ``getErrorResponse`` of Kafka's requests.
 """
 
 from __future__ import annotations

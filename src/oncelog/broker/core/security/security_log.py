@@ -1,6 +1,6 @@
 """Logs one line for each refusal, but only a few per second, with the logger ``oncelog.security``.
 
-Called by the gate, by the APIs' checks and by the server. Text from clients is written with ``repr``, so that
+Called by the authenticator, by the APIs' checks and by the server. Text from clients is written with ``repr``, so that
 it cannot forge a line; passwords, proofs and tokens are never passed here.
 """
 

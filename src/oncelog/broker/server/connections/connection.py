@@ -183,7 +183,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     @property
     def is_known(self) -> bool:
         """Whether the peer has done everything that the listener requires before the first request."""
-        return self.session.gate is None or self.session.gate.has_been_open
+        return self.session.authenticator is None or self.session.authenticator.was_authenticated
 
     @property
     def active_at(self) -> float:
@@ -330,15 +330,16 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
         server = self._server
         broker, largest, now_ms = server.broker, server.max_request_bytes, server.iteration_ms or server.now_ms()
-        gate = self.session.gate
+        authenticator = self.session.authenticator
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
                 self.close(f"a request of {size} bytes; socket.request.max.bytes allows {largest}")
                 break
-            if gate is not None and not gate.is_open and size > gate.largest_frame:
+            if authenticator is not None and not authenticator.is_authenticated and size > authenticator.largest_frame:
                 self.close(
-                    f"{size} bytes before the login is done; sasl.server.max.receive.size allows {gate.largest_frame}"
+                    f"{size} bytes before the login is done; sasl.server.max.receive.size allows "
+                    f"{authenticator.largest_frame}"
                 )
                 break
             after = position + 4 + size

@@ -18,7 +18,7 @@ from oncelog.broker.server.listener_settings import Listener, for_listener
 if TYPE_CHECKING:
     from oncelog.broker.core.broker import Broker
     from oncelog.broker.core.login.distinguished_name import PrincipalMapper
-    from oncelog.broker.core.login.sasl_gate import LoginResult, SaslGate
+    from oncelog.broker.core.login.sasl_authenticator import LoginResult, SaslAuthenticator
     from oncelog.broker.core.login.sasl_mechanisms import Mechanism
     from oncelog.broker.server.security.tls import TlsContexts, TlsSettings
 
@@ -82,19 +82,19 @@ class Acceptor:
 
     def connection(self, server: ConnectionHost, connection_id: int) -> Connection:
         """The protocol object of an accepted connection."""
-        session = Session(node=self._node, listener=self.listener.name, gate=self._gate())
+        session = Session(node=self._node, listener=self.listener.name, authenticator=self._authenticator())
         if self._contexts is None:
             return Connection(server, connection_id, session)
         from oncelog.broker.server.connections.tls_connection import TlsConnection
 
         return TlsConnection(server, connection_id, session, self._contexts.current(), self._arrivals, self._mapper)
 
-    def _gate(self) -> SaslGate | None:
+    def _authenticator(self) -> SaslAuthenticator | None:
         if self._login is None:
             return None
-        from oncelog.broker.core.login.sasl_gate import SaslGate
+        from oncelog.broker.core.login.sasl_authenticator import SaslAuthenticator
 
-        return SaslGate(self._login, self._broker)
+        return SaslAuthenticator(self._login, self._broker)
 
     @property
     def node_id(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.core.login.jaas import parse_jaas
-from oncelog.broker.core.login.sasl_gate import LoginResult
+from oncelog.broker.core.login.sasl_authenticator import LoginResult
 from oncelog.broker.core.login.sasl_mechanisms import (
     NONCE_BYTES,
     OAUTHBEARER,

@@ -26,7 +26,7 @@ FIRST_WITH_REQUESTER: Final = 3
 
 def handle(ports: AccessPorts, context: RequestContext, request: Any) -> Message:
     error = Error.DELEGATION_TOKEN_AUTH_DISABLED
-    if context.session.gate is None and context.principal == ANONYMOUS:
+    if context.session.authenticator is None and context.principal == ANONYMOUS:
         error = Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     elif context.api_key == ApiKey.CREATE_DELEGATION_TOKEN:
         error = _refusal_to_create(ports, context, request)

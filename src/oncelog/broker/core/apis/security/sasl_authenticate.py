@@ -1,4 +1,5 @@
-"""SaslAuthenticate (key 36), versions 0-2: always refused here; logins go through ``login.sasl_gate`` (KIP-152)."""
+"""SaslAuthenticate (key 36), versions 0-2: always refused here; logins go through ``login.sasl_authenticator``
+(KIP-152)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""SaslHandshake (key 17), versions 0-1: always refused here; logins go through ``login.sasl_gate`` (KIP-43)."""
+"""SaslHandshake (key 17), versions 0-1: always refused here; logins go through ``login.sasl_authenticator``
+(KIP-43)."""
 
 from __future__ import annotations
 

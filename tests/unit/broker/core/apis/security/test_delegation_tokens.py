@@ -25,7 +25,7 @@ def asked(owner: str = "", renewer: str = "User") -> Any:
 
 def answer(key: ApiKey, request: Any, *, principal: str = "User:a", logged_in: bool = True, may: bool = True) -> Any:
     context: Any = SimpleNamespace(
-        session=SimpleNamespace(gate=object() if logged_in else None),
+        session=SimpleNamespace(authenticator=object() if logged_in else None),
         principal=principal,
         client_host="127.0.0.1",
         api_key=key,

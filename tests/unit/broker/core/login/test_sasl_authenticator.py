@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.broker.core.login.sasl_gate import LoginResult, SaslGate
+from oncelog.broker.core.login.sasl_authenticator import LoginResult, SaslAuthenticator
 from oncelog.broker.core.login.sasl_mechanisms import LoggedIn, PlainLogin
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -32,17 +32,17 @@ def frame(message: Message, version: int) -> memoryview:
 @pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
 def test_a_session_lasts_as_long_as_it_was_to_whatever_the_wall_clock_does(step_ms: int) -> None:
     broker, channel = Admin().broker, RecordingChannel()
-    gate = SaslGate(
+    authenticator = SaslAuthenticator(
         LoginResult({"PLAIN": lambda: PlainLogin({"alice": "secret"})}, {"PLAIN": LIFETIME_MS}, 1000, 0), broker
     )
-    assert not gate.has_been_open
-    assert gate.takes(channel, 0, frame(SaslHandshakeRequest("PLAIN"), 1), NOW_MS)
-    assert gate.takes(channel, 1, frame(SaslAuthenticateRequest(b"\0alice\0secret"), 2), NOW_MS)
-    assert gate.has_been_open
-    gate.clock_was_set(step_ms)
+    assert not authenticator.was_authenticated
+    assert authenticator.takes(channel, 0, frame(SaslHandshakeRequest("PLAIN"), 1), NOW_MS)
+    assert authenticator.takes(channel, 1, frame(SaslAuthenticateRequest(b"\0alice\0secret"), 2), NOW_MS)
+    assert authenticator.was_authenticated
+    authenticator.clock_was_set(step_ms)
     begun_ms = NOW_MS + step_ms
-    assert gate.lets_pass(begun_ms + LIFETIME_MS)
-    assert not gate.lets_pass(begun_ms + LIFETIME_MS + 1)
+    assert authenticator.allows_requests(begun_ms + LIFETIME_MS)
+    assert not authenticator.allows_requests(begun_ms + LIFETIME_MS + 1)
     broker.stop(NOW_MS)
 
 
@@ -61,7 +61,7 @@ class Expiring(PlainLogin):
 
 
 class Client:
-    """A connection to a listener that requires PLAIN, with a gate of its own."""
+    """A connection to a listener that requires PLAIN, with a authenticator of its own."""
 
     def __init__(
         self, *, session_ms: int = 0, failure_delay_ms: int = 0, largest_token: int = 1000, token_ms: int | None = None
@@ -71,7 +71,7 @@ class Client:
         expires_ms = None if token_ms is None else NOW_MS + token_ms
         mechanisms = {"PLAIN": lambda: Expiring(expires_ms), "OTHER": lambda: Expiring(expires_ms)}
         self.login = LoginResult(mechanisms, {"PLAIN": session_ms}, largest_token, failure_delay_ms)
-        self.channel.session.gate = SaslGate(self.login, self.broker)
+        self.channel.session.authenticator = SaslAuthenticator(self.login, self.broker)
 
     def send(self, message: Message, version: int, *, after_ms: int = 0) -> Any:
         """The answer; None if there is none."""

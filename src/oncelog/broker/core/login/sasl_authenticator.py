@@ -58,7 +58,7 @@ class LoginState(Enum):
     HANDSHAKE_OR_VERSIONS = "waits for ApiVersions or SaslHandshake"
     HANDSHAKE = "waits for SaslHandshake"
     TOKENS = "exchanges tokens"
-    OPEN = "logged in"
+    AUTHENTICATED = "logged in"
     ENDED = "refused"
 
 
@@ -82,17 +82,17 @@ class LoginResult:
         self.largest_token, self.failure_delay_ms = other.largest_token, other.failure_delay_ms
 
 
-class GatePorts(VersionPorts, Protocol):
+class AuthenticatorPorts(VersionPorts, Protocol):
     """What a login needs from the broker."""
 
     security_log: SecurityLog
     timers: Timers
 
 
-class SaslGate:
+class SaslAuthenticator:
     """The server's side of the login of one connection."""
 
-    def __init__(self, login: LoginResult, ports: GatePorts) -> None:
+    def __init__(self, login: LoginResult, ports: AuthenticatorPorts) -> None:
         self._ports = ports
         self._login = login
         self.state = LoginState.HANDSHAKE_OR_VERSIONS
@@ -102,22 +102,24 @@ class SaslGate:
         self._is_renewal = False
         self._renewal_begun_ms: int | None = None
         self._wrong_mechanism = ""
-        self.has_been_open = False
+        self.was_authenticated = False
         """Whether a login has succeeded; another one may be under way."""
         self._session_ends_ms: int | None = None
 
     @property
-    def is_open(self) -> bool:
-        return self.state is LoginState.OPEN
+    def is_authenticated(self) -> bool:
+        return self.state is LoginState.AUTHENTICATED
 
     @property
     def largest_frame(self) -> int:
         """The largest frame allowed before the login is done."""
         return self._login.largest_token
 
-    def lets_pass(self, now_ms: int) -> bool:
+    def allows_requests(self, now_ms: int) -> bool:
         """Whether :meth:`takes` would return False for any frame except one that begins a login."""
-        return self.state is LoginState.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
+        return self.state is LoginState.AUTHENTICATED and (
+            self._session_ends_ms is None or now_ms <= self._session_ends_ms
+        )
 
     def clock_was_set(self, step_ms: int) -> None:
         """Keep the session's remaining time."""
@@ -128,7 +130,7 @@ class SaslGate:
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False if it is for the APIs."""
-        if self.state is LoginState.OPEN:
+        if self.state is LoginState.AUTHENTICATED:
             if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_renew(now_ms):
                 self._is_renewal = True
                 self._renewal_begun_ms = now_ms
@@ -165,7 +167,7 @@ class SaslGate:
         wanted = {
             LoginState.HANDSHAKE_OR_VERSIONS: (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE),
             LoginState.HANDSHAKE: (ApiKey.SASL_HANDSHAKE,),
-            LoginState.OPEN: (ApiKey.SASL_HANDSHAKE,),
+            LoginState.AUTHENTICATED: (ApiKey.SASL_HANDSHAKE,),
             LoginState.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
         }[self.state]
         if key not in wanted:
@@ -262,7 +264,7 @@ class SaslGate:
             )
             self._end(channel, now_ms, refusal.reason, (slot, header, response))
             return
-        lifetime = 0 if self._session_ends_ms is None or not self.is_open else self._session_ends_ms - now_ms
+        lifetime = 0 if self._session_ends_ms is None or not self.is_authenticated else self._session_ends_ms - now_ms
         response = SaslAuthenticateResponse(error_code=Error.NONE, error_message="", auth_bytes=answer)
         if header.api_version >= 1:
             response.session_lifetime_ms = lifetime
@@ -282,8 +284,8 @@ class SaslGate:
             message = f"Cannot change principals during re-authentication from {was}: {became}"
             raise LoginRefused(message, message)
         channel.session.principal = principal
-        self.state = LoginState.OPEN
-        self.has_been_open = True
+        self.state = LoginState.AUTHENTICATED
+        self.was_authenticated = True
         ends = [mechanism.outcome.expires_ms] if mechanism.outcome.expires_ms is not None else []
         if self._login.max_reauth_ms.get(self._name, 0) > 0:
             ends.append(now_ms + self._login.max_reauth_ms[self._name])

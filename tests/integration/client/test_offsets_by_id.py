@@ -37,6 +37,12 @@ async def remade(servers: str, topic: str) -> None:
             return
 
 
+async def write(servers: str, topic: str, count: int) -> None:
+    async with Producer(bootstrap_servers=servers) as producer:
+        for number in range(count):
+            await producer.send_and_wait(topic, b"%d" % number, partition=0)
+
+
 async def committed(servers: str, group: str, topic: str) -> int | None:
     reader = {"group_id": group, "enable_auto_commit": False, "isolation_level": "read_committed"}
     async with Consumer(bootstrap_servers=servers, **reader) as consumer:
@@ -95,6 +101,36 @@ async def test_offsets_of_a_recreated_topic_are_refused(
             assert await committed(broker.bootstrap_servers, unique_name, unique_name) == 5
         assert proxy.versions[TXN_OFFSET_COMMIT] == {6}
     assert values(broker.bootstrap_servers, f"{unique_name}-out") == ([b"3", b"5"] if writer is one_at_a_time else [])
+
+
+@on_loop
+async def test_what_was_read_of_a_deleted_topic_is_not_committed_for_one_made_again(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    """Not even by a producer that has never seen the deleted one. Java's client commits it."""
+    servers, partition = broker.bootstrap_servers, TopicPartition(unique_name, 0)
+    await make_topic(servers, unique_name)
+    await write(servers, unique_name, 3)
+    reader = {"group_id": unique_name, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    async with Consumer(unique_name, bootstrap_servers=servers, **reader) as consumer:
+        for _ in range(3):
+            await consumer.getone()
+        before = consumer.group_metadata()
+        assert dict(before.topic_ids).keys() == {partition}
+        await remade(servers, unique_name)
+        async with Producer(bootstrap_servers=servers, transactional_id=unique_name, **FAST) as producer:
+            await producer.begin_transaction()
+            with pytest.raises(AbortableTransactionError, match=f"topic '{unique_name}' was deleted and made again"):
+                await producer.send_offsets_to_transaction({partition: 3}, before)
+            await producer.abort_transaction()
+            consumer.seek(partition, 0)
+            await write(servers, unique_name, 1)
+            assert (await consumer.getone()).offset == 0
+            after = consumer.group_metadata()
+            assert after.topic_ids != before.topic_ids
+            async with producer.transaction():
+                await producer.send_offsets_to_transaction({partition: 1}, after)
+    assert await committed(servers, unique_name, unique_name) == 1
 
 
 @pytest.mark.parametrize(

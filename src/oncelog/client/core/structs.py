@@ -126,3 +126,6 @@ class ConsumerGroupMetadata(NamedTuple):
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+    topic_ids: tuple[tuple[TopicPartition, bytes], ...] = ()
+    """The topics that the consumer has read its partitions from: offsets of a topic that was deleted since are not
+    committed for one made again under its name (KIP-1319)."""

@@ -438,9 +438,10 @@ class Consumer(Generic[K, V]):
         return None if position is None else position.offset
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """The consumer's identity in its group, for ``send_offsets_to_transaction`` (KIP-447)."""
+        """For ``send_offsets_to_transaction``: the consumer's identity in its group (KIP-447), and which topics it has
+        read (KIP-1319)."""
         if self._group is not None:
-            return self._group.identity
+            return self._group.identity._replace(topic_ids=self._subscription.topic_ids())
         if self.config.group_id is None:
             raise IllegalStateError("the consumer has no group; give it a group_id")
         raise IllegalStateError("the consumer has not started; call start() first")

@@ -183,7 +183,7 @@ class BatchTransactions:
         if not self._v2 and group not in self._groups:
             await self._coordinated(Step.ADD_OFFSETS, self._requests.add_offsets(self.producer, group))
         self._groups.add(group)
-        topics = OffsetTopics(self._cluster.metadata, (partition.topic for partition in offsets))
+        topics = OffsetTopics(self._cluster.metadata, (partition.topic for partition in offsets), {})
         request = self._requests.offsets(self.producer, offsets, ConsumerGroupMetadata(group), topics)
         await self._coordinated(Step.TXN_OFFSET_COMMIT, request, group, topics if self._v2 else None)
 

@@ -49,6 +49,7 @@ class CompletedFetch:
         "records",
         "state",
         "taken",
+        "topic_id",
         "version",
     )
 
@@ -60,6 +61,7 @@ class CompletedFetch:
         batches: deque[tuple[int, Any]],
         next_offset: int,
         last_epoch: int,
+        topic_id: bytes,
     ) -> None:
         self.partition = partition
         self.state = state
@@ -69,6 +71,7 @@ class CompletedFetch:
         self.next_offset = next_offset
         self.last_epoch = last_epoch
         """The leader epoch of the last batch in the response, which may be one that is not handed out."""
+        self.topic_id = topic_id
         self.records: list[ConsumerRecord[Any, Any]] = []
         self.decoded: tuple[int, Any] | None = None
         """The batch, and its columns, that ``records`` came from."""
@@ -81,6 +84,7 @@ class CompletedFetch:
     def finish(self, state: PartitionState) -> None:
         """Everything has been handed out; move the position past batches that are not delivered, too."""
         state.position, state.position_epoch = self.next_offset, self.last_epoch
+        state.topic_id = self.topic_id
 
     def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord[Any, Any]]:
         """The next records, at most ``most`` and of one batch; moves the position past them."""
@@ -134,6 +138,7 @@ class Decoder:
         """Turn the next batch into records, without those before the position."""
         position, header = item.decoded = item.batches[0]
         state.position_epoch = header.partition_leader_epoch
+        state.topic_id = item.topic_id
         item.taken = 0
         item.records = []
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.client_errors import OffsetOutOfRangeError, error_for, error_of
@@ -33,6 +33,17 @@ from oncelog.runtime.timers import Timer
 
 AHEAD = 2
 """Responses kept for a partition beyond the one being handed out."""
+
+
+class Asked(NamedTuple):
+    """What a Fetch asks of one partition: the response counts only if the position is still the same.
+
+    :ivar topic_id: by which it is asked for; zeros if by name.
+    """
+
+    version: int
+    position: int
+    topic_id: bytes
 
 
 class Fetcher:
@@ -140,7 +151,10 @@ class Fetcher:
         session = self._sessions.setdefault(node, ClientFetchSession())
         ids = {name.topic: self._metadata.topic_id(name.topic) for name in partitions}
         by_id = all(topic_id != ZERO_UUID for topic_id in ids.values())
-        positions = {name: (state.version, state.fetch_position) for name, state in partitions.items()}
+        positions = {
+            name: Asked(state.version, state.fetch_position, ids[name.topic] if by_id else ZERO_UUID)
+            for name, state in partitions.items()
+        }
         wanted = {name: (state.fetch_position, self._metadata.leader_epoch(name)) for name, state in partitions.items()}
         request = session.request(self._config, wanted, ids)
 
@@ -169,7 +183,7 @@ class Fetcher:
         self,
         node: int,
         session: ClientFetchSession,
-        positions: dict[TopicPartition, tuple[int, int]],
+        positions: dict[TopicPartition, Asked],
         answer: Answer,
         now_ms: int,
     ) -> None:
@@ -208,9 +222,9 @@ class Fetcher:
         config = self._config
         self._not_before[node] = now_ms + backoff_ms(failures, config.retry_backoff_ms, config.retry_backoff_max_ms)
 
-    def _take(self, node: int, name: TopicPartition, asked: tuple[int, int], data: PartitionData, now_ms: int) -> None:
+    def _take(self, node: int, name: TopicPartition, asked: Asked, data: PartitionData, now_ms: int) -> None:
         state = self._subscription.assigned.get(name)
-        if state is None or state.version != asked[0] or state.fetch_position != asked[1]:
+        if state is None or state.version != asked.version or state.fetch_position != asked.position:
             return
         error = error_of(data.error_code)
         if error is not Error.NONE:
@@ -228,13 +242,13 @@ class Fetcher:
         if not data.records:
             return
         try:
-            self._keep(name, state, data)
+            self._keep(name, state, data, asked.topic_id)
         except OlderFormat as older:
             self._unreadable(name, state, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{older}, or seek past them")
         except CorruptBatch as corrupt:
             self._damaged(name, state, str(corrupt))
 
-    def _keep(self, name: TopicPartition, state: PartitionState, data: PartitionData) -> None:
+    def _keep(self, name: TopicPartition, state: PartitionState, data: PartitionData, topic_id: bytes) -> None:
         """Queue the batches that may be delivered; positions skip the others."""
         buf = memoryview(data.records or b"")
         headers = list(iter_headers(buf))
@@ -245,7 +259,7 @@ class Fetcher:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
         kept = deque(filter_batches(buf, headers, aborted))
         last: BatchHeader = headers[-1][1]
-        answer = CompletedFetch(name, state, buf, kept, last.next_offset, last.partition_leader_epoch)
+        answer = CompletedFetch(name, state, buf, kept, last.next_offset, last.partition_leader_epoch, topic_id)
         state.fetch_position, state.last_fetched_epoch = answer.next_offset, answer.last_epoch
         self._metrics.received(name, len(buf))
         if not kept and not self._buffered.get(name):

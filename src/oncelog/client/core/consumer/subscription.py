@@ -15,6 +15,7 @@ from oncelog.client.core.client_errors import IllegalStateError, topic_error
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.wire import ZERO_UUID
 
 TopicPattern = str | re.Pattern[str]
 """A regular expression as a string, or compiled with its own flags."""
@@ -68,6 +69,7 @@ class PartitionState:
         "reset",
         "revoking",
         "stuck",
+        "topic_id",
         "version",
     )
 
@@ -79,6 +81,8 @@ class PartitionState:
         self.fetch_position = -1
         self.position_epoch = -1
         """The leader epoch of the last record handed out; -1 if not known. Commits include it (KIP-320)."""
+        self.topic_id = ZERO_UUID
+        """The topic of the last record handed out; zeros if not known. Transactions commit its offsets (KIP-1319)."""
         self.last_fetched_epoch = -1
         self.checked_epoch = -1
         """The leader epoch under which the position was last known to be in the log."""
@@ -112,6 +116,7 @@ class PartitionState:
             self.began = offset
         self.position = self.fetch_position = offset
         self.last_fetched_epoch = self.position_epoch = leader_epoch
+        self.topic_id = ZERO_UUID
         self.checked_epoch = -1
         self.version += 1
 
@@ -201,6 +206,10 @@ class Subscription:
         """Assign these partitions; those that were assigned before keep their position."""
         old = self.assigned
         self.assigned = {name: old.get(name) or PartitionState(Reset.COMMITTED) for name in dict.fromkeys(partitions)}
+
+    def topic_ids(self) -> tuple[tuple[TopicPartition, bytes], ...]:
+        """The topics that records of the assigned partitions were handed out of."""
+        return tuple((name, state.topic_id) for name, state in self.assigned.items() if state.topic_id != ZERO_UUID)
 
     def state(self, partition: TopicPartition) -> PartitionState:
         """The state of an assigned partition."""

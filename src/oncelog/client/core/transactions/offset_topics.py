@@ -2,12 +2,13 @@
 
 Called by the transaction manager and by ``BatchTransactions``, one object for each TxnOffsetCommit. The request
 identifies all of its topics by id, or, if one of them has none, all by name. The ids stay those that were known first:
-offsets of a topic that was deleted must not become those of a topic made again under its name.
+those that a consumer of ours has read from, or else those of the metadata. Offsets of a topic that was deleted must not
+become those of a topic made again under its name, for which Java's client commits them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from oncelog.client.core.connection.metadata import ClusterMetadata
 from oncelog.client.core.connection.wire import RequestFailure
@@ -15,18 +16,22 @@ from oncelog.protocol.wire import ZERO_UUID
 
 
 class OffsetTopics:
-    """The ids of one request's topics, from the client's metadata."""
+    """The ids of one request's topics, from the client's metadata.
 
-    def __init__(self, metadata: ClusterMetadata, names: Iterable[str]) -> None:
+    :param read: those that the offsets are known to be of.
+    """
+
+    def __init__(self, metadata: ClusterMetadata, names: Iterable[str], read: Mapping[str, bytes]) -> None:
         self._metadata = metadata
         self._names = list(dict.fromkeys(names))
+        self._read = read
         self._ids: dict[str, bytes] | None = None
         self._current = False
         self._asked = False
         self.replaced: str | None = None
         """A topic that has another id than at first."""
         if not metadata.want(self._names):
-            self._learn()
+            self._current = self._learn()  # if they differ, the metadata may be the older ones
 
     def look_up(self, known: Callable[[], None]) -> bool:
         """Whether the ids are known; if not, metadata is requested, and ``known`` is called once when it has come."""
@@ -58,13 +63,15 @@ class OffsetTopics:
         """The name of a topic in an answer; empty if it was not in the request."""
         return next((name for name, known in (self._ids or {}).items() if known == topic_id), "")
 
-    def _learn(self) -> None:
+    def _learn(self) -> bool:
+        """Take over the metadata; whether the topics are still the same."""
         self._current, self._asked = True, False
         found = {name: self._metadata.topic_id(name) for name in self._names}
         if self._ids is None:
-            self._ids = found
+            self._ids = {**found, **self._read}
         changed = (name for name, known in self._ids.items() if found[name] not in (known, ZERO_UUID))
         self.replaced = next(changed, None) if self.by_id else None
+        return self.replaced is None
 
 
 __all__ = ["OffsetTopics"]

@@ -149,7 +149,8 @@ class TransactionManager:
 
         def commit() -> None:
             self._contents.started = True
-            topics = OffsetTopics(self._metadata, (partition.topic for partition in offsets))
+            read = {name.topic: topic_id for name, topic_id in group.topic_ids if name in offsets}
+            topics = OffsetTopics(self._metadata, (partition.topic for partition in offsets), read)
             request = self._requests.offsets(self.producer, dict(offsets), group, topics)
             self._queue.add(
                 Step.TXN_OFFSET_COMMIT,

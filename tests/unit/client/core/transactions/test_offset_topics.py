@@ -57,8 +57,10 @@ class World:
             )
         )
 
-    def send(self, *partitions: TopicPartition) -> Result:
-        result = self.txn.send_offsets({name: OffsetAndMetadata(5) for name in partitions}, MEMBER)
+    def send(self, *partitions: TopicPartition, **read: bytes) -> Result:
+        """:param read: the topics that the consumer has read from."""
+        member = MEMBER._replace(topic_ids=tuple((TopicPartition(name, 0), found) for name, found in read.items()))
+        result = self.txn.send_offsets({name: OffsetAndMetadata(5) for name in partitions}, member)
         if self.wire.count(FIND_COORDINATOR):
             self.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
         return result
@@ -86,6 +88,32 @@ def test_topics_that_all_have_ids_are_identified_by_id() -> None:
     taken = answer(Error.NONE).topics + answer(Error.NONE, SECOND, 3).topics
     sent.answer(TxnOffsetCommitResponse(topics=taken))
     assert result.value is None
+
+
+def test_offsets_are_those_of_the_topic_that_was_read_even_if_the_metadata_is_older() -> None:
+    world = World(a=FIRST, b=SECOND)
+    result = world.send(A, a=THIRD)
+    assert world.wire.count(TXN_OFFSET_COMMIT) == 0, "which of both is newer is asked first"
+    world.answer_metadata(a=THIRD, b=SECOND)
+    world.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
+    sent = world.commit()
+    assert [(topic.name, topic.topic_id) for topic in sent.message.topics] == [("", THIRD)]
+    sent.answer(answer(Error.NONE, THIRD))
+    assert result.value is None
+
+
+def test_what_was_read_of_a_topic_that_is_gone_is_not_committed() -> None:
+    world = World(a=SECOND)
+    result = world.send(A, a=FIRST)
+    world.answer_metadata(a=SECOND)
+    assert "topic 'a' was deleted and made again" in str(world.refused(result))
+    assert world.wire.count(TXN_OFFSET_COMMIT) == 0
+
+
+def test_a_topic_of_which_no_offset_is_committed_does_not_matter() -> None:
+    world = World(a=SECOND, b=THIRD)
+    world.send(B, a=FIRST)
+    assert [topic.topic_id for topic in world.commit().message.topics] == [THIRD]
 
 
 def test_with_one_topic_without_an_id_all_are_identified_by_name() -> None:

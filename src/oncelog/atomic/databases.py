@@ -138,7 +138,8 @@ class Psycopg:
 
     async def begin(self, *, brief: bool = False) -> None:
         self._check_idle()
-        await self._execute("BEGIN" if self._connection.autocommit else "SELECT 1")  # psycopg itself begins before that
+        # psycopg begins a transaction before the statement
+        await self._execute("BEGIN" if self._connection.autocommit else "SELECT 1")
         if brief:
             await self._execute(_BRIEF.format(STANDS_STILL_S))
 
@@ -158,7 +159,7 @@ class Psycopg:
     async def insert(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
         cursor = self._connection.cursor(row_factory=self._rows)
         threshold = self._connection.prepare_threshold
-        self._connection.prepare_threshold = None  # executemany takes no word for itself, and prepares at once
+        self._connection.prepare_threshold = None  # executemany has no option against it, and prepares at once
         try:
             await _settled(cursor.executemany(_PLACE.sub("%s", statement), rows))
         finally:

@@ -120,7 +120,7 @@ class InboxReader(Generic[K, V]):
         try:
             found = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
         except NoOffsetForPartitionError:
-            self._expected.clear()  # one was assigned meanwhile
+            self._expected.clear()  # a partition was assigned meanwhile
             return {}
         except OffsetOutOfRangeError as error:
             raise Mismatch(
@@ -143,7 +143,7 @@ class InboxReader(Generic[K, V]):
             try:
                 self._consumer.seek(name, offset)
             except IllegalStateError:
-                continue  # it is no longer ours
+                continue  # the partition belongs to another consumer now
             self._expected[name] = offset
         return bool(names)
 

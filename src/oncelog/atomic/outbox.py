@@ -58,7 +58,7 @@ class OutboxWriter:
         await self.database.begin()
         try:
             yield Transaction(send)
-            if rows:  # last: then their ids are in the order of the commits, as far as this package decides it
+            if rows:  # inserted last, so that ids follow the order of commits as closely as possible
                 await self.database.insert(_INSERT, rows)
         except BaseException:
             await self.database.rollback()

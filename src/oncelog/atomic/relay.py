@@ -194,7 +194,7 @@ class OutboxRelay:
         await self._store_first()
 
     async def _store_first(self) -> None:
-        await self._producer.partitions_for(self._note.topic)  # it may have to be created
+        await self._producer.partitions_for(self._note.topic)  # the row may not exist yet
         await self._in_transaction(())
 
     @asynccontextmanager
@@ -227,7 +227,7 @@ class OutboxRelay:
             await self._producer.send_offsets_to_transaction(position, self._name)
             await self._producer.commit_transaction()
         except BaseException:
-            with suppress(FatalProducerError, IllegalStateError):  # a later instance has ended it
+            with suppress(FatalProducerError, IllegalStateError):  # a later instance has ended the transaction
                 await self._producer.abort_transaction()
             raise
         self._kept_s = real_time.monotonic()

@@ -79,7 +79,8 @@ class TwoPhase:
             try:
                 await self.database.rollback()
             finally:
-                with suppress(FatalProducerError, IllegalStateError):  # a later instance has ended it; or none began
+                # a later instance has ended the transaction, or none began
+                with suppress(FatalProducerError, IllegalStateError):
                     await self._producer.abort_transaction()
             raise
         await self.database.commit()

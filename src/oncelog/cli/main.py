@@ -203,7 +203,7 @@ def _open_missing_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.open(os.devnull, os.O_RDWR)  # the file gets the lowest free descriptor
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
@@ -247,7 +247,7 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
         error.show()
         return
     where = "oncelog" if not args or args[0] not in COMMANDS else f"oncelog {args[0]}"
-    if isinstance(error, click.UsageError) and error.ctx is not None:  # click's parser of options has none
+    if isinstance(error, click.UsageError) and error.ctx is not None:  # click's option parser has no such context
         where = error.ctx.command_path
     text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (").replace(". Did", "; did")
     text = text.replace("integer range", "whole number")

@@ -123,7 +123,8 @@ class Delivery(Generic[T]):
         for callback in callbacks:
             try:
                 callback(self)
-            except BaseException:  # of the program: the batch's other records must still be resolved
+            # an error of the program's callback: the batch's other records must still be resolved
+            except BaseException:
                 log.exception("a callback of a record's delivery raised")
 
 

@@ -146,7 +146,7 @@ class Message(Struct):
             if not isinstance(data, memoryview):
                 data = memoryview(data)
         elif not isinstance(data, bytes):
-            data = bytes(data)  # slices of bytes are half the price of slices of a view
+            data = bytes(data)  # slicing bytes takes half as long as slicing a view
         return reader(data, offset, len(data)) if limit is None else reader(data, offset, len(data), limit)
 
     @classmethod

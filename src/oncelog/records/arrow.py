@@ -161,7 +161,8 @@ def _decode_compiled(
             types[first : decoder.rows] = header.timestamp_type
     rows: int = decoder.rows
     if rows and (timestamps[:rows].max() == _MAX_INT64 or timestamps[:rows].min() == _MIN_INT64):
-        return _decode_with_twin(areas, start_offset, end_offset, headers, large)  # some do not fit into microseconds
+        # some timestamps do not fit into microseconds
+        return _decode_with_twin(areas, start_offset, end_offset, headers, large)
     binary = pa.large_binary() if large else pa.binary()
     columns = [
         keys.array(rows, binary),

@@ -303,7 +303,7 @@ def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
         (length,) = _UINT32_LE.unpack_from(data, position)
         position += 4
         if length == 0:
-            return position + (4 if flags & 0x04 else 0)  # after the content's checksum
+            return position + (4 if flags & 0x04 else 0)  # the frame may end after the content's checksum
         stored = length & ~_LZ4_STORED
         if stored > block_max_bytes:
             raise CorruptBatch(f"lz4 data is corrupt: a block of {stored} bytes, the frame allows {block_max_bytes}")

@@ -77,7 +77,7 @@ def end(descriptor: int) -> None:
     duplicate. Does nothing for -1."""
     if descriptor < 0:
         return
-    with contextlib.suppress(OSError):  # the peer has gone first
+    with contextlib.suppress(OSError):  # the peer has closed first
         sock = socket.socket(fileno=descriptor)
         try:
             sock.shutdown(socket.SHUT_RDWR)

@@ -249,7 +249,7 @@ class LoopThread:
             self._why_dead = death
             logger.error("%s has ended, because a callback on its thread raised %r", self._what, death)
             for release in self.at_death:
-                with suppress(Exception):  # it is half done, whatever was interrupted
+                with suppress(Exception):  # the interrupted work is half done
                     loop.run_until_complete(release())
         left = asyncio.all_tasks(loop)  # work requested by other threads meanwhile
         for task in left:
@@ -276,7 +276,7 @@ class _Pulse:
             self._silent, self._asked = 0, self._asked + 1
             try:
                 self._loop.call_soon_threadsafe(self._answer)
-            except RuntimeError:  # it is closed; its thread is about to end
+            except RuntimeError:  # the loop is closed, and its thread is about to end
                 self._answered = self._asked
         else:
             self._silent += 1

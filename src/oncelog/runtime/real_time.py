@@ -33,7 +33,7 @@ if sys.platform == "win32":  # it has no clock_gettime: real only if oncelog is 
     _wall_ns = partial(clocks.time_ns)
 else:
     if sys.platform == "darwin":
-        _CLOCK = clocks.CLOCK_UPTIME_RAW  # the one of time.monotonic
+        _CLOCK = clocks.CLOCK_UPTIME_RAW  # the clock of time.monotonic
     else:
         _CLOCK = clocks.CLOCK_MONOTONIC
     monotonic, monotonic_ns = partial(clocks.clock_gettime, _CLOCK), partial(clocks.clock_gettime_ns, _CLOCK)
@@ -44,7 +44,7 @@ perf_counter, perf_counter_ns = partial(monotonic), partial(monotonic_ns)
 
 def _coarse_clock() -> Callable[[], int] | None:
     if sys.platform == "linux":
-        with suppress(OSError):  # a sandbox may lack it
+        with suppress(OSError):  # a sandbox may lack this clock
             clocks.clock_gettime_ns(_CLOCK_REALTIME_COARSE)
             return partial(clocks.clock_gettime_ns, _CLOCK_REALTIME_COARSE)
     return None

@@ -143,7 +143,7 @@ def find_version(checks: Checks, state: RegistryState, content: Content, version
             try:
                 if checks.parsed(state, other).text == content.schema:
                     return version
-            except InvalidSchema:  # it is not equal to one that is valid
+            except InvalidSchema:  # an invalid default equals no valid one
                 continue
     return None
 
@@ -156,7 +156,7 @@ def problems(
     level = state.level(subject)
     if level == "NONE" or not live:
         return []
-    if level not in rest_errors.LEVELS:  # of a topic that another registry has written
+    if level not in rest_errors.LEVELS:  # another registry wrote this topic
         raise rest_errors.not_permitted(f"the configuration of subject {subject} has the compatibility level {level!r}")
     direction, _, transitive = level.partition("_")
     found: list[str] = []

@@ -229,7 +229,7 @@ class Registry:
         :raises Elsewhere: another registry writes.
         """
         try:
-            if self._writes:  # what takes long is done before the others wait, and remembered
+            if self._writes:  # slow checks run before the lock is taken, and are cached
                 await self._decide(rule)
             await self.ready()
             async with self._changing:

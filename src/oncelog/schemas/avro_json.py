@@ -198,7 +198,7 @@ def _shown(known: Any, value: Any) -> Any:
         factor, time = _SHOWN_TIMES[logical]
         try:
             return time(value * factor).isoformat()
-        except SchemaError:  # no text says such a time: the number that was written does
+        except SchemaError:  # no text can express such a time, so it stays a number
             return value // 1000 if logical.endswith("timestamp-millis") else value
     if logical == "decimal":
         return str(value) if known.get("scale", 0) > _MAX_SCALE else format(value, "f")

@@ -140,7 +140,7 @@ def indexes_of(data: bytes, position: int) -> tuple[list[int], int]:
 
 
 def _varint(value: int) -> bytes:
-    left, written = value << 1, bytearray()  # zigzag of what is never negative
+    left, written = value << 1, bytearray()  # zigzag encoding of a number that is never negative
     while left > 0x7F:
         written.append(left & 0x7F | 0x80)
         left >>= 7

@@ -127,7 +127,7 @@ class SchemaRegistry:
                 if error.status != 404:
                     raise
                 listed = []
-            if not listed:  # Confluent's registry answers so, and ones without GUIDs do not know the address
+            if not listed:  # Confluent's registry answers this way; registries without GUIDs do not know the address
                 raise self._keep_for(
                     key,
                     SchemaRegistryError(

@@ -28,7 +28,7 @@ class Schema:
     references: Sequence[Reference] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "references", tuple(self.references))  # a list could not be hashed
+        object.__setattr__(self, "references", tuple(self.references))  # a list cannot be hashed
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ class Transport:
                 return self._exchange(connection, url, method, target, sent, limit_s)
             except (ConnectionError, http.client.BadStatusLine):
                 if method == "DELETE":
-                    raise  # it may have been done
+                    raise  # the request may have taken effect
         return self._exchange(self._connection(url), url, method, target, sent, limit_s)
 
     def _connection(self, url: SplitResult) -> http.client.HTTPConnection:
@@ -289,7 +289,7 @@ class _Limit:
 
     def _cut(self) -> None:
         self._late = True
-        with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(OSError):  # the connection has just ended
             self._sock.shutdown(socket.SHUT_RDWR)
 
 

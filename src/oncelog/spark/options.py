@@ -319,7 +319,7 @@ class _Given:
                 uses = "for writing, and this reads" if reads else "for reading, and this writes"
                 raise ConfigError(f"Option {elsewhere[lowered]} is {uses}: leave it out")
             else:
-                # Spark hands names over in lower case
+                # Spark passes names in lower case
                 close = nearest(lowered, list(self._spelling)).rstrip("?").removeprefix("; did you mean ")
                 hint = f"; did you mean {self._spelling[close]}?" if close else ""
                 raise ConfigError(f"Unknown option {name!r} of format oncelog{hint}")

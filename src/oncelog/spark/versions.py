@@ -248,7 +248,7 @@ class VersionChecked:
 
 def _unpickled(pyspark: str, oncelog: str, data: bytes) -> object:
     """Raises ConfigError in a worker whose versions are not the driver's."""
-    acknowledge()  # of what is pickled: the JVM sends rows behind it
+    acknowledge()  # read only the pickled object: the JVM sends rows after it
     for name, theirs, ours in (("pyspark", pyspark, PYSPARK), ("oncelog", oncelog, ONCELOG)):
         if theirs != ours:
             raise ConfigError(

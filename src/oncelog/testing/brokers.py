@@ -125,7 +125,7 @@ class Embedded(Broker, TestBroker):
         """What retention has removed from the topics that there are, in sentences."""
         try:
             removed = self.on_loop(lambda nodes: dict(nodes.server.broker.logs.removed))
-        except OncelogError:  # it does not run
+        except OncelogError:  # the node does not run
             return []
         return [
             f"{partition}: {count} offsets, because their records were older than the topic's retention allows: keep "

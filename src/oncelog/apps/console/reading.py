@@ -247,7 +247,7 @@ class TopicReading:
             older, taken, whole = await self._between(partition, at, start)
             size += taken
             if not whole and window > 1:
-                window = max(1, window // 4)  # large records: better a few, the newest
+                window = max(1, window // 4)  # the records are large: read only the newest few
                 continue
             records, start = older + records, at
             if len(records) >= self.limit or start <= first or size >= BUDGET_BYTES:

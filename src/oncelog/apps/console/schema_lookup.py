@@ -95,7 +95,7 @@ class RegistryReader:
             except SchemaRegistryError as error:
                 until = real_time.monotonic() + AGAIN_S
                 self._known[named] = _CachedCodec(None, str(error), until)
-                if error.status is None:  # it cannot be reached: the others would wait for it too
+                if error.status is None:  # the registry cannot be reached: the other records would wait for it too
                     self._known |= {
                         other: _CachedCodec(None, str(error), until) for other in wanted if other not in self._known
                     }

@@ -71,7 +71,8 @@ class CsvFile:
                 f"{self._path} was begun with other columns: repeat --schema-registry as it was, or choose another name"
             )
         if self._columns is None:
-            self._put(ExportProgress(source, {}))  # before the file: without it, a file is not an export's
+            # written before the file: a file without it does not belong to an export
+            self._put(ExportProgress(source, {}))
         self._file = self._path.open("r+b" if self._path.exists() else "x+b")
         self._file.truncate(self._committed)
         self._file.seek(self._committed)

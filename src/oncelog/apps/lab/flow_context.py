@@ -95,7 +95,7 @@ class FlowContext:
 
     def open(self) -> None:
         """Create the topic, on the one node."""
-        self._closing.callback(self._delete_topic)  # first, because an interruption here may leave it behind
+        self._closing.callback(self._delete_topic)  # registered first: an interruption may leave the topic behind
         self._admin.create_topics(
             [
                 NewTopic(
@@ -110,7 +110,7 @@ class FlowContext:
     def _delete_topic(self) -> None:
         try:
             self._delete_if_there()
-        except (KeyboardInterrupt, SystemExit):  # while it is under way
+        except (KeyboardInterrupt, SystemExit):  # while the deletion is in progress
             self._delete_if_there()
             raise
 

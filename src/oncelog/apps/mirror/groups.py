@@ -149,13 +149,13 @@ async def _moved(
 ) -> list[TopicPartition]:
     """Partitions in which the group's offset on B differs from the one that the mirror set."""
     moved: list[TopicPartition] = []
-    for stable in (False, True):  # the mirror's own last transaction may be decided, its offsets not yet in force
+    for stable in (False, True):  # the offsets of the mirror's last transaction may not be in force yet
         try:
             there = await admin.list_consumer_group_offsets(group, require_stable=stable, negative=True)
         except KafkaTimeoutError:
             if not stable:
                 raise
-            break  # another client's transaction holds offsets of it
+            break  # another client's open transaction holds offsets of the group
         moved = [name for name in positions if name in there and kept_of(there[name]) != written.get((group, name))]
         if not moved:
             break

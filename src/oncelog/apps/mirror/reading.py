@@ -62,7 +62,7 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
         if control_type_of(records, at) in _ENDINGS:
             view.take_marker(header.producer_id, header.producer_epoch, header.base_offset)
         return
-    if not header.records_count:  # compaction keeps its sequences
+    if not header.records_count:  # an empty batch, which compaction keeps for its sequences
         return
     if header.is_transactional:
         view.take_transactional(header.producer_id, header.producer_epoch, header.base_offset, header.last_offset)

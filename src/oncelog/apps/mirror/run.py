@@ -315,7 +315,7 @@ class Mirror:
                 if attempt > 1:
                     await self._open()
                 return await work()
-            except RangeGone:  # while it was copied
+            except RangeGone:  # the range was removed while it was copied
                 if not self._settings.allow_loss or attempt == _ATTEMPTS:
                     raise
             except KafkaError as error:
@@ -515,7 +515,8 @@ class Mirror:
             translated = OffsetAndMetadata(await self._translated(name, position.offset), position.metadata)
             if self._state.groups.get((group, name)) != kept_of(translated) or (group, name) in brought:
                 wanted[group, name] = translated
-        if not self._reads_offsets:  # markers stop while their batches go on: the last would have these written twice
+        # batches continue without markers: a restart from the last marker would write them twice
+        if not self._reads_offsets:
             old = [key for key, kept in self._state.groups.items() if kept.metadata and key[1] in cut]
             wanted |= dict.fromkeys(old, OffsetAndMetadata(-1, ""))
         found = await settable(self._target.admin, wanted, self._state.groups)

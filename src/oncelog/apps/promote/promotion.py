@@ -40,8 +40,9 @@ def promote(plan: PromotionPlan, mode: Mode, advance: Advance = lambda amount, t
     partial = partial_of(plan.target)
     try:
         if partial.exists():
-            shutil.rmtree(partial)  # left by a killed promotion
-        partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)  # the source's permissions stay
+            shutil.rmtree(partial)  # a killed promotion left this folder
+        # the folder keeps the source's permissions
+        partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
             advance(item.size_bytes, item.path.partition("/")[0])
@@ -95,5 +96,5 @@ def _complete(plan: PromotionPlan, disk: OsDisk) -> PromotionPlan:
     left = [item.transactional_id for item in unfinished_transactions(disk) if item.decided]
     if left:
         raise PromotionError(f"{len(left)} decided transactions could not be completed ({', '.join(left[:3])})")
-    with plan.metadata.opened() as store:  # again: the epochs of what was just written must not be used a second time
+    with plan.metadata.opened() as store:  # read again: the epochs of the new records must not be reused
         return replace(plan, snapshot=plan.metadata.snapshot(store), next_producer_id=store.producer_ids.end)

@@ -159,7 +159,7 @@ class _Connection:
             elif (session is not None and session.refused) or not await self._request(frame):
                 return
             if session is not None and session.refused:
-                await asyncio.Event().wait()  # until its last answer is written, which closes the connection
+                await asyncio.Event().wait()  # the last answer closes the connection
 
     def _answer_login(self, session: ProxySession, answer: bytes) -> None:
         exchange = _Exchange(None)
@@ -186,7 +186,7 @@ class _Connection:
         if Action.LOSE_REQUEST in struck:
             return False
         if Action.BLACKHOLE in struck:
-            self._expect(exchange)  # forever: later requests are not answered either
+            self._expect(exchange)  # waits forever: later requests get no answer either
             return True
         if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
             await asyncio.sleep(delay.delay_ms / 1000)
@@ -297,7 +297,7 @@ class _Proxy:
 
     async def _open(self, broker: tuple[str, int], own_port: int) -> int:
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            # not a coroutine: one that is cancelled before it begins would leave the stream open
+            # a callback: a coroutine cancelled before its start would leave the stream open
             task = asyncio.ensure_future(self._serve(broker, reader, writer))
             self._connections[task] = writer
             task.add_done_callback(self._served)
@@ -336,7 +336,7 @@ class _Proxy:
         await asyncio.gather(*connections, return_exceptions=True)
         for writer in list(self._upstream.writers):
             writer.transport.abort()
-        await asyncio.sleep(0)  # their streams are released in the next iteration
+        await asyncio.sleep(0)  # the loop releases closed streams in its next iteration
 
     def next_number(self) -> int:
         self._number += 1

@@ -134,7 +134,7 @@ class Redrive:
         if committed or self._first_run or not with_letters:
             return
         minutes = await _offsets_retention_minutes(self._admin)
-        before_ms = real_time.time_ms() - minutes * 54_000  # nine tenths: clocks differ
+        before_ms = real_time.time_ms() - minutes * 54_000  # nine tenths of the retention, because clocks differ
         oldest = await self._admin.list_offsets(dict.fromkeys(with_letters, 0), read_committed=True)
         if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):
             raise RedriveError(
@@ -267,7 +267,7 @@ async def opened(
         await admin.partitions(topic)
         producer = None
         if writing is not None:
-            # A broker has taken each letter already, however large it is
+            # A broker has already accepted each letter, whatever its size
             room = replace(writing, max_request_size=max(writing.max_request_size, writing.buffer_memory))
             producer = await stack.enter_async_context(Producer[Any, Any](config=room))
         consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=read))

@@ -184,7 +184,7 @@ def _read_decisions(disk: Disk, outcomes: Outcomes) -> None:
                     if not header.is_control and crc_is_right(data, 0, header):
                         outcomes.decide(decisions_in(decode_records(data, check_crc=False), in_doubt))
             except CorruptBatch:
-                break  # a batch that was cut off: what is in doubt stays so, and is reported as outcomes-differ
+                break  # the last batch is incomplete: doubtful outcomes are reported as outcomes-differ
             finally:
                 file.close()
 
@@ -216,7 +216,8 @@ def _compare_index(
                 last=marker,
                 producer_id=producer_id,
             )
-    for (producer_id, last), first in listed.items():  # compaction may have removed what these are about
+    # compaction may have removed the records that these findings concern
+    for (producer_id, last), first in listed.items():
         hidden = outcomes.committed_within(folder.where, producer_id, first, last)
         if hidden is not None:
             report.add(

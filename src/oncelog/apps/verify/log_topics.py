@@ -241,7 +241,7 @@ class _Run:
                 return look
             look = again
             if self._difference(check, look) != wrong:
-                return look  # a difference that does not stay is one between two moments
+                return look  # a difference that disappears was only a change between two requests
         if wrong is None:
             return look
         kind, first = wrong
@@ -315,7 +315,7 @@ class _Run:
                     self._outcomes.decide(decisions_in(decode_records(data), in_doubt))
         except KafkaError as error:
             if error.error not in FORBIDDEN:
-                raise  # otherwise what is in doubt stays so, and is reported as outcomes-differ
+                raise  # otherwise doubtful outcomes are reported as outcomes-differ
 
     async def _listed(self) -> list[TransactionListing] | None:
         """The transactional ids that coordinators know; None if they cannot be asked."""

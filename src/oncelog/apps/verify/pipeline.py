@@ -107,7 +107,7 @@ def judge(
     seen = {one.marker.batch_id for one in markers.seen}
     for batch in sorted(ended):
         if batch > newest and not markers.is_whole:
-            continue  # its marker may be what is undecided
+            continue  # the batch's marker may be in the open transaction
         if batch > newest:
             report.add(
                 "batch-missing", None, f"batch {batch} has ended by the checkpoint, the log's newest is {newest}"

@@ -34,7 +34,7 @@ async def expected_of(
     """
     resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
     broker = Expected(compacted=compacted, now_ms=real_time.time_ms())
-    unknown = replace(broker, compacted=True)  # a gap may be the work of compaction
+    unknown = replace(broker, compacted=True)  # compaction may have made the gap
     try:
         of_topics = await admin.describe_configs(resources.values())
         nodes = (await admin.describe_cluster()).nodes

@@ -35,7 +35,7 @@ class LinearRegex:
 
     def __init__(self, text: str) -> None:
         try:
-            import re2  # not needed to start
+            import re2  # imported here: a start does not need it
         except ImportError:
             raise InvalidRegex(
                 f"`{_short(text)}` cannot be matched by this broker: install google-re2 there (pip install "

@@ -210,7 +210,7 @@ class CoordinatorRuntime(Generic[S]):
                     shard.replay_marker(entry)
                 else:
                     shard.replay(entry)
-        except Exception:  # whatever a damaged record makes its decoder raise
+        except Exception:  # a damaged record can make its decoder raise any exception
             logger.exception(
                 "%s cannot be read at or after offset %d: its groups or transactional ids have no coordinator until "
                 "the broker is started again with its folder restored from a copy (dump-log shows what is whole)",

@@ -228,7 +228,7 @@ class Broker:
             for partition in self._partitions.values():
                 partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
             self.logs.stop()
-        finally:  # on a full disk, say: otherwise this process could not start on the folder again
+        finally:  # for example a full disk: otherwise this process could not reopen the folder
             self.metadata.close()
 
     def abandon(self) -> None:

@@ -74,7 +74,7 @@ def plan(
     config = log.config
     if not config.compacted:
         return None
-    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: the file has other records now
+    if first_dirty_offset > log.log_end_offset:  # the log was truncated meanwhile: the file has other records now
         first_dirty_offset = 0
     dirty_from = max(first_dirty_offset, log.log_start_offset)
     segments = _cleanable(log, now_ms)
@@ -249,7 +249,7 @@ class Compaction:
             for header, batch in self._batches(part):
                 kept = self._kept(header, batch, newest, transactions)
                 if header.base_offset > latest_offset:
-                    kept = batch  # its keys have not been read yet
+                    kept = batch  # the segment's keys have not been read yet
                 if kept is not None:
                     self._append(new, kept)
         for aborted in transactions.take_needed():

@@ -359,7 +359,7 @@ class _Loader:
                     if lost.base_offset < recovery_point and lost.size_bytes:
                         self.keep_aside(lost, 0)
                 self.remove_segments(later)
-                self.disk.sync_folder(self.folder)  # none may reappear next to what is appended from here on
+                self.disk.sync_folder(self.folder)  # no old file may reappear beside new segments
                 self.snapshots.keep_between(0, next_offset)
                 return
 

@@ -123,7 +123,8 @@ class LogWriter(LogPart):
             self._append_failed(error)
         if not written:
             for batch, header in zip(run, headers, strict=True):
-                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)  # as the producer sent it
+                # unchanged, as the producer sent it
+                _HEAD.pack_into(batch, 0, 0, header.batch_length, NO_PARTITION_LEADER_EPOCH)
             return []
         self._wrote(log, count, size_bytes, base_offset, end, leader_epoch, now_ms)
         offsets = [base_offset, *next_offsets[:-1]] if count > 1 else [base_offset]
@@ -194,7 +195,7 @@ class LogWriter(LogPart):
 
     def _with_base_offset_and_epoch(self, batch: Buffer, header: BatchHeader, leader_epoch: int) -> list[Buffer]:
         """A batch as it is written at the log's end."""
-        if isinstance(batch, bytearray):  # owned by nothing else
+        if isinstance(batch, bytearray):  # nothing else owns these bytes
             _HEAD.pack_into(batch, 0, self._log.log_end_offset, header.batch_length, leader_epoch)
             return [batch]
         head = _HEAD.pack(self._log.log_end_offset, header.batch_length, leader_epoch)

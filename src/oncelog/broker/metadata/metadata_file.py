@@ -131,7 +131,7 @@ class MetadataFile:
                 f"{self.path} has metadata format {version} and this oncelog knows formats up to {FORMAT_VERSION}; "
                 f"start it with a newer oncelog"
             )
-        if not tables:  # an empty file has nothing to go back to: a journal would cost three syncs
+        if not tables:  # an empty file needs no journal, which would cost three syncs
             execute("PRAGMA journal_mode = MEMORY")
         self.has_log = execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
         if not self.has_log:

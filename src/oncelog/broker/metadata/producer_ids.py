@@ -69,5 +69,5 @@ class ProducerIds:
             return
         if left % RESERVED_AGAIN_AFTER:
             return
-        with suppress(StorageError):  # tried again, and reported, when the current block is used up
+        with suppress(StorageError):  # retried and reported when the current block is used up
             self._next_block, self._next_reserved_by = self.allocate_block(), self._file.changes

@@ -454,13 +454,13 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
     for shard in list(coordinator.runtime.shards()) if coordinator is not None else ():
         for group_id, group in list(shard.groups.items()):
             states[group.state.value] = states.get(group.state.value, 0) + 1
-            if isinstance(group, ShareGroup):  # no consumer group that lags: see share_series
+            if isinstance(group, ShareGroup):  # share groups are in share_series
                 continue
             page.add("kafka_consumergroup_members", len(group.members), labels(consumergroup=group_id))
             for topic, partitions in shard.offsets.topics(group_id):
                 for number, (index, committed) in enumerate(sorted(partitions.items())):
                     partition = broker.partition(TopicPartition(topic, index))
-                    if partition is None or committed.offset < 0:  # no position: the marker of a Spark sink
+                    if partition is None or committed.offset < 0:  # the marker of a Spark sink, which is no position
                         continue
                     log, offset = partition.log, committed.offset
                     at = labels(consumergroup=group_id, topic=topic, partition=index)

@@ -111,7 +111,7 @@ class Endpoint:
         await asyncio.gather(*left, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # not a coroutine: one that is cancelled before it begins would leave the stream open
+        # a callback: a coroutine cancelled before its start would leave the stream open
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._connections[task] = writer
         task.add_done_callback(self._served)
@@ -128,11 +128,11 @@ class Endpoint:
             if len(self._connections) <= MAX_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # a peer that does not ask, does not read, or is gone: data left for it would be kept forever
+            # the peer sends nothing, does not read or is gone: its unsent data would stay forever
             writer.transport.abort()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.set_write_buffer_limits(0)  # everything is sent before the time is up, or nothing is kept
+        writer.transport.set_write_buffer_limits(0)  # all data is sent in time, or dropped
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
         async with asyncio.timeout(ANSWER_S):

@@ -196,7 +196,7 @@ class Broker:
         """Start and return once clients can connect."""
         if self._thread is not None and self._thread.is_here and not self._thread.is_ending:
             raise OncelogError("the broker is running already")
-        self.stop()  # if an earlier stop is not over
+        self.stop()  # an earlier stop may still run
         thread = self._thread = LoopThread(new_event_loop(), "oncelog-broker", "the broker", NOT_RUNNING)
         thread.at_death.append(self._die)
         try:
@@ -209,7 +209,7 @@ class Broker:
         return self
 
     async def _open(self) -> Server:
-        from oncelog.broker.server.opening import open_server  # takes 25 ms: not when this class is imported
+        from oncelog.broker.server.opening import open_server  # imported here: the import takes 25 ms
 
         self._opening, self._opened = asyncio.current_task(), None
         self._opened, self._bound = await open_server(
@@ -381,7 +381,7 @@ class Broker:
 
 
 def _path(data: str | Path) -> Path:
-    from pathlib import Path  # takes 3 ms: not for a broker in memory
+    from pathlib import Path  # imported here: the import takes 3 ms, and a broker in memory does not need it
 
     if not isinstance(data, str | os.PathLike):
         raise ConfigError(f"data={data!r}: the name of a folder is needed, or None to keep everything in memory")

@@ -188,7 +188,7 @@ async def open_server(
     machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
-    if nodes > 1:  # as the internal topics: a test that stops a leader expects another one
+    if nodes > 1:  # like the internal topics: a test that stops a leader expects a new one
         settings = {REPLICATION: str(min(nodes, DEFAULT_REPLICAS)), **settings}
     config = parse_broker(settings)
     shares = machine.claim()

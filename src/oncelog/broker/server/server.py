@@ -139,7 +139,7 @@ class Server:
         if acceptor in self._acceptors:
             self._listeners[acceptor] = listener
             self.counts.opened.setdefault(acceptor.listener.name, 0)
-        else:  # it was closed meanwhile
+        else:  # the connection was closed meanwhile
             listener.close()
 
     def open_later(self, acceptor: Acceptor) -> None:
@@ -237,7 +237,7 @@ class Server:
     async def _end(self) -> None:
         """Release the operating system's resources, whatever happened to the broker."""
         for connection in list(self._connections):
-            connection.close("the broker stops")  # first: writing would continue requests that wait for answers
+            connection.close("the broker stops")  # done first: writing would continue requests that wait for answers
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
@@ -304,7 +304,7 @@ class Server:
         """Once per second: close connections that are idle (some of many at a time) or take memory that others need."""
         if self.is_stopping:
             return
-        self.loop.call_later(WATCH_S, self._watch)  # first: even if the rest of this call fails
+        self.loop.call_later(WATCH_S, self._watch)  # done first, even if the rest of this call fails
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         if not self._unwatched:
@@ -416,7 +416,7 @@ class Server:
             self.ahead_ms += max(0, due_ms - now_ms)
             now_ms = max(due_ms, now_ms)
             broker.advance(now_ms)
-            while broker.tasks:  # work that goes on in parts, before the next event
+            while broker.tasks:  # chunked work continues before the next event
                 broker.tasks.step()
             broker.skip_idle(now_ms, until_ms)
         self.ahead_ms += until_ms - now_ms

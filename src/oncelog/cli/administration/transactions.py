@@ -316,7 +316,7 @@ def complete(cluster: ConnectionOptions, transactional_id: str, token: str) -> N
     from oncelog.client.core.transactions.two_phase import producer_of
 
     try:
-        producer_of(token)  # before the producer is fenced
+        producer_of(token)  # refused before the producer is fenced
     except ValueError as error:
         raise ConfigError(f"--token: {error}") from None
     config = cluster.settings(

@@ -283,7 +283,7 @@ def _groups(admin: Admin) -> Iterator[DoctorFinding]:
         try:
             starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
         except OncelogError:
-            continue  # one of its topics was deleted
+            continue  # a topic of the group was deleted
         lost = [str(name) for name, offset in committed.items() if 0 <= offset < starts[name].offset]
         if lost:
             yield warn(

@@ -90,7 +90,7 @@ def _look(
     while consumer.position(part) < end:
         records = consumer.getmany(timeout_ms=WAIT_MS).get(part, [])
         if not records:
-            return  # what is left is not committed
+            return  # the remaining records are not committed
         for record in records:
             for is_key in sides:
                 named = _named(record, is_key)

@@ -421,7 +421,8 @@ def _without_schemas(headers: Headers, fields: dict[str, Any], encoders: Encoder
     new_value = encoders.value is not None or "value_schema" in fields
     if not (new_key or new_value):
         return headers
-    from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER  # their package takes long to import
+    # imported here: the package of schemas takes long to import
+    from oncelog.schemas.framing import KEY_HEADER, VALUE_HEADER
 
     names = [KEY_HEADER] * new_key + [VALUE_HEADER] * new_value
     return [pair for pair in headers if pair[0] not in names]

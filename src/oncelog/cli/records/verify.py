@@ -298,7 +298,7 @@ async def _check_pipeline(
 
     checkpoint = Checkpoint.open(location)
     checkpoint.query_id()  # refused before the cluster is asked
-    ended = checkpoint.batches("commits")  # before the log is read: its records are there by then
+    ended = checkpoint.batches("commits")  # read before the log, which then has all records of these batches
     async with Admin(config=cluster.admin_settings()) as admin:
         for name in groups_of(checkpoint, group):
             markers = await markers_of(admin, name, report)

@@ -27,7 +27,7 @@ def ends_with_2_if_unchecked(function: Function) -> Function:
             message = str(error) if isinstance(error, ConfigError) else f"could not be checked: {error}"
             click.echo(f"oncelog: {message}", err=True)
             raise click.exceptions.Exit(ExitStatus.COULD_NOT_TELL.value) from error
-        except BrokenPipeError:  # the reader of the report has enough
+        except BrokenPipeError:  # the reader of the report has closed the pipe
             raise
         except OSError as error:
             click.echo(f"oncelog: could not be checked: {error.strerror or error}{_of_file(error)}", err=True)

@@ -47,7 +47,7 @@ class Decoding:
     """Formats records with keys and values decoded; what cannot be decoded stays as bytes, with the reason."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
-        registry.subjects()  # one that cannot be reached is refused before the first record
+        registry.subjects()  # an unreachable registry is refused before the first record
         self._codecs = Codecs(registry)
         self._undecoded = 0
 

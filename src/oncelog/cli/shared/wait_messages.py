@@ -45,7 +45,8 @@ class _WaitHandler(logging.Handler):
 
     def _report(self, wait: ClusterWait) -> None:
         cause = None
-        if self._last is not None and real_time.monotonic() - self._last[0] <= wait.waited_s:  # else it was another's
+        # otherwise another call reported it
+        if self._last is not None and real_time.monotonic() - self._last[0] <= wait.waited_s:
             cause = self._last[1]
         key = (wait.servers, wait.what, None if cause is None else cause.error)
         if key in self._reported or (cause is None and not wait.otherwise):

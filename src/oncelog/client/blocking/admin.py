@@ -75,7 +75,7 @@ class Admin:
         """Close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it is the parent's
+            if self._background is not None and self._background.usable:  # after a fork the loop belongs to the parent
                 self._background.run(self._admin.close())
 
     def __enter__(self) -> Self:

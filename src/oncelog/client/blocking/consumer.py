@@ -128,7 +128,7 @@ class Consumer(Generic[K, V]):
         check_timeout(timeout_ms)
         if not self._closed:
             self._closed = True
-            if self._background is not None and self._background.usable:  # else it is the parent's
+            if self._background is not None and self._background.usable:  # after a fork the loop belongs to the parent
                 self._background.run(self._consumer.stop(timeout_ms=timeout_ms))
 
     close = stop

@@ -192,7 +192,7 @@ class Producer(Generic[SentK, SentV]):
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
-            unclosed.dropped(self)  # it keeps a reference until the producer is closed
+            unclosed.dropped(self)  # the exit handler keeps a reference until the producer is closed
             warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
 
     async def _flush(self) -> None:
@@ -250,7 +250,7 @@ class Producer(Generic[SentK, SentV]):
             self.start()
         loop = self._background or background()
         if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
-            self._wait_for_space()  # before anything else: a caller that gets this error has not sent the record
+            self._wait_for_space()  # checked first: a caller that gets this error has not sent the record
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()

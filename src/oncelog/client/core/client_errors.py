@@ -48,7 +48,8 @@ class IllegalStateError(KafkaError):
     default = Error.INVALID_REQUEST
 
     def __str__(self) -> str:
-        return Exception.__str__(self) or type(self).__name__  # not from a broker: no code in the text
+        # the error does not come from a broker, so the text has no code
+        return Exception.__str__(self) or type(self).__name__
 
 
 IllegalOperation = IllegalStateError

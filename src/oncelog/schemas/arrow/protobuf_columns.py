@@ -80,7 +80,8 @@ class _Message:
 class _Field:
     def __init__(self, field: FieldDescriptor, around: tuple[str, ...], building: _Building) -> None:
         self._name, self._has_presence = field.name, field.has_presence
-        self._has_default = field.has_default_value  # of proto2: what is not set has it, as in Java and from_protobuf
+        # proto2: an unset field has its default, as in Java and from_protobuf
+        self._has_default = field.has_default_value
         entry = field.message_type
         self._is_map = entry is not None and bool(entry.GetOptions().map_entry)
         self._is_list = field.is_repeated and not self._is_map

@@ -89,7 +89,7 @@ def _run_shuffle(spark: SparkSession, planned: DataFrame, volume: Volume) -> Dat
 
     Encoding must be complete under the settings of the user's session, and before the transaction begins.
     """
-    take_back = jobs.give_settings(spark)  # which a plan that becomes an RDD does not give to its tasks
+    take_back = jobs.give_settings(spark)  # a plan that becomes an RDD does not pass these settings to its tasks
     try:
         into = this_process().part(PlainSessions).of(spark)
         return plans.run_shuffle(planned, into, lambda: volume.taken().tasks > 0)
@@ -114,7 +114,8 @@ class PlainSessions:
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
-        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(WINDOW))  # PySpark 3.5 knows only this one
+        # PySpark 3.5 supports only this form
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(WINDOW))
         self._kept = application, session  # another application's context has ended
         return session
 

@@ -146,7 +146,7 @@ def _collect_small(
 
     with ThreadPoolExecutor(2, thread_name_prefix="oncelog-begin") as pool:
         begun, encoding = pool.submit(plan_and_begin), pool.submit(encoding_for, schema, options)
-        pool.shutdown(wait=False)  # its threads end with their work
+        pool.shutdown(wait=False)  # the pool's threads end with their work
         try:
             sink = group_of(options)
             collected = collect_rows(rows, positions, encoding.result, share, options.micro_batch, sink)

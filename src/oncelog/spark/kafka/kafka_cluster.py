@@ -219,7 +219,7 @@ class KafkaCluster:
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
         try:
             answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
-        except UnsupportedVersionError:  # a service that speaks the protocol and keeps its settings to itself
+        except UnsupportedVersionError:  # a service that speaks the protocol but hides its settings
             return None
         result = answer.results[0]
         error = error_of(result.error_code)
@@ -359,7 +359,7 @@ class KafkaCluster:
 
 
 def _of_one_partition(answer: FetchResponse, partition: TopicPartition) -> PartitionData:
-    if not answer.responses:  # how Apache Kafka signals a quota; it delays the next request
+    if not answer.responses:  # Apache Kafka signals a quota this way, and delays the next request
         raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster throttles {partition}")
     return answer.responses[0].partitions[0]
 

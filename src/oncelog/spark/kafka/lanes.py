@@ -108,7 +108,7 @@ def send_in_lanes(batches: Iterable[PartitionBatch], submit: Submit) -> None:
             if not under_way:
                 return
             settle(wait(under_way, return_when=FIRST_COMPLETED).done)
-    except (KeyboardInterrupt, SystemExit):  # the latter from a handler of signals
+    except (KeyboardInterrupt, SystemExit):  # the latter in a signal handler
         for future in under_way:
             future.cancel()
         raise

@@ -129,7 +129,7 @@ def known_reads(checkpoint: Checkpoint) -> CheckpointReads | None:
         place = _place(ends[name])
         if place.start:
             begins[name] = Place(place.start, place.ids)
-        else:  # it had nothing to read, and its end does not show where it began
+        else:  # the read had no rows, and its end does not show its start
             kept[name] = ReadStart(place, last.batch_id)
     return CheckpointReads(begins, True, last.batch_id, kept, groups=groups, tables=tables)
 
@@ -286,7 +286,7 @@ def _is_new(one: Pipeline, sink: str, known: CheckpointReads) -> bool:
 def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collection[str]) -> Place:
     prefix = f"{_spelt(read.source)}__"
     siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin.offsets}
-    if not siblings:  # the source itself comes back
+    if not siblings:  # the same source comes back
         siblings = {name: found.place for name, found in known.kept.items() if name.startswith(prefix)}
     if not siblings:
         missing = [name for name in gone if not any(name.startswith(f"{_spelt(source)}__") for source in one.sources)]

@@ -90,7 +90,7 @@ def rows_of(
             for sink in one.sinks
         }
         letters = {name: named(SourceRead(name), source) for name, source in one.sources.items() if source.dead_letter}
-    # Spark tells the state of queries apart by the order of its branches: it must not depend on that of the sinks
+    # Spark identifies state by the order of branches, which must not depend on the order of sinks
     records = [_records(found[name], sink, one, schemas) for name, sink in sorted(one.topic_sinks.items())]
     records += [_dead_letters(rows, one.sources[name]) for name, rows in letters.items()]
     tables = {name: found[name] for name in one.table_sinks}
@@ -112,7 +112,7 @@ def rows_of(
 def _check_table(one: Pipeline, name: str, rows: DataFrame) -> None:
     """Refuse a table that cannot take the rows before the query starts. Raises OncelogError."""
     options = one.table_sinks[name].parsed(one.mode)
-    with contextlib.suppress(Conflict):  # a server that restarts: the first batch waits for it
+    with contextlib.suppress(Conflict):  # the server may restart: the first batch waits for it
         check_table(open_store(options), rows.schema, options)
 
 

@@ -293,7 +293,7 @@ def _first_offsets(one: Pipeline, known: CheckpointReads | None, settings: RunSe
         )
     if not HAS_SOURCE_NAMES or (known is not None and not known.have_names):
         return None
-    from oncelog.spark.source.reader import subscribed_partitions  # which PySpark 3.5 cannot import
+    from oncelog.spark.source.reader import subscribed_partitions  # PySpark 3.5 cannot import this module
 
     found = {}
     for read, begin in begins_of(one, known).items():

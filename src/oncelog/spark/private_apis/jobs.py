@@ -71,7 +71,7 @@ def removal_reason(context: Any, executor: str) -> str:
 
     try:
         reason = context._jsc.sc().statusStore().executorSummary(executor).removeReason()
-    except Py4JJavaError:  # an executor of many that are gone, of which Spark keeps no records
+    except Py4JJavaError:  # Spark keeps no records of executors that ended long ago
         return ""
     return str(reason).removeprefix("Some(").removesuffix(")")
 

@@ -291,7 +291,7 @@ def plan_with(
     elsewhere = None
     if remembered is None:
         found = [one for one in checkpoint.last_writes() if one.key not in {key, *(siblings or ())}]
-        if table:  # the table may be another one than it was
+        if table:  # the table may have been replaced
             remembered = next((one for one in found if one.table and one.group == group), None)
         elsewhere = next(iter(found), None) if remembered is None and (previous or siblings is not None) else None
     running = {one.partition("@")[0] for one in siblings or ()}

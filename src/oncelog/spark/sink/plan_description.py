@@ -61,7 +61,7 @@ def is_ours(line: str) -> bool:
 
 def _begin(first: Place) -> Offsets:
     """Where a source's first batch begins; empty if it does not say so."""
-    # A first batch of ours without anything to read says only where it ends
+    # An empty first batch only has an end offset
     return first.start or (first.offsets if first.ids or first.epochs or first.marks else {})
 
 

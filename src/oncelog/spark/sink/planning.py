@@ -151,7 +151,7 @@ def begin_micro_batch(options: SinkOptions, batch_id: int | None = None, sibling
     if options.offsets_retention_ms is not None:
         return
     if cluster.tells_retention is None:
-        cluster.facts(group)  # else the batch before has asked
+        cluster.facts(group)  # otherwise the batch before has checked it
     if cluster.tells_retention:
         return
     number = max(checkpoint.batches("offsets"), default=None) if batch_id is None else batch_id

@@ -324,7 +324,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         :param read: the query's position: only if there are no other records, it waits for transactions that are
             being ended. Empty: they are in any case.
         """
-        self._current_partitions()  # drops cached ends now and then, so that the ids are looked up again
+        self._current_partitions()  # sometimes drops cached ends, so that the ids are looked up again
         known = self._latest
         while True:
             ends = self._asked_latest(read)
@@ -410,7 +410,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
-        if until.start and start == self._initial:  # a repeated "latest" would be elsewhere by now
+        if until.start and start == self._initial:  # a second "latest" would be a later offset
             place = Place(until.start, until.ids)
         begin = self._batch_begin(place, until)
         ids = self._topic_ids(until.offsets)

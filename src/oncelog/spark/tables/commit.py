@@ -151,7 +151,7 @@ def write_batch(
         except Conflict as error:
             conflict = error
             continue
-        # After a conflict, a batch that is in is the one that this run has written, or another run of the same plan
+        # After a conflict, the batch in the table comes from this run, or from another run of the same plan
         written = carrier.written is not None and (result.outcome is BatchOutcome.WRITTEN or conflict is not None)
         return (BatchOutcome.WRITTEN, carrier.written or ()) if written else (BatchOutcome.SKIPPED, ())
     raise conflict or InvariantError("a batch was not tried")

@@ -109,7 +109,7 @@ class RecordedConsumer(Recorded):
         if type(self._client).__module__.partition(".")[0] == "aiokafka":
             kind = import_module("aiokafka.abc").ConsumerRebalanceListener
         if own is not None and not isinstance(own, kind):
-            return own  # refused by the client
+            return own  # the client refused the call
         return _listening(kind, own, self._rebalanced)
 
     def assign(self, *given: Any) -> Any:
@@ -132,7 +132,7 @@ class RecordedConsumer(Recorded):
         if isinstance(offset, int) and offset >= 0:
             self._history.add(Started(self._name, where, offset))
         else:
-            self._rebalanced()  # to a beginning or an end that the client looks up
+            self._rebalanced()  # the client still has to look the offset up
         return result
 
     def seek_to_beginning(self, *partitions: Any) -> Any:

@@ -171,7 +171,7 @@ class FaultyDisk(MemoryDisk):
 
     @staticmethod
     def _survivor(synced: bytes, written: bytes, rng: random.Random) -> bytes:
-        if written[: len(synced)] != synced:  # truncated or replaced without a sync
+        if written[: len(synced)] != synced:  # the file was truncated or replaced without a sync
             return rng.choice([synced, written])
         tail = written[len(synced) :]
         kept = rng.randint(0, len(tail))

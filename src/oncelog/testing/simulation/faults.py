@@ -152,7 +152,7 @@ def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
     In half of the cases it is full now and then, because other programs write and delete files.
     """
-    machine = world.machine  # a power loss gives it another content
+    machine = world.machine  # a power loss may change the file's content
     machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
     restarts = chance.random() < 0.5
     others = chance.random() < 0.5

@@ -118,7 +118,7 @@ class _Replacements:
         state = random.getstate()
         self.stack.callback(random.setstate, state)
         seed = self._rng.getrandbits(64)
-        random.seed(seed)  # for code that has imported a function of the module
+        random.seed(seed)  # for code that imported single functions of the module
         own = random.Random(seed)
         for name in _OF_ONE_GENERATOR:  # other threads use the module's generator meanwhile
             self.put(random, name, getattr(own, name))

@@ -177,7 +177,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Remove and return all waiting callbacks of a process, in order."""
         found: list[asyncio.Handle] = []
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
-        for index, handle in enumerate(ready):  # in place: this iteration of the loop relies on their number
+        for index, handle in enumerate(ready):  # changed in place: this iteration relies on the number of handles
             if _is_of(handle, process):
                 found.append(handle)
                 ready[index] = _dead(self)

@@ -337,7 +337,7 @@ class OffsetRequests:
             return refused(shard)
         group = shard.groups.get(request.group_id)
         if isinstance(group, ShareGroup) and (request.member_id is not None or request.member_epoch >= 0):
-            return refused(Error.GROUP_ID_NOT_FOUND)  # who names no member finds no offsets
+            return refused(Error.GROUP_ID_NOT_FOUND)  # a request without a member gets no offsets
         if isinstance(group, ConsumerGroup):
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
             if error is not NONE:

@@ -92,7 +92,7 @@ class GroupShard:
     def replay(self, record: LoggedRecord) -> None:
         decoded = decode_group_record(record.key, record.value)
         if not isinstance(decoded, InternalRecord):
-            return  # of streams groups, which this broker lacks
+            return  # records of streams groups, which this broker does not support
         key, value = decoded
         if isinstance(key, OffsetCommitKey):
             self._apply_offset(key, value, record.offset, record.producer.producer_id)
@@ -161,13 +161,13 @@ class GroupShard:
             written: list[CoordinatorRecord] = []
             for group_id in part:
                 group = self.groups.get(group_id)
-                if group is None:  # gone meanwhile, as all are once this is unloaded
+                if group is None:  # the group was removed meanwhile, or the shard was unloaded
                     continue
                 tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
                 written += tombstones
                 if nothing_left and group.empty and not isinstance(group, ShareGroup):
                     written += self.group_tombstones(group)
-            self._remove(written, now_ms)  # before the pause: meanwhile a group may be used again
+            self._remove(written, now_ms)  # done before the pause, in which a group may be used again
             yield
 
     def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
@@ -207,7 +207,7 @@ class GroupShard:
                 self.share.forget_topics(group, gone, now_ms)
                 yield
         for part in _in_chunks(self.offsets.groups_of(topic)):
-            known = [group_id for group_id in part if group_id in self.groups]  # none once this is unloaded
+            known = [group_id for group_id in part if group_id in self.groups]  # an unloaded shard has no groups
             self._remove([found for group_id in known for found in self.offsets.delete_topic(group_id, topic)], now_ms)
             yield
 

@@ -150,7 +150,7 @@ def _create_again(state: ShareState, event: Initialize, now_ms: int, max_updates
     if event.state_epoch < state.state_epoch:
         return FENCED_STATE
     if event.start_offset == UNINITIALIZED:
-        return None  # the group repeats it after a crash: what was delivered since stays
+        return None  # the group repeats the request after a crash: later deliveries stay
     return StateSnapshot(_fresh(event, state.snapshot_epoch + 1, now_ms))
 
 

@@ -240,7 +240,8 @@ class TransactionShard:
                 if size >= TOMBSTONE_BATCH_BYTES:
                     self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
-            self._runtime.write(self._partition, batch, now_ms)  # before the pause: meanwhile an id may be used again
+            # done before the pause, in which an id may be used again
+            self._runtime.write(self._partition, batch, now_ms)
             batch, size = [], 0
             yield
 

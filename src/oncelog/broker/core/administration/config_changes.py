@@ -477,7 +477,7 @@ def _refusal_of_client_metrics(values: Mapping[str, str]) -> ConfigRefusal | Non
 
 def _is_pattern(text: str) -> bool:
     """Whether the pattern is valid in RE2's syntax: Python's own compiler limits neither depth, counts nor work."""
-    from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex  # which a start does not need
+    from oncelog.broker.coordinator.regex import InvalidRegex, LinearRegex  # imported here: a start does not need it
 
     try:
         LinearRegex(text)

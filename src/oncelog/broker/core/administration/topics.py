@@ -142,7 +142,7 @@ class Topics:
         self._ports.metadata_sync.topic_changed(info.topic_id)
         try:
             info = self._ports.nodes.place(info, replicas)
-            yield  # the change of the metadata took as long as a partition's files
+            yield  # changing the metadata takes as long as creating a partition's files
             yield from self._opening(info, range(partitions), now_ms)
         except GeneratorExit:
             raise  # the broker stops; its next start opens what is missing

@@ -187,7 +187,7 @@ class ProduceRuns:
         learned = TopicProduceData(topic.name, topic.topic_id, [PartitionProduceData(0, None)])
         request = ProduceRequest(request.transactional_id, request.acks, request.timeout_ms, [learned])
         config = partition.log.config
-        # The request that it is learned from may have had a plain batch, for which this was not checked.
+        # The pattern's first request may have had a plain batch, for which this was not checked.
         txn_id = request.transactional_id
         may = txn_id is not None and allows(self._ports, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         limits = Limits(

@@ -85,7 +85,7 @@ class RepeatedCommits:
         pattern = RequestPattern.of(frame, body, marked, _GAP.pack(*_MARKS))
         if pattern is None:
             return
-        from oncelog.broker.coordinator.group.environment import Caller  # not needed at a start
+        from oncelog.broker.coordinator.group.environment import Caller  # imported here: a start does not need it
 
         caller = Caller(version, context.session.node_id, context.client_id, context.client_host)
         commit, response = ports.groups.one_commit(request, caller)

@@ -122,7 +122,7 @@ class Cleaner:
     def _begin_next(self, now_ms: int) -> None:
         if self._compacting is not None or self._stopped:
             return
-        from oncelog.broker.log.compaction import plan  # not at a start
+        from oncelog.broker.log.compaction import plan  # imported here: a start does not need it
 
         names = sorted(self._logs)
         begin = 0 if self._last is None else bisect_right(names, self._last)
@@ -153,7 +153,7 @@ class Cleaner:
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
-                self._discard(topic_partition, job)  # by identity: a log of the same name may be a new one
+                self._discard(topic_partition, job)  # compared by identity: a new log may have the same name
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:

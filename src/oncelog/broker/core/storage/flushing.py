@@ -169,9 +169,7 @@ class Flushing:
             del self._dirty[partition]
             self._early.pop(partition, None)
             if partition.log.failed is not None:
-                partition.flush_failed(
-                    partition.log.failed
-                )  # by other work than a sync, which has not notified the waiters
+                partition.flush_failed(partition.log.failed)  # synced by other work, which does not notify the waiters
                 continue
             try:
                 ticket = partition.log.files.begin_flush()

@@ -154,7 +154,7 @@ class LogManager:
             if failure is not None:
                 log.fail(str(failure))
                 logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, failure)
-        if self.checkpoints.is_writing:  # longer than a stop waits: that write might replace what is written now
+        if self.checkpoints.is_writing:  # a stop does not wait this long: the late write might replace the next one
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self.checkpoints.write_now()
@@ -300,7 +300,7 @@ class LogManager:
     def _log_was_cleaned(self) -> None:
         if self.checkpoints.background is None:
             self._cleaner.write_checkpoint()
-        else:  # with the others, so that of two writers neither overwrites newer content with older
+        else:  # under one lock, so that no writer replaces newer content with older
             self.checkpoints.write_soon()
 
     def _content(self) -> Work[list[tuple[str, bytes]]]:

@@ -90,7 +90,7 @@ class ProducerStateManager:
                 if not self.admits_at_once(header, last.get(producer_id)):
                     return count
                 last[producer_id] = header
-            count += 1  # enumerate makes a tuple for each
+            count += 1  # enumerate would make a tuple for each item
         return count
 
     def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:

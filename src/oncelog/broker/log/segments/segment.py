@@ -549,7 +549,7 @@ class Segment:
                     self._read_through(at, at + header.size_bytes)
                 at += header.size_bytes
         except (OutOfDescriptors, CorruptLogError):
-            return  # that does not concern the disk; damage is reported to whoever reads on from there
+            return  # that does not concern the disk; damage is the next reader at that position reports it
         except StorageError as error:
             if len(self._unreadable) >= _UNREADABLE_KEPT:
                 self.forgive()
@@ -584,7 +584,7 @@ class Segment:
         if start + limit >= end:
             return end, first_end
         position = max(first_end, self.offset_index.boundary_at_or_before(start + limit))
-        with suppress(CorruptLogError, StorageError):  # reported to whoever reads on from there
+        with suppress(CorruptLogError, StorageError):  # the next reader at that position reports it
             for at, header in self.scan_all(position):
                 if at + header.size_bytes > start + limit:
                     break

@@ -125,11 +125,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
     # --- life
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport is not a subclass
         peer = transport.get_extra_info("peername")
         self.client_host = host_text(str(peer[0])) if peer else "unknown"
         original = transport.get_extra_info("socket")
-        self._socket = socket.socket(fileno=original.fileno())  # the transport's own: detached at the end
+        # the socket belongs to the transport, and is detached at the end
+        self._socket = socket.socket(fileno=original.fileno())
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         refusal = self._server.admit(self)
@@ -354,7 +355,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 continue
             self._only_produce = self._only_produce and _is_produce(buffer, position)
             if not position and after == end and buffer is not server.read_buffer:
-                frame = memoryview(buffer)[4:after]  # the buffer is its own
+                frame = memoryview(buffer)[4:after]  # the request owns its buffer
                 self._lent = True
             else:
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
@@ -417,12 +418,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def resume_requests(self, slot: int) -> None:
         if slot == self._next_slot - 1:
             self._only_produce = True
-        self._server.writable[self] = None  # which resumes those that waited
+        self._server.writable[self] = None  # resumes the waiting requests
 
     def throttle(self, wait_ms: int) -> None:
         """Start no request for a while; what arrives meanwhile, after the first, stays with the peer."""
         if self._socket is None:
-            return  # it ended before its request was done: a timer would keep it in memory for that time
+            return  # the connection has ended: a timer would keep it in memory
         until = self._server.loop.time() + wait_ms / 1000
         if until > self._throttled_until:
             self._throttled_until = until
@@ -442,7 +443,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _end_throttle_timer(self) -> None:
         if self._throttle_timer is not None:
-            self._throttle_timer.cancel()  # it would keep the connection in memory for that time
+            self._throttle_timer.cancel()  # the timer would keep the connection in memory
             self._throttle_timer = None
 
     def _throttle_ends(self) -> None:

@@ -21,7 +21,8 @@ class SpareBuffers:
     def take(self, size_bytes: int) -> bytearray:
         """A buffer of at least this size, but not of a very different one; it contains leftover data."""
         spare, lent = self._spare, self._lent
-        for position in range(len(spare) - 1, -1, -1):  # the latest is more likely to be in the processor's cache
+        # the latest buffer is more likely to be in the processor's cache
+        for position in range(len(spare) - 1, -1, -1):
             if size_bytes <= len(spare[position]) <= 2 * size_bytes:
                 return spare.pop(position)
         for position in range(len(lent) - 1, -1, -1):

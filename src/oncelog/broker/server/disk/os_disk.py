@@ -175,7 +175,7 @@ class OsFile:
                 _write_all(held, b"".join(buffers), written, end)
         except OSError as error:
             self._cut_off(held, end, error)
-        self._unsynced = True  # again: a sync may have begun before these bytes were written
+        self._unsynced = True  # marked again: a sync may have begun before these bytes were written
         self._size = end + total
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
@@ -253,7 +253,7 @@ def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> 
 def _take_oldest(files: weakref.WeakValueDictionary[int, OsFile]) -> OsFile | None:
     while (key := next(iter(files), None)) is not None:
         file = files.pop(key, None)
-        if file is not None:  # it may have ended meanwhile, in another thread
+        if file is not None:  # another thread may have ended it meanwhile
             return file
     return None
 
@@ -366,7 +366,7 @@ class OsDisk:
     def open(self, path: str, *, create: bool = False) -> OsFile:
         """The file; without ``create`` it is opened only when it is first used."""
         file = OsFile(self, path)
-        if create:  # without the lock: nobody else has this file yet, and making it takes a file system its time
+        if create:  # without the lock: no other thread has this file, and creating it can take long
             self._opens(file, os.O_CREAT)
         return file
 
@@ -437,7 +437,7 @@ class OsDisk:
         full = self._full(path)
         try:
             if os.path.isdir(full) and not os.path.islink(full):
-                import shutil  # takes 2 ms: not at every start
+                import shutil  # imported here: the import takes 2 ms
 
                 shutil.rmtree(full)
             else:

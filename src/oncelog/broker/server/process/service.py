@@ -54,7 +54,7 @@ class ServiceManager:
                 target.setblocking(False)
                 target.sendto(state.encode(), self._address)
         except BlockingIOError:
-            return  # it is busy: the next message may get through
+            return  # the service manager is busy: the next message may get through
         except OSError as error:
             self._refused = True
             logger.warning("the service manager at NOTIFY_SOCKET cannot be notified: %s", error)

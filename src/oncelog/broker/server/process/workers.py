@@ -53,7 +53,7 @@ class Worker:
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             job()
-            del job  # and all that it refers to, without waiting for the next one
+            del job  # frees the finished work before the thread waits for more
 
 
 class BackgroundWorker:

@@ -141,7 +141,7 @@ async def fetch_stored(
     async def ask(node: int) -> FetchedRecords:
         answer = await cluster.ask(node, FETCH, request, channel=channel)
         check(answer.error_code, f"{name} cannot be read")
-        if not answer.responses:  # the sign of a quota: the broker delays the next request
+        if not answer.responses:  # a quota applies: the broker delays the next request
             raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster delays reading {name}")
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} cannot be read from offset {offset} on")

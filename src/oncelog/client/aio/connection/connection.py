@@ -269,7 +269,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
         return answer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's are not subclasses
+        stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's transports are not subclasses
         stream.set_write_buffer_limits(high=1, low=0)  # resume_writing() is called once nothing is left to write
         self._metrics.made.value += 1
         if self.closed:

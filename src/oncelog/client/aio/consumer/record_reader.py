@@ -103,7 +103,7 @@ class RecordReader:
                     raise error from None
                 self._waits.fail(error)
                 break
-            except BaseException:  # perhaps too much for one table: no record must be skipped
+            except BaseException:  # the batches may be too large for one table; no record may be skipped
                 self._give_back(found)
                 raise
         return done

@@ -67,7 +67,7 @@ class Positions:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._config.default_api_timeout_ms / 1000
         while (position := self._held.position(name)) is None:
-            self._subscription.state(name)  # raises once the partition is no longer assigned
+            self._subscription.state(name)  # raises if the partition is no longer assigned
             self._subscription.raise_if_stuck([name])
             self._waits.raise_failure()
             self._poll_soon()

@@ -74,7 +74,7 @@ class ArrowSender:
                 handle = many.handle(name, count)
                 await self._intake.queue_batch(self._append(image, destination, count, largest, data, handle, now_ms))
         except BaseException:
-            many.future.cancel()  # the caller has not got it
+            many.future.cancel()  # the caller never received the delivery
             raise
         finally:
             many.all_queued()

@@ -276,7 +276,7 @@ class ManySender:
         try:
             await send(rows, choose, self._now_ms)
         except BaseException:
-            many.future.cancel()  # the caller has not got it
+            many.future.cancel()  # the caller never received the delivery
             raise
         finally:
             many.all_queued()

@@ -97,7 +97,7 @@ class TruncationCheck:
 
     def _answered(self, asked: dict[TopicPartition, Asked], answer: Answer, now_ms: int) -> None:
         if isinstance(answer, RequestFailure):
-            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker before 2.3 has no answer
+            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker before 2.3 does not support the request
                 for state, _, epoch in asked.values():
                     state.checked_epoch = epoch
                 return

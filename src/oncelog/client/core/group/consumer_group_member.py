@@ -271,7 +271,7 @@ class ConsumerGroupMember(Membership):
 
     def _refused(self, error: Error, answer: Answer, now_ms: int) -> None:
         if error is Error.STALE_MEMBER_EPOCH:
-            self._send_heartbeat(now_ms)  # whose answer has the current epoch, or says that the member is fenced
+            self._send_heartbeat(now_ms)  # the answer has the current epoch, or says that the member is fenced
         else:
             self._failed(error, None, now_ms)
 

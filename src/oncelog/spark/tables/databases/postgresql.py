@@ -147,7 +147,7 @@ class PostgresTable:
         wanted = _wanted(schema)
         with self._connected() as connection:
             check_names(connection, [*parts_of(self._options.table), *schema.names], self._options)
-            _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS fails if two do it at once
+            _lock(connection, BATCHES)  # CREATE TABLE IF NOT EXISTS can fail if two sessions run it at once
             place = self._place(connection)
             oid = place.oid
             check_rights(self._options, self._missing_rights(connection, place))
@@ -273,7 +273,7 @@ class PostgresTable:
             if commit.mode is Mode.COMPLETE:
                 _execute(connection, f"DELETE FROM {self._name}")
             self._move(connection, commit, oid)
-            if _oid(connection, self._name) != oid:  # what was inserted into stays as it is until the transaction ends
+            if _oid(connection, self._name) != oid:  # the inserted rows stay unchanged until the transaction ends
                 raise Conflict(f"{self._options} is another table since it was looked at")
             self._check_unchanged(columns_of(connection, oid))
             _identify(connection, place, commit.group, commit.marker)

@@ -201,7 +201,7 @@ def check_taken(
     try:
         _explain(connection, insert, options)
     except ConfigError:
-        for field in fields:  # which one PostgreSQL means it only says in words, of any language
+        for field in fields:  # only PostgreSQL's text, in any language, says which column it means
             _explain(connection, _insert(table, [field], found), options, field, found[field.name])
         raise
     if not connection.execute(_FILLED_BY_TRIGGER, (oid,)).fetchall()[0][0]:

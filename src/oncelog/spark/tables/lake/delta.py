@@ -233,7 +233,7 @@ class DeltaTableStore:
             if upserts:
                 before = table.version()
                 self._merge(table, rows, properties)
-                if table.version() == before:  # every row of the table is later, and the library commits nothing
+                if table.version() == before:  # every row of the table is newer, so the library commits nothing
                     add_files(table, [], "append", self._options.partition_by, properties)
             else:
                 mode: Literal["append", "overwrite"] = "overwrite" if commit.mode is Mode.COMPLETE else "append"
@@ -304,7 +304,7 @@ class DeltaTableStore:
             details = self._details(table, group, number)
             known = known or str(details.get("fingerprint", f"{plan:016x}..."))
         else:
-            details = {}  # the batch before: no caller asks for more
+            details = {}  # the previous batch is enough: no caller needs an earlier one
         return Marker(
             query_id=str(details.get("queryId", query_of(group))),
             batch_id=number,
@@ -333,7 +333,7 @@ class DeltaTableStore:
             try:
                 with files.open_input_stream(f"_delta_log/{version:020}.json") as log:
                     actions = [_json(line) for line in log.read().decode().splitlines() if '"commitInfo"' in line]
-            except FileNotFoundError:  # the log begins later
+            except FileNotFoundError:  # the log begins after this version
                 return
             for action in actions:
                 info = action.get("commitInfo", {}).get(INFO)

@@ -77,7 +77,7 @@ except ImportError as missing:
 
 try:
     from sqlalchemy.exc import SQLAlchemyError
-except ImportError:  # another catalog than sql
+except ImportError:  # a catalog of another type than sql
 
     class SQLAlchemyError(Exception):  # type: ignore[no-redef]
         """Never raised."""
@@ -87,7 +87,7 @@ try:
     from botocore.exceptions import BotoCoreError, ClientError
 
     _AWS_FAILURES: tuple[type[Exception], ...] = (BotoCoreError, ClientError)
-except ImportError:  # another catalog than glue
+except ImportError:  # a catalog of another type than glue
     _AWS_FAILURES = ()
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ def _statistics(metadata: Any, rows: int) -> str:
         chunks = [metadata.row_group(group).column(number) for group in range(metadata.num_row_groups)]
         name = metadata.schema.column(number)
         if name.path != name.name or "." in name.path:
-            continue  # a part of a nested column
+            continue  # the field is part of a nested column
         found = [chunk.statistics for chunk in chunks if chunk.statistics is not None]
         if len(found) < len(chunks) or not all(one.has_null_count for one in found):
             continue

@@ -89,7 +89,7 @@ def _look_up_each(
         for asked in topic.partitions:
             if is_first(topic, asked):
                 found.append(answer(topic, asked))
-                if asked.timestamp >= 0:  # looked up in files
+                if asked.timestamp >= 0:  # these offsets are looked up in files
                     yield
         if found:
             topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))

@@ -157,7 +157,7 @@ def acknowledge(
         if isinstance(partition, Error) and partition is not Error.NOT_LEADER_OR_FOLLOWER:
             return Deferred.of(AckResult(place, partition, None))
         held = ports.sharing.held(ShareKey(group_id, *place)) if not isinstance(partition, Error) else None
-        if held is None:  # nothing of it is acquired at this node, whoever leads it
+        if held is None:  # no record of the partition is acquired at this node
             error = Error.UNKNOWN_TOPIC_OR_PARTITION
             return Deferred.of(AckResult(place, error, MESSAGES.get(error)))
         acked = ports.sharing.acknowledge(held, member_id, batches, context.now_ms)

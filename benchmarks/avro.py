@@ -4,7 +4,7 @@
 
 All read the same values from the same cached DataFrame and give every column away; the first round is a warm-up, and
 medians of the others, rows a second, are printed as JSON. Spark's own function has its jar from Maven Central and is
-told the schema; it does not look at the id.
+given the schema; it ignores the id.
 """
 
 from __future__ import annotations

@@ -440,7 +440,7 @@ class Case(NamedTuple):
     work: Work
     partitions: int = 1
     share: int = 1
-    """Only one of so many records is sent: for what is slow."""
+    """A slow client sends only one in this many records."""
 
 
 CASES = [

@@ -156,7 +156,7 @@ class _Memory(threading.Thread):
 
 
 def large(gigabytes: float, server: Server) -> dict[str, float]:
-    """One batch of so much (keys and values), written by four executors; the driver has 1 GB of heap."""
+    """One batch of this size (keys and values), written by four executors; the driver has 1 GB of heap."""
     row_bytes = 118
     rows = int(gigabytes * 1e9 / row_bytes)
     with SparkCluster() as cluster, running(server):

@@ -62,7 +62,7 @@ def _needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[st
 
 
 def _size(found: Distribution) -> int:
-    """Bytes of its files; of ours, which is installed to be edited, those that a wheel holds."""
+    """Bytes of the package's files; for oncelog, which is installed editable, those of a wheel."""
     if found.name == "oncelog":
         package = Path(oncelog.__file__).parent
         held = (path for path in package.rglob("*") if path.suffix not in (".pyc", ".pyx", ".pxd") and path.is_file())

@@ -59,7 +59,7 @@ class Dumped(Counted):
         return max(int(number) for path in new for number in TOTAL.findall(path.read_text()))
 
     def least(self, work: Callable[[], None]) -> int:
-        """Of some rounds: what the broker does by itself meanwhile only adds to a round."""
+        """The minimum of some rounds: the broker's background work only adds to a round."""
         return min(self.counted(work) for _ in range(ROUNDS))
 
     def settle(self) -> None:

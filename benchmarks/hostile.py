@@ -86,7 +86,7 @@ def subscribed_regex(address: str) -> None:
 
 
 def isolation_level(address: str) -> None:
-    """Isolation level 7, and a name that is too long for its field."""
+    """A request with isolation level 7, and one with a name that is too long for its field."""
     for _ in range(50):
         with RawConnection(address, timeout_s=TIMEOUT_S) as client:
             client.fetch_all({("plain", 0): RawFetchPosition(0, 1000)}, isolation=7)

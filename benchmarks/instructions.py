@@ -50,7 +50,7 @@ class Cell(NamedTuple):
 
 
 class Counted(Oncelog):
-    """Our broker under callgrind, which counts nothing before it is told.
+    """Our broker under callgrind, which counts nothing until it is switched on.
 
     :param checkout: whose sources and compiled modules to run; default: the installed ones.
     """
@@ -77,7 +77,7 @@ class Counted(Oncelog):
 def count(
     name: str, requests: int, keep: Path | None, properties: Mapping[str, str], checkout: Path | None = None
 ) -> float:
-    """Instructions a request of a cell (a transaction counts as one), over about so many requests."""
+    """Instructions per request of a cell (a transaction counts as one request), over about ``requests`` requests."""
     server = Counted(properties=properties, checkout=checkout)
     with running(server):
         caller = Caller(server)

@@ -89,9 +89,9 @@ def run_raw(
     watched: int = 0,
     cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> dict[str, float]:
-    """Send frames as fast as they are answered; what was measured, in seconds and microseconds.
+    """Send frames as fast as they are answered; returns the measurements, in seconds and microseconds.
 
-    :param watched: only connections with one of so many first scripts count, one request at a time; 0: all count.
+    :param watched: only connections with one of this many first scripts count, one request at a time; 0: all count.
     :param cpu_s: what the server has used; the result's ``cpu_s`` is what it used for the load, without taking
         connections in and letting them go.
     """

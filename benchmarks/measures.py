@@ -31,7 +31,7 @@ class Size(NamedTuple):
     bytes_before_requests: int
     """How much memory is touched and given back before each cell of raw requests."""
     cell: str = ""
-    """Of raw requests only cells whose name holds this."""
+    """For raw requests: only cells whose name contains this text."""
 
 
 FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4, 6_000_000_000)
@@ -181,7 +181,7 @@ def recovery_of_small_batches(server: Server, size: Size) -> Figures:
 
 
 def recovery_of_many_partitions(server: Server, size: Size) -> Figures:
-    """Of partitions with one record each: a start after kill -9, a stop, and a start after it."""
+    """With partitions of one record each: a start after kill -9, a stop, and the next start."""
     topics = [new_topic(server, PARTITIONS_OF_A_TOPIC) for _ in range(size.megabytes_not_flushed // 50)]
     count = len(topics) * PARTITIONS_OF_A_TOPIC
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "log_level": 3})

@@ -169,7 +169,8 @@ def _step(server: Server, chain: tuple[str, str], rows: int) -> dict[str, Any]:
 
 
 def _filled(server: Server, rows: int, batches: int) -> str:
-    """A topic of so many batches; of a row each in one partition, because Spark's own source takes one of each."""
+    """A topic of this many batches; batches of one row lie in one partition, because Spark's source reads one from
+    each."""
     topic, partitions, records = new_topic(server, min(PARTITIONS, rows)), min(PARTITIONS, rows), rows * batches
     producer = Producer({"bootstrap.servers": server.bootstrap_servers, "queue.buffering.max.messages": 1_000_000})
     for number in range(records):

@@ -131,7 +131,7 @@ def batch(
     txn: bool = False,
     codec: Compression = Compression.NONE,
 ) -> bytes:
-    """About so many bytes, before they are packed, in records of :data:`RECORD_BYTES`."""
+    """About this many bytes before compression, in records of :data:`RECORD_BYTES`."""
     count = max(1, (size_bytes - HEADER_SIZE_BYTES) // RECORD_BYTES)
     now_ms = time.time_ns() // 1_000_000
     values = random.Random(1)  # words of which half can be packed away

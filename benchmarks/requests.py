@@ -40,7 +40,7 @@ Script = Sequence[bytes]
 
 @dataclass(frozen=True)
 class Load:
-    """``seconds`` of requests over so many connections; ``per`` requests make one of what is counted.
+    """``seconds`` of requests over this many connections; ``per`` requests count as one.
 
     Without ``repeat``, the first ``per`` of each script are the slow round, and the load goes on behind them. If
     ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one request at a time each.
@@ -139,7 +139,7 @@ def _producer_id(caller: Caller, transactional_id: str | None) -> tuple[int, int
 
 
 def fetch(size_bytes: int, connections: int, isolation: int = 0) -> Callable[[Server, Caller, float], Load]:
-    """Fetch one batch of so many bytes again and again, without a session."""
+    """Fetch one batch of this size repeatedly, without a session."""
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)

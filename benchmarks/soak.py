@@ -41,7 +41,7 @@ COLOURS = {"memory_mb": "#1f6f5c", "descriptors": "#b5533c", "deleted": "#5b6abf
 
 
 class Sample(NamedTuple):
-    """A look at the broker, so many seconds after the load began."""
+    """The broker's state, this many seconds after the load began."""
 
     at_s: float
     memory_mb: float

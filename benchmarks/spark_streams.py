@@ -39,7 +39,7 @@ _FLOOR, _NOTHING = "python-floor", "python-nothing"
 
 
 class FloorReader(DataSourceStreamReader):
-    """Something new in each batch: no partition with it, or two of so many rows in all, which are there already."""
+    """A source with rows in each batch: no partition, or two with this many prepared rows in all."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
@@ -120,7 +120,7 @@ class TimedSource(OncelogDataSource):
 
 
 def _source(spark: SparkSession, step: dict[str, Any]) -> DataFrame:
-    """Rows with key and value, so many in each batch."""
+    """Rows with key and value, this many in each batch."""
     if step["source"] == "rate":
         rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", step["rows"])
         return (
@@ -169,7 +169,8 @@ def _start(spark: SparkSession, step: dict[str, Any], folder: str) -> Any:
 
 
 def stream(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
-    """Run a query until it has done so many batches; the times of each that counts, in ms, and CPU seconds of one."""
+    """Run a query for this many batches; returns the times of each counted batch in ms, and CPU seconds of one
+    batch."""
     _register(spark)
     with tempfile.TemporaryDirectory() as folder:
         query = _start(spark, step, folder)

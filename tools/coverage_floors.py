@@ -17,7 +17,7 @@ class Floor(NamedTuple):
     """The minimum percentages of a package, as its tests reach them today; floors are only raised."""
 
     both: float
-    """Of lines and branches together."""
+    """Percent of lines and branches together."""
     branches: float
 
 

@@ -132,7 +132,7 @@ def without_left_out(
 
 
 def compare_messages(theirs: dict[str, MessageDef], ours: list[MessageDef]) -> list[str]:
-    """Fields and versions of theirs that our tables lack or have otherwise, and messages without a table."""
+    """Fields and versions of Kafka's that our tables lack or define differently, and messages without a table."""
     lines = [f"{name}: no table" for name in sorted(theirs.keys() - {message.name for message in ours})]
     for message in sorted(ours, key=lambda message: message.name):
         if message.name not in theirs:

@@ -167,7 +167,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
         pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        """As :meth:`Consumer.subscribe`, but misuse raises TypeError or ValueError."""
+        """Like :meth:`Consumer.subscribe`, but misuse raises TypeError or ValueError."""
         if isinstance(topics, (str, bytes)):
             raise TypeError(f"topics must be a list of names, not {topics!r}")
         if bool(topics) == (pattern is not None):
@@ -182,7 +182,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[ReadK, ReadV]]]:
-        """As :meth:`Consumer.getmany`; returns nothing if the consumer stops while it waits."""
+        """Like :meth:`Consumer.getmany`; returns nothing if the consumer stops while it waits."""
         if max_records is not None and arguments.whole(max_records, "max_records") < 1:
             raise ValueError(f"max_records={max_records} must be at least 1")
         if self._closed:
@@ -193,7 +193,7 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
             return {}
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """As :meth:`Consumer.seek`, but an invalid offset raises ValueError."""
+        """Like :meth:`Consumer.seek`, but an invalid offset raises ValueError."""
         if not isinstance(offset, int) or offset < 0:
             raise ValueError(f"offset {offset!r} must be a whole number of at least 0")
         super().seek(partition, offset)
@@ -201,22 +201,22 @@ class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """As :meth:`Consumer.offsets_for_times`, but a negative time raises ValueError."""
+        """Like :meth:`Consumer.offsets_for_times`, but a negative time raises ValueError."""
         for name, timestamp in arguments.times(timestamps).items():
             if timestamp < 0:
                 raise ValueError(f"the time {timestamp} for {name} is negative")
         return await _found(super().offsets_for_times(timestamps))
 
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """As :meth:`Consumer.beginning_offsets`."""
+        """Like :meth:`Consumer.beginning_offsets`."""
         return await _found(super().beginning_offsets(partitions))
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """As :meth:`Consumer.end_offsets`."""
+        """Like :meth:`Consumer.end_offsets`."""
         return await _found(super().end_offsets(partitions))
 
     async def commit(self, offsets: Offsets | None = None) -> None:
-        """As :meth:`Consumer.commit`, for assigned partitions only, each with an offset or (offset, metadata)."""
+        """Like :meth:`Consumer.commit`, for assigned partitions only, each with an offset or (offset, metadata)."""
         if offsets is not None:
             self._check_offsets(offsets)
         await super().commit(offsets)

@@ -129,7 +129,7 @@ class AIOKafkaProducer(Producer[AnyK, AnyV]):
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]],
         group_id: str | ConsumerGroupMetadata,
     ) -> None:
-        """As :meth:`Producer.send_offsets_to_transaction`, but an invalid group raises ValueError."""
+        """Like :meth:`Producer.send_offsets_to_transaction`, but an invalid group raises ValueError."""
         self._intake.check_send()  # as in aiokafka, a missing transaction is reported first
         if self.transaction_open and not (group_id and isinstance(group_id, (str, ConsumerGroupMetadata))):
             raise ValueError(f"group_id must name a group, not {group_id!r}")

@@ -4,7 +4,7 @@ Called by the rest of this package. Statements have ``?`` for values. The progra
 ``begin`` and ``commit`` its statements belong to the same transaction.
 
 A pooler in transaction mode (PgBouncer) may stand before PostgreSQL: nothing outlives a transaction in the session, and
-psycopg prepares none of these statements. asyncpg cannot be told for one statement: a program sets its
+psycopg prepares none of these statements. asyncpg has no setting for a single statement: a program sets its
 ``statement_cache_size``.
 """
 
@@ -32,7 +32,7 @@ Value = str | int | bytes | None
 Row = tuple[Any, ...]
 
 STANDS_STILL_S = 30
-"""After so long a program in a brief transaction counts as one that stands still: stopped, or without network."""
+"""A program whose brief transaction takes longer than this counts as stopped or disconnected."""
 _PLACE = re.compile(r"\?")
 
 

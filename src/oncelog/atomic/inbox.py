@@ -36,7 +36,7 @@ Found = Mapping[TopicPartition, list[ConsumerRecord[K, V]]]
 
 
 class _Listener(ConsumerRebalanceListener):
-    """Forgets what is no longer ours, and what has become ours; may be called by another thread."""
+    """Forgets positions of revoked and of newly assigned partitions; may be called by another thread."""
 
     def __init__(self, expected: dict[TopicPartition, int]) -> None:
         self._expected = expected
@@ -136,7 +136,7 @@ class InboxReader(Generic[K, V]):
         return kept
 
     async def _seek(self) -> bool:
-        """Go to the database's position of each partition that has become ours; returns whether there were any."""
+        """Seek to the database's position of each newly assigned partition; returns whether there were any."""
         names = [name for name in sorted(self._consumer.assignment()) if name not in self._expected]
         for name in names:
             offset = await self._position(name)

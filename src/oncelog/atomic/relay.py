@@ -194,12 +194,13 @@ class OutboxRelay:
         await self._store_first()
 
     async def _store_first(self) -> None:
-        await self._producer.partitions_for(self._note.topic)  # the row may not exist yet
+        await self._producer.partitions_for(self._note.topic)  # the topic may not exist yet
         await self._in_transaction(())
 
     @asynccontextmanager
     async def _holding(self) -> AsyncIterator[None]:
-        """A transaction of the database under the lock of the relay's row, while that is ours and as we know it."""
+        """A database transaction that holds the lock of the relay's row; fails if another instance has changed the
+        row."""
         await self._database.begin(brief=True)
         try:
             if not await self._database.fetch(_HELD, self._me, self._note.batch):

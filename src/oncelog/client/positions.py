@@ -108,9 +108,9 @@ def offsets_of(
     first: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
 ) -> dict[TopicPartition, int]:
-    """The offset of a place in each partition.
+    """The offset in each partition for ``place``.
 
-    :param found: what ListOffsets answered for ``place.lookup()``; -1 if no record is that late.
+    :param found: ListOffsets' answer for ``place.lookup()``; -1 if no record is late enough.
     """
     match place.kind:
         case PositionKind.OFFSET:

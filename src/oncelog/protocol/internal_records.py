@@ -105,7 +105,7 @@ def decode_group_record(key: Buffer, value: Buffer | None) -> InternalRecord | U
 
 
 def decode_share_state_record(key: Buffer, value: Buffer | None) -> InternalRecord | Unknown:
-    """As :func:`decode_group_record`, for ``__share_group_state``."""
+    """Like :func:`decode_group_record`, for ``__share_group_state``."""
     return _decode(key, value, "ShareStateKey", _share_state_types)
 
 

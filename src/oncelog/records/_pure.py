@@ -360,7 +360,7 @@ class RecordArea:
     def append_within(
         self, limit: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> int:
-        """As :meth:`append` if the area certainly stays within ``limit`` bytes and there are no headers; else returns
+        """Like :meth:`append` if the area certainly stays within ``limit`` bytes and there are no headers; else returns
         -1 and adds nothing."""
         if headers or self.size_bytes + max_bytes(key, value, ()) > limit:
             return -1

@@ -366,7 +366,7 @@ def seek_record(
 
 
 def crc_is_right(buf: Buffer, position: int, header: BatchHeader) -> bool:
-    """As :func:`verify_crc`, for a batch whose header has been read."""
+    """Like :func:`verify_crc`, for a batch whose header has been read."""
     end = position + LOG_OVERHEAD_BYTES + header.batch_length
     checksum: int = compiled_crc32c(memoryview(buf)[position + ATTRIBUTES_AT : end])
     return end <= len(buf) and checksum == header.crc

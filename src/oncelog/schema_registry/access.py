@@ -48,7 +48,7 @@ class AccessControl:
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
         self._known: dict[bytes, tuple[float, int]] = {}
-        """For a user's credentials, hashed: until when, and the operations as bits."""
+        """By a user's hashed credentials: the expiry, and the permitted operations as bits."""
         self._asking = asyncio.Lock()
 
     async def enter(self, request: Request) -> int | None:

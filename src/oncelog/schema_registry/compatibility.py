@@ -48,9 +48,9 @@ class Checks:
         self._compared: dict[tuple[Parsed, Parsed], list[str]] = {}
 
     def content(self, state: RegistryState, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
-        """What was sent, as it is stored.
+        """The schema of the request in its stored form.
 
-        :raises Refused: it is no schema, or refers to something that is not there.
+        :raises Refused: it is no schema, or refers to a missing one.
         """
         references = tuple(_located(state, reference) for reference in submitted.references)
         try:

@@ -205,7 +205,7 @@ def _route(registry: Registry, call: RestRequest) -> Question | _Change:
 
 
 def _simple(registry: Registry, question: Callable[[], Any]) -> Question:
-    """An answer that takes no time, from the state as it is."""
+    """A quick answer from the current state."""
 
     async def answer() -> Any:
         await registry.ready()

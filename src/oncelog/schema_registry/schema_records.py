@@ -103,7 +103,7 @@ def announcement(url: str, highest_id: int) -> Write:
 
 
 def without_url(key: Key, value: Value | None) -> Value | None:
-    """An announcement without the address: what is left says the highest id. Any other value stays as it is."""
+    """An announcement without the address, which still has the highest id. Any other value is unchanged."""
     announced = value.get("oncelog") if value is not None and key.kind == NOOP else None
     if not isinstance(announced, dict) or "url" not in announced:
         return value

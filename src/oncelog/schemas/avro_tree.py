@@ -76,9 +76,9 @@ def resolved(tree: AvroTree) -> Any:
 
 
 def for_packages(tree: AvroTree) -> Any:
-    """As :func:`resolved`, for Python's packages. Java looks for a short name in the namespace that it stands in, then
-    outside of all namespaces, and writes names so; the packages do not look twice. So where types with and without a
-    namespace meet, the latter have :data:`NO_NAMESPACE`, which :func:`without_marks` takes away."""
+    """Like :func:`resolved`, for Python's packages. Java looks for a short name in the namespace that it stands in,
+    then outside of all namespaces, and writes names so; the packages do not look twice. So where types with and without
+    a namespace meet, the latter have :data:`NO_NAMESPACE`, which :func:`without_marks` takes away."""
     are_mixed = len({node["namespace"] is None for node in tree.types.values()}) > 1
     return _Writer(tree, (), none=NO_NAMESPACE if are_mixed else None).written(tree.root, None)
 

@@ -260,7 +260,7 @@ class SinkOptions:
 
     @property
     def named_topics(self) -> tuple[str, ...]:
-        """The topics that are known before the rows are; none if the rows name theirs."""
+        """The topics known before the rows are read; none if rows name their topics."""
         return (self.topic,) if self.topic else self.topics
 
     @property

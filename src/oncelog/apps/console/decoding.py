@@ -20,7 +20,7 @@ PREVIEW_CHARACTERS = 240
 FULL_BYTES = 64 * 1024
 """How much of a key or value one page shows; the rest can be downloaded."""
 HEX_BYTES = FULL_BYTES // 4
-"""The same for hex, where each byte takes three characters."""
+"""The maximum number of bytes that are shown as hex, where each byte takes three characters."""
 
 
 class ValueDecoder(Enum):

@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 _KEPT = "public, max-age=604800, immutable"
-"""For the console's own files, whose addresses contain their version."""
+"""Caching headers of the console's own files, whose addresses contain their version."""
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\[\]:/?#@\s]+)(?::(?P<port>[0-9]{1,5}))?")
 
 

@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(slots=True)
 class RecordPage:
-    """One page: ``next`` is where the page after it begins (or, backwards, ends); empty if there is none."""
+    """One page: ``next`` is the start of the next page (backwards: its end); empty if there is none."""
 
     rows: list[Row] = field(default_factory=list)
     next: Positions = field(default_factory=dict)
@@ -203,7 +203,7 @@ class TopicReading:
             await self.decoding.registry.learn(one.record for one in records if not one.header.is_control)
 
     async def learn_for(self, search: RecordFilter, records: Iterable[StoredRecord]) -> None:
-        """The same for a search, if that decodes records."""
+        """Fetch the schemas of these records if the search decodes values."""
         if search.path is not None:
             await self.learn(records)
 

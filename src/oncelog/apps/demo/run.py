@@ -1,7 +1,7 @@
 """The demo from its start to the proof: starts the processes, kills them at chosen moments, waits, compares.
 
-Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay may only go as
-far as it is asked to, so that there is always something left to do for whoever is started again.
+Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay stops where it is
+asked to, so that a restarted process always has work left.
 """
 
 from __future__ import annotations

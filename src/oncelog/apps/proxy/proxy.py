@@ -320,7 +320,7 @@ class _Proxy:
             writer.close()
 
     def descriptors(self) -> list[int]:
-        """Of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child."""
         listening = [sock.fileno() for server, _ in self._listeners.values() for sock in server.sockets]
         streams = [*self._connections.values(), *self._upstream.writers]
         return listening + [forks.descriptor_of(writer.transport) for writer in streams]

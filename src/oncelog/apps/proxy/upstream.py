@@ -53,7 +53,7 @@ class Upstream:
         return protocol.startswith("SASL") or (protocol == "SSL" and bool(certificate))
 
     async def reach(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """As :meth:`open`, but None, with the reason in the log, if there is no connection."""
+        """Like :meth:`open`, but None, with the reason in the log, if there is no connection."""
         try:
             return await self.open(host, port)
         except (OSError, EOFError, OncelogError) as error:

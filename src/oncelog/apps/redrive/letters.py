@@ -82,7 +82,7 @@ class Plan:
     :param to: where letters go; None: to their origin.
     :param where: headers that a letter must have, each with this value.
     :param error: a text that its error must contain.
-    :param max_attempts: a letter that was sent back so often goes to the topic ``parking``.
+    :param max_attempts: a letter that was sent back this many times goes to the topic ``parking``.
     """
 
     to: str | None = None

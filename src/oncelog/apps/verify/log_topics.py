@@ -162,7 +162,7 @@ class _Run:
 
     @contextmanager
     def _reported(self, where: TopicPartition, made: Sequence[PartitionCheck]) -> Iterator[None]:
-        """What prevents that a partition is read is a finding, at the offset that ``made``'s check has got to."""
+        """Errors that prevent reading a partition become findings, at the offset that ``made``'s check has reached."""
         try:
             yield
             return

@@ -63,7 +63,7 @@ class LinearRegex:
         return self._pattern.fullmatch(name) is not None
 
     def matching(self, name: str) -> Generator[None, None, bool]:
-        """As :meth:`matches`, with a pause after a certain amount of work, counted across names."""
+        """Like :meth:`matches`, with a pause after a certain amount of work, counted across names."""
         found = self.matches(name)
         if self._work >= self._pause_at:
             self._pause_at = self._work + WORK_IN_A_CHUNK

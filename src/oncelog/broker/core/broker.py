@@ -273,7 +273,7 @@ class Broker:
             self.handle(channel, slot, frame, now_ms)
 
     def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
-        """As :meth:`receive`, without the interceptor."""
+        """Like :meth:`receive`, without the interceptor."""
         authenticator = channel.session.authenticator
         try:
             if authenticator is not None and authenticator.takes(channel, slot, frame, now_ms):

@@ -203,6 +203,6 @@ class RequestLife:
 
 
 def _resolving(turn: Deferred[None], admitted: Deferred[None]) -> Work[None]:
-    """As a task: what waits for ``turn`` counts for the budget of tasks."""
+    """Continue as a task: work that waits for ``turn`` counts towards the budget of tasks."""
     yield admitted
     turn.resolve(None)

@@ -56,7 +56,7 @@ class FaultControl:
         forks.let_go_in_children(self)
 
     def descriptors(self) -> list[int]:
-        """Of the socket that it listens on, for a forked child."""
+        """The descriptor of the listening socket, for a forked child."""
         return [self._server.fileno()]
 
     @property

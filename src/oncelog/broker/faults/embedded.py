@@ -37,7 +37,7 @@ class RunningBroker(Protocol):
         ...
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
-        """As :meth:`on_loop`, for work that takes more than one iteration."""
+        """Like :meth:`on_loop`, for work that takes more than one iteration."""
         ...
 
     def restart_after(self, meanwhile: Callable[[], T]) -> T:

@@ -73,7 +73,7 @@ def add_fault(faults: Faults, text: str) -> Fault:
 
 
 def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
-    """As :func:`add_fault`, from the parts."""
+    """Like :func:`add_fault`, from the parts."""
     made: Fault = _call(faults, kind, options, _kinds(faults), "fault")
     return made
 
@@ -88,7 +88,7 @@ def do(faults: Faults, text: str) -> object:
 
 
 def do_parts(faults: Faults, kind: str, options: Mapping[str, Any]) -> object:
-    """As :func:`do`, from the parts."""
+    """Like :func:`do`, from the parts."""
     return _call(faults, kind, options, _deeds(faults), "deed")
 
 

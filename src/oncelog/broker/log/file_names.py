@@ -19,11 +19,11 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
 
 DELETED_SUFFIX = ".deleted"
 DAMAGED_SUFFIX = ".damaged"
-"""Of a file with the bytes that recovery cut off below the recovery point; nothing reads it."""
+"""Suffix of a file with the bytes that recovery cut off below the recovery point; nothing reads it."""
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 TEMPORARY_SUFFIX = ".tmp"
-"""Of a file that will replace another one; preceded by a number."""
+"""Suffix of a file that will replace another one; a number precedes it."""
 
 DELETED_FOLDER_SUFFIX = "-delete"
 STRAY_FOLDER_SUFFIX = "-stray"

@@ -96,7 +96,7 @@ class Endpoint:
             self._thread.end(self._end)
 
     def descriptors(self) -> list[int]:
-        """Of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child."""
         return [self._sock.fileno(), *(forks.descriptor_of(writer.transport) for writer in self._connections.values())]
 
     async def _begin(self) -> None:

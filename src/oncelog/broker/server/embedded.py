@@ -159,7 +159,7 @@ class Broker:
         return self.bootstrap_servers_for(self._bound[0].name)
 
     def bootstrap_servers_for(self, listener: str) -> str:
-        """As :attr:`bootstrap_servers`, for clients that connect to the listener with this name."""
+        """Like :attr:`bootstrap_servers`, for clients that connect to the listener with this name."""
         if not self.is_running:
             raise OncelogError(NOT_RUNNING)
         found = [str(bound.for_clients) for bound in self._bound if bound.name == listener.upper()]
@@ -363,7 +363,7 @@ class Broker:
         return self.run_nodes(act, is_long=is_long)
 
     def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]], *, is_long: bool = False) -> T:
-        """As :meth:`on_loop`, for work that takes more than one iteration."""
+        """Like :meth:`on_loop`, for work that takes more than one iteration."""
         server, thread = self._server, self._thread
         if server is None or thread is None:
             raise OncelogError(NOT_RUNNING)

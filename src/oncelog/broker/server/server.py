@@ -128,7 +128,7 @@ class Server:
             self._source.serves(self, self.loop)
 
     def descriptors(self) -> list[int]:
-        """Of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child."""
         listening = [acceptor.sock.fileno() for acceptor in self._acceptors]
         return listening + [number for connection in self._connections for number in connection.descriptors()]
 

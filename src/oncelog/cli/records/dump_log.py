@@ -94,7 +94,7 @@ def command(
 
 
 def _expanded(paths: tuple[Path, ...]) -> list[Path]:
-    """Files as they are, folders as the files in them that can be shown.
+    """The given files, and for each folder the files in it that can be shown.
 
     :raises OncelogError: a path does not exist, or a folder holds no such file.
     """

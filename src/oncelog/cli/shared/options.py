@@ -93,7 +93,7 @@ def cluster_options(command: Function) -> Function:
 
 
 def optional_cluster_options(command: Function) -> Function:
-    """As :func:`cluster_options` for a command that can do without: then there is no address and no
+    """Like :func:`cluster_options` for a command that can do without: then there is no address and no
     ``bootstrap.servers``."""
     return _options(command, "a broker of its own, in memory", lambda: None)
 

@@ -171,14 +171,14 @@ class Producer(Generic[SentK, SentV]):
     close = stop
 
     def _begin_flush(self) -> Future[None] | None:
-        """As :meth:`flush`, without waiting; None if there is nothing to flush, or it belongs to another process."""
+        """Like :meth:`flush`, without waiting; None if there is nothing to flush, or it belongs to another process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
         return asyncio.run_coroutine_threadsafe(self._flush(), chosen.loop)
 
     def _begin_stop(self) -> Future[None] | None:
-        """As :meth:`stop`, without waiting; None if there is nothing to stop, or it belongs to another process."""
+        """Like :meth:`stop`, without waiting; None if there is nothing to stop, or it belongs to another process."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None

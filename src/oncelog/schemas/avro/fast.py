@@ -25,14 +25,14 @@ WHOLE = "value"
 
 
 def for_reading(types: NamedTypes) -> Any:
-    """A record, which holds a value of another type as :data:`WHOLE`."""
+    """The schema for reading; a root that is no record becomes the field :data:`WHOLE` of one."""
     made = copy.deepcopy(types.root)
     _convert(made, _OURS)
     return _prepared(made)
 
 
 def for_writing(types: NamedTypes) -> Any:
-    """As :func:`for_reading`, with defaults that can be written."""
+    """Like :func:`for_reading`, with defaults that can be written."""
     made = copy.deepcopy(types.root)
     _convert(made, {("fixed", "uuid")})
     for record in _dicts(made):

@@ -72,7 +72,7 @@ class NamedTypes:
                 return schema
 
     def of(self, schema: Any) -> NamedTypes:
-        """The same types, with another one as the root."""
+        """These types with another root."""
         made = copy.copy(self)
         made.root = schema
         return made

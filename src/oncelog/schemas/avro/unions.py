@@ -126,7 +126,7 @@ def _number(branches: list[Any]) -> Any:
 
 
 def python_unions(types: NamedTypes) -> Unions:
-    """For the values of programs, as fastavro and Confluent's serializers take them."""
+    """Chooses the member for values of programs as fastavro and Confluent's serializers do."""
     return Unions(types, _python_fit, _named_in_python, '("{}", ...)')
 
 

@@ -158,7 +158,7 @@ def _kept_in(checkpoint: Checkpoint) -> dict[str, ReadStart]:
 
 
 def _place(line: str) -> Place:
-    """What a source's line says; no offsets if it is not ours, or the source had nothing (``-``)."""
+    """The position in a source's line; no offsets if the source is not oncelog's, or had no rows (``-``)."""
     return Place.in_line(line) or Place({})
 
 
@@ -169,7 +169,7 @@ def _end(line: str) -> Place:
 def begins_of(one: Pipeline, known: CheckpointReads | None) -> dict[SourceRead, Place]:
     """Where reads begin that Spark does not know; none for what begins as its source says.
 
-    :raises PipelineError: it cannot be told without leaving a record out or reading one twice.
+    :raises PipelineError: the offset cannot be determined without skipping or repeating a record.
     """
     if known is None:
         return {}

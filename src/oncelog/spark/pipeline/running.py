@@ -418,7 +418,7 @@ def _taking(written: dict[int, Written] | None) -> TakeWritten:
 
 
 def explain(error: Exception) -> str:
-    """The one sentence of Spark's long message that says what is wrong: ours if there is one."""
+    """The sentence of Spark's long message that names the cause: oncelog's own if there is one."""
     text = str(error)
     if ours := our_sentence(text):
         return ours

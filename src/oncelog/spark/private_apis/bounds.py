@@ -22,7 +22,7 @@ class Bound(NamedTuple):
 
 
 def _analysed(rows: DataFrame, bound: Bound, sink: str) -> DataFrame:
-    """For which Spark parses and analyses the texts."""
+    """The statements for which Spark parses and analyses the texts."""
     return rows.selectExpr(*bound.columns).filter(bound.condition)
 
 

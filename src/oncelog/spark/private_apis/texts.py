@@ -39,7 +39,8 @@ _SOURCES_CHANGED = re.compile(r"There are \[(\d+)\] sources in the checkpoint of
 _RAISED = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
 """What a function of the user, or a library, raised in a worker."""
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
-"""Spark's error inside a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
+"""Spark's error inside a Python function that Spark had called, through PySpark or py4j: the cause in Spark's own
+words."""
 _WRAPPING = ("[STREAM_FAILED]", "An exception was raised by the Python Proxy", "An error occurred while calling")
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 

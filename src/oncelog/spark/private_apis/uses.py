@@ -108,6 +108,6 @@ def _means_missing(error: Exception) -> bool:
 
 
 def _first_line(error: object) -> str:
-    """Of a method that Java lacks, py4j says the name after its first line."""
+    """py4j names a method that Java lacks after the first line."""
     lines = [line for line in str(error).splitlines() if "does not exist" in line] or str(error).splitlines()
     return lines[0].removeprefix("py4j.Py4JException: ") if lines else type(error).__name__

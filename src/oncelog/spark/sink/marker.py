@@ -421,8 +421,8 @@ def _without_marker(plan: BatchPlan, now_ms: int) -> Decision:
 
 
 def _under_another_name(plan: BatchPlan) -> Decision | None:
-    """The decision if the destination has batches of this query under another group: the sink has got another name, or
-    is a new one. None if that decides nothing.
+    """The decision if the destination has batches of this query under another group: the sink was renamed, or is new.
+    None if that decides nothing.
     """
     if not plan.others:
         return None

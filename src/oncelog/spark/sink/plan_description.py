@@ -54,7 +54,7 @@ def offsets_by_source(offsets: str) -> dict[str, str]:
 
 
 def is_ours(line: str) -> bool:
-    """Whether the line of a source's first batch says where it began, as those of ours do."""
+    """Whether the line of a source's first batch has a start, as oncelog's source writes it."""
     place = Place.in_line(line)
     return place is not None and bool(_begin(place))
 
@@ -79,7 +79,7 @@ def continues(until: str, begin: str) -> bool:
 
 
 def _bare(line: str) -> str:
-    """One source's line; unchanged if it is not ours."""
+    """One source's line; unchanged if the source is not oncelog's."""
     if named := _NAMED.fullmatch(line):
         return f"{named[1]}:{_bare(named[2])}"
     place = Place.in_line(line)

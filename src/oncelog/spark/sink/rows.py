@@ -211,7 +211,7 @@ class TaskEncoder:
             yield from chunk
 
     def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
-        """The same, with batches that became ready together in one list."""
+        """The encoded batches, in one list for those that became ready together."""
         for batch in batches:
             if batch.num_rows == 0:
                 continue

@@ -25,7 +25,7 @@ from oncelog.spark.versions import KEEPS_INTERNAL_METADATA
 
 MARKED = "timestampType"
 INTERNAL = "__file_source_metadata_col"
-"""Of the names that Spark's ``removeInternalMetadata`` takes off (4.0 to 4.3), without effect where it stands alone."""
+"""A name that Spark's ``removeInternalMetadata`` removes (4.0 to 4.3), without effect on its own."""
 PUBLIC = "oncelog"
 
 
@@ -43,7 +43,7 @@ def marked(columns: StructType, options: OptionsOfTable) -> StructType:
 
 
 def options_of(columns: StructType) -> OptionsOfTable | None:
-    """The options of the table that has these columns; None if it is none of ours, or was not created by them."""
+    """The options of the table that has these columns; None if the table is not oncelog's, or has other columns."""
     for field in columns.fields:
         text = field.metadata.get(INTERNAL) or field.metadata.get(PUBLIC)
         if isinstance(text, str) and field.name == MARKED:

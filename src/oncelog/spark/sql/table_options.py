@@ -116,7 +116,7 @@ def table_options(given: Mapping[str, str]) -> OptionsOfTable:
 
 
 def _options_of_statement(given: Mapping[str, str]) -> dict[str, str]:
-    """OPTIONS, and those of TBLPROPERTIES that are ours; raises ConfigError for a misspelt one of them."""
+    """OPTIONS, and oncelog's options in TBLPROPERTIES; raises ConfigError for a misspelt option."""
     if "location" in given and given.get("is_managed_location", "false").lower() != "true":
         raise ConfigError(f"LOCATION and path are not supported, leave them out: {REFUSED_OPTIONS['path']}")
     options = {name.removeprefix("option."): value for name, value in given.items() if name.startswith("option.")}

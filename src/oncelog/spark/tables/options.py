@@ -91,7 +91,7 @@ class TableOptions:
     checkpoint_location: str = ""
 
     def __str__(self) -> str:
-        """For messages: without ``url`` and ``storage``, which may hold passwords."""
+        """The options for messages, without ``url`` and ``storage``, which may hold passwords."""
         return f"{self.format.value} table {self.table}"
 
 

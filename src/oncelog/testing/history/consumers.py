@@ -36,7 +36,7 @@ class RecordedConsumer(Recorded):
         return record
 
     def _note_assignment(self) -> None:
-        """Record that the consumer has got other partitions since the last read."""
+        """Record that the consumer's partitions have changed since the last read."""
         assigned = frozenset((name.topic, name.partition) for name in self._client.assignment())
         if assigned != self._assigned:
             self._assigned = assigned
@@ -47,7 +47,7 @@ class RecordedConsumer(Recorded):
         self._history.add(Rebalanced(self._name, tuple(TopicPartition(*name) for name in sorted(assigned))))
 
     def getmany(self, *partitions: Any, **more: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
 
         def note(found: Mapping[Any, Iterable[Any]]) -> Any:
             for records in found.values():
@@ -58,7 +58,7 @@ class RecordedConsumer(Recorded):
         return then(self._client.getmany(*partitions, **more), note)
 
     def getone(self, *partitions: Any, **more: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         return then(self._client.getone(*partitions, **more), self._note_one)
 
     def __iter__(self) -> Iterator[Any]:
@@ -88,7 +88,7 @@ class RecordedConsumer(Recorded):
     # --- where it reads
 
     def subscribe(self, *given: Any, **more: Any) -> Any:
-        """As the client's own; every rebalance is recorded, also one that gives back the same partitions."""
+        """Like the client's method; every rebalance is recorded, also one that gives back the same partitions."""
         self._rebalanced()
         if hasattr(self._client, "incremental_assign"):  # confluent-kafka's
             own = more.pop("on_assign", None)
@@ -113,17 +113,17 @@ class RecordedConsumer(Recorded):
         return _listening(kind, own, self._rebalanced)
 
     def assign(self, *given: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         self._rebalanced()
         return self._client.assign(*given)
 
     def unsubscribe(self) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         self._rebalanced()
         return self._client.unsubscribe()
 
     def seek(self, partition: Any, *offset: Any) -> Any:
-        """As the client's own: a partition and an offset, or a partition with one."""
+        """Like the client's method: a partition and an offset, or a partition with one."""
         to = offset[0] if offset and not hasattr(partition, "error") else partition.offset
         where = TopicPartition(partition.topic, partition.partition)
         return then(self._client.seek(partition, *offset), lambda result: self._started(where, to, result))
@@ -136,24 +136,24 @@ class RecordedConsumer(Recorded):
         return result
 
     def seek_to_beginning(self, *partitions: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         self._rebalanced()
         return self._client.seek_to_beginning(*partitions)
 
     def seek_to_end(self, *partitions: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         self._rebalanced()
         return self._client.seek_to_end(*partitions)
 
     def seek_to_committed(self, *partitions: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         self._rebalanced()
         return self._client.seek_to_committed(*partitions)
 
     # --- positions
 
     def commit(self, *given: Any, **more: Any) -> Any:
-        """As the client's own; recorded are positions that are given, and those that the client has reached.
+        """Like the client's method; recorded are positions that are given, and those that the client has reached.
 
         confluent-kafka has them only with ``asynchronous=False``.
         """

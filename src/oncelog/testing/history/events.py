@@ -102,7 +102,7 @@ class ReadAll(NamedTuple):
 
 
 class Rebalanced(NamedTuple):
-    """A member of a group has got other partitions, where it continues at committed positions."""
+    """The partitions of a group's member changed; it continues at committed positions."""
 
     reader: str
     partitions: tuple[TopicPartition, ...]

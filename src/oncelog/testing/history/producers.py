@@ -25,7 +25,7 @@ class RecordedProducer(Recorded):
     """What the transaction commits for a group."""
 
     def send(self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any) -> Any:
-        """As the client's own; the acknowledgement is recorded when it comes."""
+        """Like the client's method; the acknowledgement is recorded when it comes."""
         record = self._sent(topic, value, key, partition)
         number = self._transaction
 
@@ -38,7 +38,7 @@ class RecordedProducer(Recorded):
     def send_and_wait(
         self, topic: str, value: Any = None, key: Any = None, partition: int | None = None, **more: Any
     ) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         record = self._sent(topic, value, key, partition)
         number = self._transaction
 
@@ -80,7 +80,7 @@ class RecordedProducer(Recorded):
     # --- transactions
 
     def begin_transaction(self) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
 
         def note(result: Any) -> Any:
             self._transaction, self._positions = self._history.begin(self._name), ()
@@ -89,7 +89,7 @@ class RecordedProducer(Recorded):
         return then(self._client.begin_transaction(), note)
 
     def send_offsets_to_transaction(self, offsets: Any, group: Any, *timeout: Any) -> Any:
-        """As the client's own; recorded when the transaction is committed."""
+        """Like the client's method; recorded when the transaction is committed."""
         own = group if isinstance(group, str) else getattr(group, "group_id", None)
         positions = tuple(positions_in(self._group or (own if isinstance(own, str) else self._name), offsets))
 
@@ -100,7 +100,7 @@ class RecordedProducer(Recorded):
         return then(self._client.send_offsets_to_transaction(offsets, group, *timeout), note)
 
     def commit_transaction(self, *timeout: Any) -> Any:
-        """As the client's own; until it has returned, the outcome is unknown."""
+        """Like the client's method; until it has returned, the outcome is unknown."""
         number = self._transaction
         asked = len(self._history)
         if number is not None:
@@ -116,7 +116,7 @@ class RecordedProducer(Recorded):
         return then(self._client.commit_transaction(*timeout), note)
 
     def abort_transaction(self, *timeout: Any) -> Any:
-        """As the client's own."""
+        """Like the client's method."""
         number = self._transaction
         if number is not None:
             self._history.add(AbortAsked(number))

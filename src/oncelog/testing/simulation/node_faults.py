@@ -79,7 +79,7 @@ def lose_majority(world: Simulation, chance: random.Random) -> Undo | None:
 def _held_back(
     world: Simulation, chance: random.Random, slow: int, later_s: float, victims: Sequence[int], end: Undo
 ) -> Undo | None:
-    """Node ``slow`` stops copying at some moment; ``later_s`` after that ``end`` is called to end ``victims``."""
+    """Node ``slow`` stops copying at some moment; ``later_s`` later ``end`` stops the nodes ``victims``."""
 
     def hold_back() -> None:
         _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(slow)), f"node {slow} stops copying")

@@ -185,8 +185,8 @@ class RawShareMember:
         return eventually(probe)
 
     def values(self, count: int) -> dict[int, bytes | None]:
-        """Fetch until so many records were acquired; their values by offset. Markers, which a broker may deliver, have
-        none."""
+        """Fetch until ``count`` records were acquired; returns their values by offset. Markers, which a broker may
+        deliver, have none."""
         found: dict[int, bytes | None] = {}
 
         def enough() -> bool:

@@ -57,8 +57,8 @@ class ComparedTopics(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many records were found on both sides, how many are missing in the destination, and how far the copy of each
-    partition of the source has got.
+    """How many records were found on both sides, how many are missing in the destination, and how far each partition of
+    the source is copied.
     """
 
     matched: int
@@ -120,7 +120,7 @@ def match(
 
 
 class _IndistinctKeys:
-    """Tells which keys have several equal records in the source that cannot be told apart in the destination: they are
+    """Finds keys with several equal records in the source that are indistinguishable in the destination: they are
     in several partitions, or not as many on both sides.
     """
 

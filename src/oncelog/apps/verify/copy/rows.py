@@ -130,7 +130,7 @@ def _value_only(identity: bytes, value: bytes | None, headers: Headers) -> bytes
 
 
 def value_and_headers(identity: bytes, value: bytes | None, headers: Headers) -> bytes:
-    """Of a copy that adds and leaves out nothing."""
+    """The selection of a copy that adds and leaves out nothing."""
     parts = (part for name, found in headers for part in (name.encode(), found))
     return NO_VALUE if value is None else digest(value, *parts)[:8]
 

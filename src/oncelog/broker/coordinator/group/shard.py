@@ -230,7 +230,7 @@ class GroupShard:
                 offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
-        """As :meth:`offsets_committed`, for a single offset whose state is at hand."""
+        """Like :meth:`offsets_committed`, for a single offset whose state is at hand."""
         self._simple_group(place[0])
         self.offsets.commit(place, committed)
 

@@ -2,9 +2,8 @@
 
 Called by the group coordinator (a group begins to read a partition, alters its offset, or is deleted) and by the
 partitions' leaders (``core.sharing``), in process: what Apache Kafka's brokers ask each other
-(InitializeShareGroupState and the like) are method calls here. A change is answered when it is committed. Every so
-often states that nobody changes are written again, so that everything before the oldest snapshot can be removed from
-the log.
+(InitializeShareGroupState and the like) are method calls here. A change is answered when it is committed. From time to
+time unchanged states are written again, so that everything before the oldest snapshot can be removed from the log.
 """
 
 from __future__ import annotations

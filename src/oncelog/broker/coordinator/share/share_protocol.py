@@ -178,8 +178,8 @@ class ShareProtocol:
         return _answered(written, ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE_EPOCH))
 
     def remove(self, group: ShareGroup, member_ids: Iterable[str], now_ms: int) -> Deferred[Error]:
-        """Members have left or are silent: others get what they read. What they had acquired stays theirs until their
-        sessions or locks end (as in Apache Kafka): a client may leave first and acknowledge afterwards."""
+        """Members have left or are silent: others get their partitions. They keep acquired records until their sessions
+        or locks end (as in Apache Kafka): a client may leave first and acknowledge afterwards."""
         draft = _Draft(self._env, group)
         gone = sorted(member_ids)
         for member_id in gone:

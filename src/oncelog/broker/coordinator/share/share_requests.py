@@ -49,7 +49,7 @@ class ShareRequests:
         runtime: CoordinatorRuntime[GroupShard],
         has_capacity: Callable[[int, int], bool],
     ) -> None:
-        """:param has_capacity: whether there is memory for so many bytes of a member, at a time in ms."""
+        """:param has_capacity: whether there is memory for this many bytes of a member, at a time in ms."""
         self._host = host
         self._runtime = runtime
         self._has_capacity = has_capacity

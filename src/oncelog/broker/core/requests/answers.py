@@ -57,7 +57,7 @@ def _fetch_encoder() -> Callable[[Any, int], tuple[list[Any], int]]:
 
 
 def encoded_in_chunks(context: RequestContext, response: Message, listed: str) -> Work[list[Part]]:
-    """As :func:`encoded`, with other callbacks in between the elements of the array ``listed``."""
+    """Like :func:`encoded`, with other callbacks in between the elements of the array ``listed``."""
     try:
         body = yield from response.encode_in_chunks(context.api_version, listed, LISTED_IN_A_CHUNK)
     except UnencodableValue:

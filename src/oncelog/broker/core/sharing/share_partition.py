@@ -41,7 +41,7 @@ STATE_AFTER: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RecordRange:
-    """Neighbouring offsets that share everything. ``changing``: a change of theirs is being written."""
+    """Neighbouring offsets with the same state. ``changing``: a change of the state is being written."""
 
     first: int
     last: int
@@ -75,7 +75,8 @@ class Acquired(NamedTuple):
 
 
 class LogBatch(NamedTuple):
-    """A batch as it is in the log. ``skipped``: a marker, or of an aborted transaction that the group must not see."""
+    """A batch as it is in the log. ``skipped``: a marker, or a batch of an aborted transaction that the group must not
+    see."""
 
     base: int
     last: int
@@ -110,7 +111,8 @@ class ShareLimits(NamedTuple):
 
     @property
     def throttled_from(self) -> int:
-        """From so many deliveries on a record goes with fewer others: a bad one does not take them along."""
+        """From this number of deliveries on a record is delivered with fewer others, so that a bad record does not fail
+        them too."""
         return max(2, -(-self.delivery_count // 2))
 
 

@@ -59,7 +59,7 @@ class FlushJob(NamedTuple):
         return failed
 
     def sync_all_at_once(self) -> dict[TopicPartition, StorageError]:
-        """As :meth:`sync`, for a caller who has nothing else to do: on several threads if that is faster."""
+        """Like :meth:`sync`, for a caller who has nothing else to do: on several threads if that is faster."""
         synced: set[str] = set()
         failures = self.disk.all_of([partial(ticket.sync, self.disk, synced) for _, ticket in self.tickets])
         return {

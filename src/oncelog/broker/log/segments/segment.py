@@ -450,7 +450,7 @@ class Segment:
             logger.warning("%s", error)
 
     def scan_all(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
-        """As :meth:`scan`, but raises an error for damage, so that a search does not continue in the next segment.
+        """Like :meth:`scan`, but raises an error for damage, so that a search does not continue in the next segment.
 
         :raises CorruptLogError: what follows is not a complete batch.
         """

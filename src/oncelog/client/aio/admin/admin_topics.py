@@ -377,7 +377,7 @@ class TopicsAdmin(AdminConnection):
     async def settled_ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
         """Where each partition ends for a reader of committed records that is to read everything there is.
 
-        A last stable offset may lag behind the commit that a producer has just been told of: this waits for
+        A last stable offset may lag behind a commit that a producer has just seen: this waits for
         transactions that are being ended, and not for open ones (:class:`~oncelog.client.aio.settled_ends.SettledEnds`)
         """
         return await SettledEnds(self.cluster).of(arguments.partitions(partitions), wait_for_unknown_s=0)

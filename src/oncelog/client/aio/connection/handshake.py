@@ -30,7 +30,7 @@ def looks_like_tls(data: bytes | bytearray | memoryview) -> bool:
 
 
 def silence(greeted: bool, what: str, timeout_ms: int) -> str:
-    """Why a connection whose peer sent nothing for so long is given up; the text continues a sentence after the
+    """Why a connection with a silent peer is given up; the text continues a sentence after the
     address.
 
     :param greeted: whether it has answered ApiVersions.

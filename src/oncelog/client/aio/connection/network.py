@@ -84,7 +84,7 @@ class Network:
     # --- life
 
     def descriptors(self) -> list[int]:
-        """Of all sockets, for a forked child."""
+        """The descriptors of all sockets, for a forked child."""
         return [connection.descriptor() for connection in self._connections.values()]
 
     async def start(self) -> None:

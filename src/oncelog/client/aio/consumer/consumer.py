@@ -295,7 +295,7 @@ class Consumer(Generic[K, V]):
     async def _hold_many(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
-        """As :meth:`getmany`, but the records count as handed out only once ``_held`` records that."""
+        """Like :meth:`getmany`, but the records count as handed out only once ``_held`` records that."""
         found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         self._held.hold(found)
         return found

@@ -169,7 +169,7 @@ class Intake:
         headers: RecordHeaders,
         size: int,
     ) -> bool:
-        """As :meth:`put`, for records that do not go to the topic's current batch of records without keys."""
+        """Like :meth:`put`, for records that do not go to the topic's current batch of records without keys."""
         image = self._metadata.topics.get(topic)
         if image is None or self._closed or not image.partition_count:
             return False
@@ -221,7 +221,7 @@ class Intake:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> None:
-        """As :meth:`put`, waiting for memory or for the topic."""
+        """Like :meth:`put`, waiting for memory or for the topic."""
         deadline = real_time.monotonic() + self._config.max_block_ms / 1000
         await self.known_topic(topic)
         try:

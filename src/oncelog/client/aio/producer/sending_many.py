@@ -100,7 +100,7 @@ class _BatchHandle(WholeBatch):
         self._many.failed(error)
 
     def exception(self) -> None:
-        """As a future's; the program uses the future of the whole call instead."""
+        """Like a future's method; the program uses the future of the whole call instead."""
 
 
 Queue = Callable[[Callable[[], ProducerBatch | None]], Awaitable[ProducerBatch]]

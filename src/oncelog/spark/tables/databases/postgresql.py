@@ -197,7 +197,7 @@ class PostgresTable:
                 check_taken(connection, self._name, oid, columns, schema, self._options)
 
     def _check_case(self, connection: psycopg.Connection) -> None:
-        """Raises ConfigError if the table is there in other letters, as of a name that was not quoted."""
+        """Raises ConfigError if a table exists whose name differs in case, as of a name that was not quoted."""
         *schema, name = parts_of(self._options.table)
         found = _one(connection, _IN_OTHER_LETTERS, (name, name, schema, schema))
         if found is not None:

@@ -298,7 +298,7 @@ _WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", *_RANGES_OF_TIME
 _VECTORS = ("int2vector", "oidvector")
 """Arrays for PostgreSQL, whose texts are no arrays'."""
 _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re.DOTALL)
-"""Of the text of an array: an element in quotes, or without."""
+"""One element of an array's text, with or without quotes."""
 
 
 def _elements(values: pa.Array) -> pa.Array:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ROW_CHARS = 300
 _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
-"""Of the largest number, by the width of a type, in order."""
+"""The digits of the largest number of each type, from narrow to wide."""
 
 
 class Condition(NamedTuple):

@@ -19,7 +19,7 @@ MAX_METADATA_BYTES = 16 * 1024 * 1024
 """Limit on the metadata of a group's members, for all of their protocols. The metadata for the chosen protocol has to
 fit into a record (``max.message.bytes``), or no rebalance would ever complete."""
 MEMBER_BYTES = 1000
-"""Estimated memory of a member besides its metadata and its ids, even if it has only got its id so far."""
+"""Estimated memory of a member besides its metadata and its ids, even if it has only received its id."""
 Protocols = Mapping[str, bytes]
 """Protocols that a member supports, by name in its order of preference, with its metadata for each."""
 

@@ -216,7 +216,7 @@ class ConsumerGroup:
                     del counted[name]
 
     def _release(self, member: ConsumerMember | None) -> None:
-        """Free what the member owned, unless another member has got it at another epoch meanwhile."""
+        """Free what the member owned, unless another member owns it at another epoch meanwhile."""
         if member is None:
             return
         for owned in (member.assigned, member.revoking):

@@ -81,8 +81,8 @@ def _is_enough(request: FetchRequest, answers: Sequence[PartitionAnswer]) -> boo
 
 
 class _ParkedRead:
-    """What a waiting fetch has read so far; when a partition advances, only that one is read again, and everything
-    once that is enough."""
+    """The data that a waiting fetch has read; an advancing partition is read again, and all partitions when there is
+    enough."""
 
     __slots__ = (
         "_context",

@@ -179,8 +179,8 @@ def close(ports: SharePorts, context: RequestContext, group_id: str, member_id: 
 
 
 def with_leaders(ports: SharePorts, context: RequestContext, response: Response) -> Response:
-    """The same response, which says who leads the partitions that it refuses, and where (KIP-951): the member need not
-    ask. As in Kafka's ``processShareFetchResponse`` and ``processShareAcknowledgeResponse``."""
+    """The response with the leaders of the refused partitions and their addresses (KIP-951), so that the member need
+    not ask. As in Kafka's ``processShareFetchResponse`` and ``processShareAcknowledgeResponse``."""
     kinds: Any = share_fetch_response if isinstance(response, ShareFetchResponse) else share_acknowledge_response
     leaders: set[int] = set()
     for topic in response.responses:

@@ -173,3 +173,25 @@ def test_nested_values_are_json_that_spark_reads_back(
         "from_json(inner, 'struct<a: byte, b: timestamp, c: string>') as inner",
     )
     assert _all(back) == _all(frame)
+
+
+@pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], ids=lambda form: str(form.value))
+def test_what_is_never_null_in_the_first_batch_may_be_null_later(
+    spark: SparkSession, tmp_path: Path, form: TableFormat
+) -> None:
+    """Spark infers NOT NULL for literals and built structs, and makes tables without it."""
+    options = world_of(form, tmp_path, str).options
+    built = "named_struct('x', n, 'l', array(n), 'm', map(n, n))"
+    numbers = spark.range(2).selectExpr("cast(id as int) as n")
+    first = numbers.selectExpr("n", f"{built} as s")
+    assert not first.schema["s"].dataType["x"].nullable
+    Query(tmp_path / "first", options, query_id="first").write_frame(0, first)
+    later = numbers.selectExpr("n", f"if(n = 0, null, {built.replace(', n,', ', nullif(n, 1),', 1)}) as s")
+    Query(tmp_path / "later", options, query_id="later").write_frame(0, later)
+    found = spark.read.parquet(*_files(options)).select("n", "s")
+    assert _all(found) == _all(first.union(later))
+    first.write.parquet(str(tmp_path / "sparks"))
+    assert found.schema == spark.read.parquet(str(tmp_path / "sparks")).schema
+    if form is TableFormat.DELTA:
+        made = StructType.fromJson(json.loads(DeltaTable(options.table).schema().to_json()))
+        assert made == found.schema

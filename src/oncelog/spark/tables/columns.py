@@ -163,14 +163,15 @@ def _check_type(kind: DataType, where: str, options: TableOptions) -> None:
 
 
 def stored(kind: DataType, form: TableFormat) -> DataType:
-    """The type to which a column is cast before it is written, with all that is inside it."""
+    """The type to which a column is cast before it is written, with all that is inside it. Everything may be null, as
+    in tables that Spark makes: another batch may have NULL where this query cannot."""
     match kind:
         case ArrayType():
-            return ArrayType(stored(kind.elementType, form), kind.containsNull)
+            return ArrayType(stored(kind.elementType, form), True)
         case MapType():
-            return MapType(stored(kind.keyType, form), stored(kind.valueType, form), kind.valueContainsNull)
+            return MapType(stored(kind.keyType, form), stored(kind.valueType, form), True)
         case StructType():
-            return StructType([StructField(f.name, stored(f.dataType, form), f.nullable) for f in kind.fields])
+            return StructType([StructField(f.name, stored(f.dataType, form), True) for f in kind.fields])
         case ByteType() | ShortType() if form is TableFormat.ICEBERG:
             return IntegerType()
         case StringType():  # CHAR, VARCHAR and collations only matter to readers
@@ -180,7 +181,7 @@ def stored(kind: DataType, form: TableFormat) -> DataType:
 
 
 def stored_schema(schema: StructType, form: TableFormat) -> StructType:
-    """The columns as tasks write them; all may be null, since a query may not preserve NOT NULL."""
+    """The columns as tasks write them."""
     return StructType([StructField(f.name, stored(f.dataType, form), True) for f in schema.fields])
 
 

@@ -107,7 +107,8 @@ def lookup(state: RegistryState, checks: Checks, subject: str, submitted: Submit
     if not every:
         raise rest_errors.subject_not_found(subject)
     content, _ = checks.content(state, subject, submitted)
-    found = find_version(checks, state, content, every)
+    normalized = checks.normalizes(state, subject, submitted)
+    found = find_version(checks, state, content, every, normalized=normalized)
     if found is None:
         raise rest_errors.schema_not_found()
     return found

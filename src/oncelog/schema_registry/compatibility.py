@@ -57,9 +57,13 @@ class Checks:
             parsed = self._parse(state, submitted.schema_type, submitted.schema, references)
         except InvalidSchema as error:
             raise rest_errors.invalid_schema(str(error)) from error
-        normalize = submitted.normalize or state.setting(subject, "normalize") is True
-        text = parsed.normalized() if normalize else parsed.text
+        text = parsed.normalized() if self.normalizes(state, subject, submitted) else parsed.text
         return Content(submitted.schema_type, text, references, submitted.extra), parsed
+
+    @staticmethod
+    def normalizes(state: RegistryState, subject: str, submitted: Submitted) -> bool:
+        """Whether the request or the subject's setting asks for it."""
+        return submitted.normalize or state.setting(subject, "normalize") is True
 
     def check_new(self, parsed: Parsed) -> None:
         """:raises Refused: a new schema may not be so, though a stored one may."""
@@ -132,8 +136,13 @@ def dependencies(state: RegistryState, references: Sequence[VersionReference]) -
     return tuple(found.values())
 
 
-def find_version(checks: Checks, state: RegistryState, content: Content, versions: Sequence[Version]) -> Version | None:
-    """The last of ``versions`` with this content; texts that another registry wrote differently are parsed."""
+def find_version(
+    checks: Checks, state: RegistryState, content: Content, versions: Sequence[Version], *, normalized: bool = False
+) -> Version | None:
+    """The last of ``versions`` with this content; texts that another registry wrote differently are parsed.
+
+    :param normalized: the content is normalized, and so is what it is compared with.
+    """
     for version in reversed(versions):
         if version.content == content:
             return version
@@ -141,7 +150,8 @@ def find_version(checks: Checks, state: RegistryState, content: Content, version
         other = version.content
         if other.schema_type == content.schema_type and other[2:] == content[2:]:
             try:
-                if checks.parsed(state, other).text == content.schema:
+                parsed = checks.parsed(state, other)
+                if content.schema in (parsed.text, *([parsed.normalized()] if normalized else [])):
                     return version
             except InvalidSchema:  # an invalid default equals no valid one
                 continue

@@ -90,6 +90,29 @@ def test_a_version_is_found_by_its_metadata(client: SchemaRegistryClient) -> Non
         assert refused.value.error_code == code
 
 
+AS_WRITTEN = {
+    "AVRO": '{"type":"record","name":"R","fields":[{"name":"a","type":"string","zz":1,"aa":2}]}',
+    "JSON": '{"type":"object","properties":{"b":{},"a":{}}}',
+    "PROTOBUF": 'syntax = "proto3"; message M { int32 b = 2; int32 a = 1; }',
+}
+
+
+@pytest.mark.parametrize("kind", AS_WRITTEN)
+def test_a_schema_that_was_not_normalized_is_found_by_its_normal_form(client: SchemaRegistryClient, kind: str) -> None:
+    """As ``use.latest.version=False``, ``auto.register.schemas=False`` and ``normalize.schemas=True`` look for it."""
+    schema = Schema(AS_WRITTEN[kind], kind)
+    registered = client.register_schema("s", schema)
+    client.clear_caches()
+    assert client.lookup_schema("s", schema, normalize_schemas=True).schema_id == registered
+    client.clear_caches()
+    normal = client.register_schema("s", schema, normalize_schemas=True)
+    assert normal != registered
+    client.clear_caches()
+    assert client.lookup_schema("s", schema, normalize_schemas=True).schema_id == normal
+    client.clear_caches()
+    assert client.lookup_schema("s", schema).schema_id == registered
+
+
 def test_avro_values_of_two_versions_go_through(client: SchemaRegistryClient) -> None:
     context = SerializationContext("orders", MessageField.VALUE)
     old = AvroSerializer(client, avro("a"))({"a": 1}, context)

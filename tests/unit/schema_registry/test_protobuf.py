@@ -204,3 +204,39 @@ def test_kinds_that_protobuf_has_are_all_known() -> None:
     messages = {"TYPE_MESSAGE", "TYPE_GROUP"}
     every = {name: number for name, number in descriptor_pb2.FieldDescriptorProto.Type.items() if name not in messages}
     assert set(_KINDS) == set(every.values())
+
+
+SHUFFLED = """syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+import public "google/protobuf/duration.proto";
+message M {
+  int32 c = 7; string a = 1; map<string, E> m = 3;
+  oneof o { int32 y = 9; int32 x = 5; }
+  reserved 30, 20; reserved "t", "s";
+  message Z { bool b = 2; bool a = 1; } message Y {}
+}
+enum E { NONE = 0; Q = 5; P = -1; R = 2; }
+"""
+IN_ORDER = """syntax = "proto3";
+import public "google/protobuf/duration.proto";
+import "google/protobuf/timestamp.proto";
+message M {
+  string a = 1; map<string, E> m = 3;
+  oneof o { int32 x = 5; int32 y = 9; }
+  int32 c = 7;
+  reserved 20, 30; reserved "s", "t";
+  message Z { bool a = 1; bool b = 2; } message Y {}
+}
+enum E { NONE = 0; P = -1; R = 2; Q = 5; }
+"""
+
+
+def test_a_normalized_schema_is_in_the_order_of_its_numbers() -> None:
+    """Confluent's registry sorts imports, fields, values of enums and what is reserved, and leaves messages, whose
+    places are in records, where they are."""
+    shuffled, in_order = parse(SHUFFLED, []), parse(IN_ORDER, [])
+    assert shuffled.text != in_order.text
+    assert shuffled.normalized() == in_order.normalized() == in_order.text
+    assert parse(shuffled.normalized(), []).text == in_order.text
+    others = SHUFFLED.replace("message Y {}", "").replace("message Z", "message Y {} message Z")
+    assert parse(others, []).normalized() != in_order.normalized()

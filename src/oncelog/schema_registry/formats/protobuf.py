@@ -33,7 +33,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from oncelog.schema_registry.formats.parsed import Dependency
 from oncelog.schema_registry.formats.protobuf_changes import Files, problems
-from oncelog.schema_registry.formats.protobuf_text import printed
+from oncelog.schema_registry.formats.protobuf_text import in_order, printed
 from oncelog.schema_registry.rest_errors import InvalidSchema
 from oncelog.schemas.known_protos import CONFLUENTS, is_known, known_file
 
@@ -48,10 +48,18 @@ _OWN = "oncelog-schema.proto"
 class ProtobufSchema:
     """A parsed schema; made by :func:`parse`."""
 
-    def __init__(self, text: str, descriptor: FileDescriptorProto, imported: Sequence[FileDescriptorProto]) -> None:
+    def __init__(
+        self,
+        text: str,
+        descriptor: FileDescriptorProto,
+        imported: Sequence[FileDescriptorProto],
+        printable: FileDescriptorProto | None = None,
+    ) -> None:
         self.text = text
         self._descriptor = descriptor
         self._imported = imported
+        self._printable = printable
+        """What the text was made of; None if it is as it came."""
 
     @cached_property
     def files(self) -> Files:
@@ -61,7 +69,7 @@ class ProtobufSchema:
         """Nothing more than parsing has checked."""
 
     def normalized(self) -> str:
-        return self.text
+        return self.text if self._printable is None else printed(in_order(self._printable))
 
     def formatted(self, form: str) -> str:
         if form != SERIALIZED:
@@ -79,10 +87,11 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> ProtobufSchema:
     descriptor, imported = _compiled(source, dependencies)
     kept = _plain(descriptor if given is None else given)
     whole = _with_options(kept, imported)
-    for written in dict.fromkeys((printed(kept), printed(whole))):
+    for printable in (kept, whole):
+        written = printed(printable)
         same = descriptor if written == source else _compiled(written, dependencies)[0]
         if _serialized(_with_options(_plain(same), imported)) == _serialized(whole):
-            return ProtobufSchema(written, kept, imported)
+            return ProtobufSchema(written, kept, imported, printable)
     if given is None:
         return ProtobufSchema(text.strip() + "\n", kept, imported)
     return ProtobufSchema(base64.b64encode(_serialized(kept)).decode(), kept, imported)

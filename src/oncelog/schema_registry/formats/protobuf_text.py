@@ -35,6 +35,39 @@ def printed(descriptor: FileDescriptorProto) -> str:
     return "\n".join(_file(descriptor)) + "\n"
 
 
+def in_order(descriptor: FileDescriptorProto) -> FileDescriptorProto:
+    """The descriptor with imports by their names, and with fields, values of enums and what is reserved by their
+    numbers, as Confluent's registry normalizes a schema. Messages and enums stay in their places, which records name,
+    and so does the first value of an enum, which is its default.
+    """
+    found = descriptor.__class__()
+    found.CopyFrom(descriptor)
+    names = sorted(found.dependency)
+    for places in (found.public_dependency, found.weak_dependency):
+        moved = sorted(names.index(descriptor.dependency[at]) for at in places)
+        places[:] = moved
+    found.dependency[:] = names
+    enums = list(found.enum_type)
+    waiting = list(found.message_type)
+    while waiting:
+        message = waiting.pop()
+        message.field.sort(key=lambda field: field.number)
+        _reserved_in_order(message)
+        message.extension_range.sort(key=lambda one: one.start)
+        waiting += message.nested_type
+        enums += message.enum_type
+    for enum in enums:
+        first = enum.value[0].name
+        enum.value.sort(key=lambda value: (value.name != first, value.number, value.name))
+        _reserved_in_order(enum)
+    return found
+
+
+def _reserved_in_order(kind: DescriptorProto | EnumDescriptorProto) -> None:
+    kind.reserved_range.sort(key=lambda one: one.start)
+    kind.reserved_name.sort()
+
+
 def _file(descriptor: FileDescriptorProto) -> Iterator[str]:
     syntax = descriptor.syntax or "proto2"
     if syntax == _EDITIONS:

@@ -27,23 +27,23 @@ class JsonCodec:
         from jsonschema import Draft7Validator
         from jsonschema import SchemaError as NoSchema
         from jsonschema.validators import validator_for
-        from referencing import Registry, Resource
+        from referencing import Registry
         from referencing.exceptions import NoSuchResource
-        from referencing.jsonschema import DRAFT7
+
+        from oncelog.schemas.json_schema.patterns import check_schema, specification_of, translated, with_patterns
 
         def fetch(uri: str) -> Any:
             raise NoSuchResource(uri)
 
         try:
             parsed = json.loads(schema.text)
-            resources = [
-                (name, Resource.from_contents(json.loads(one.text), default_specification=DRAFT7))
-                for name, one in dependencies.items()
-            ]
             kind = validator_for(parsed, default=Draft7Validator)
-            kind.check_schema(parsed)
+            check_schema(kind, parsed)
             known: Any = Registry(retrieve=fetch)  # type: ignore[call-arg]  # attrs makes it
-            self._validator = kind(parsed, registry=known.with_resources(resources))
+            for name, one in dependencies.items():
+                imported = translated(json.loads(one.text))
+                known = known.with_resource(name, specification_of(imported).create_resource(imported))
+            self._validator = with_patterns(kind)(translated(parsed), registry=known)
         except NoSchema as error:
             raise SchemaError(f"this is not a JSON Schema: {error.message}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:

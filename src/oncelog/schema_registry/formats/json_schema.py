@@ -14,11 +14,11 @@ from jsonschema.validators import Draft7Validator, validator_for
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
 from referencing import Registry, Resource, Specification
 from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT7, UnknownDialect, specification_with
 
 from oncelog.schema_registry.formats.json_reading import JsonSchemaNode, Reading, ReferenceResolver
 from oncelog.schema_registry.formats.parsed import Dependency, check_depth
 from oncelog.schema_registry.rest_errors import InvalidSchema
+from oncelog.schemas.json_schema.patterns import check_schema, specification_of
 
 _ROOT = "urn:oncelog:schema"
 _NOT_A_SCHEMA = (SchemaError, ValueError, TypeError, AttributeError, KeyError, Unresolvable, RecursionError)
@@ -60,10 +60,10 @@ def parse(text: str, dependencies: Sequence[Dependency]) -> JsonSchema:
             registry = registry.with_resource(dependency.name, resource)
             own = resource.id()
             registry = registry if own is None else registry.with_resource(own, resource)
-        validator_for(tree, default=Draft7Validator).check_schema(tree)
+        check_schema(validator_for(tree, default=Draft7Validator), tree)
         resource = _resource(tree)
         resolver = registry.with_resource(_ROOT, resource).resolver_with_root(resource)
-        specification = _specification(tree)
+        specification = specification_of(tree)
         for reference, where in _references(tree, resolver, specification):
             where.lookup(reference)
     except _NOT_A_SCHEMA as error:
@@ -91,18 +91,7 @@ def _loaded(text: str) -> Any:
 
 
 def _resource(tree: Any) -> Resource[Any]:
-    return _specification(tree).create_resource(tree)
-
-
-def _specification(tree: Any) -> Specification[Any]:
-    """Draft 7, unless the schema names another one that is known."""
-    named = tree.get("$schema") if isinstance(tree, Mapping) else None
-    if not isinstance(named, str):
-        return DRAFT7
-    try:
-        return specification_with(named)
-    except UnknownDialect:
-        return DRAFT7
+    return specification_of(tree).create_resource(tree)
 
 
 def _references(

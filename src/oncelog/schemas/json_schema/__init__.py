@@ -1,0 +1,1 @@
+"""JSON Schemas and their regular expressions, as Python takes them."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from oncelog.errors import ConfigError
 from oncelog.spark.options import (
     SERVERS_MISSING,
+    OfOtherRead,
     includes_headers,
     includes_millis,
     parse_sink_options,
@@ -215,8 +216,11 @@ def _check_any_use(options: Mapping[str, str]) -> None:
         return
     try:
         parse_source_options(options, streaming=True)
-    except ConfigError:
-        parse_source_options(options, streaming=False)
+    except ConfigError as of_stream:
+        try:
+            parse_source_options(options, streaming=False)
+        except OfOtherRead:
+            raise of_stream from None
 
 
 def _refuse_marked(table: OptionsOfTable | None) -> None:

@@ -347,6 +347,10 @@ class _Given:
         return self.parsed(name, _positive, "a whole number above 0", None)
 
 
+class OfOtherRead(ConfigError):
+    """An option of streaming reads in a batch read, or the other way round."""
+
+
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
     """Options of a batch or streaming read. Raises ConfigError naming the option."""
     given = _Given(options, reads=True)
@@ -356,7 +360,7 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
     for name in BATCH_READ_OPTIONS if streaming else STREAM_READ_OPTIONS:
         if name in given:
             kind, other = ("streaming", "batch") if streaming else ("batch", "streaming")
-            raise ConfigError(f"Option {name} has no meaning in a {kind} read: it is for {other} reads")
+            raise OfOtherRead(f"Option {name} has no meaning in a {kind} read: it is for {other} reads")
     low, high = given.positive("minOffsetsPerTrigger"), given.positive("maxOffsetsPerTrigger")
     if low is not None and high is not None and low > high:
         raise ConfigError(f"minOffsetsPerTrigger ({low}) is greater than maxOffsetsPerTrigger ({high})")

@@ -36,6 +36,18 @@ def last_line(refused: pytest.ExceptionInfo[PySparkException]) -> str:
         ({"subscribe": "t", "topic": "t"}, "Option topic is for writing, and this reads: leave it out"),
         ({"subscribe": "t", "startingOffsets": "{"}, "Invalid value '{' for option startingOffsets: it takes .*"),
         ({}, "Give exactly one of the options subscribe, subscribePattern and assign; given: none of them"),
+        (
+            {"subscribe": "t", "maxOffsetsPerTrigger": "0"},
+            "Invalid value '0' for option maxOffsetsPerTrigger: it takes a whole number above 0",
+        ),
+        (
+            {"subscribe": "t", "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "2"},
+            r"minOffsetsPerTrigger \(9\) is greater than maxOffsetsPerTrigger \(2\)",
+        ),
+        (
+            {"subscribe": "t", "endingOffsets": "earliest"},
+            "Option endingOffsets of a batch read cannot be earliest",
+        ),
     ],
 )
 def test_options_that_no_read_takes_are_refused_when_the_reader_loads(

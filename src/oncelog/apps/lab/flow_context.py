@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.batches import RawBatch
 from oncelog.apps.conformance.raw.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.apps.conformance.raw.group_members import committed_once_stable
 from oncelog.apps.conformance.raw.share_members import needs_share_groups, send_members_away, set_group
 from oncelog.apps.conformance.raw.single_node import name_on_node, single_node
 from oncelog.apps.conformance.raw.transactional_producer import find_coordinator
@@ -31,6 +32,7 @@ from oncelog.client.core.client_errors import UnknownTopicOrPartitionError
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -96,6 +98,9 @@ class FlowContext:
     def open(self) -> None:
         """Create the topic, on the one node."""
         self._closing.callback(self._delete_topic)  # registered first: an interruption may leave the topic behind
+        self._create_topic()
+
+    def _create_topic(self) -> None:
         self._admin.create_topics(
             [
                 NewTopic(
@@ -106,6 +111,16 @@ class FlowContext:
             ]
         )
         eventually(lambda: self._watcher.fetch(self.topic).error == 0, _TIMEOUT_S)
+
+    def topic_id(self) -> bytes:
+        return self._watcher.topic_id(self.topic)
+
+    def make_topic_again(self) -> None:
+        """Delete the topic, and make another one of its name."""
+        self._admin.delete_topics([self.topic])
+        eventually(lambda: self.topic_id() == ZERO_UUID, _TIMEOUT_S)
+        self._create_topic()
+        self._seen = 0
 
     def _delete_topic(self) -> None:
         try:
@@ -147,6 +162,18 @@ class FlowContext:
             self._warm_up(self._ids[name])
         return self._ids[name]
 
+    def group(self, name: str) -> str:
+        """A group of consumers for the flow, which is deleted at the end."""
+        group = name_on_node(self._watcher, self._world, self._prefix + name, GROUP)
+        find_coordinator(self._watcher, group, GROUP)
+        self._closing.callback(self._delete_group, group)
+        return group
+
+    def committed(self, group: str) -> int | None:
+        """The group's offset in the partition, once no transaction holds another one."""
+        found = committed_once_stable(self._watcher, group, self.topic)
+        return None if found < 0 else found
+
     def share_group(self, name: str) -> tuple[str, bytes]:
         """A share group for the flow, which reads the topic from its beginning, and the topic's id. It is deleted at
         the end.
@@ -158,12 +185,15 @@ class FlowContext:
         find_coordinator(self._watcher, group, GROUP)
         set_group(self._watcher, group, "share.auto.offset.reset", "earliest")
         self._closing.callback(self._delete_share_group, group)
-        return group, self._watcher.topic_id(self.topic)
+        return group, self.topic_id()
 
     def _delete_share_group(self, group: str) -> None:
         """Its members have left with their connections, or leave now."""
         set_group(self._watcher, group, "share.auto.offset.reset", None)
         send_members_away(self._watcher, group)
+        self._delete_group(group)
+
+    def _delete_group(self, group: str) -> None:
         with contextlib.suppress(KafkaError):
             self._admin.delete_consumer_groups([group])
 

@@ -135,6 +135,14 @@ FLOWS: Mapping[str, Flow] = {
             transactions.held_back,
         ),
         _flow(
+            "topic-made-again",
+            "A topic is deleted and made again",
+            "Offsets in a transaction name their topics by id: one of a deleted topic is not committed for another "
+            "of its name.",
+            ("producer", "copier", "coordinator", "orders-0"),
+            transactions.topic_made_again,
+        ),
+        _flow(
             "redelivery",
             "A record is delivered again",
             "A worker of a share group that is gone loses what it holds: others get it. What was accepted stays so.",

@@ -17,8 +17,9 @@ from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import RequestHeader, decode_request_header, decode_response_header
 from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.records.batch import BatchHeader, decode_records, iter_headers
-from oncelog.types import IsolationLevel
+from oncelog.types import IsolationLevel, encode_uuid
 
 ApiFields = tuple[str, dict[str, object]]
 """A text, and its content as fields."""
@@ -346,7 +347,23 @@ def _share_acknowledged(request: Any, answer: Any) -> tuple[Error, ApiFields]:
     return Error(next((code for code in codes if code), 0)), ("acknowledged", {})
 
 
+def _topic_of(topic: Any) -> str:
+    return f"topic id {encode_uuid(topic.topic_id)[:8]}" if topic.topic_id != ZERO_UUID else f"topic {topic.name}"
+
+
+def _commit_offsets(request: Any) -> ApiFields:
+    offsets = [(_topic_of(topic), part.committed_offset) for topic in request.topics for part in topic.partitions]
+    text = ", ".join(f"offset {offset} of {topic}" for topic, offset in offsets)
+    return f"TxnOffsetCommit {text}", {"group": request.group_id, "offsets": [list(each) for each in offsets]}
+
+
+def _offsets_committed(request: Any, answer: Any) -> tuple[Error, ApiFields]:
+    codes = [part.error_code for topic in answer.topics for part in topic.partitions]
+    return Error(next((code for code in codes if code), 0)), ("held until the transaction ends", {})
+
+
 _SHOWN: Mapping[int, _Shown] = {
+    ApiKey.TXN_OFFSET_COMMIT: _Shown(COORDINATOR, _commit_offsets, _offsets_committed),
     ApiKey.SHARE_FETCH: _Shown(PARTITION, _share_fetch, _shared),
     ApiKey.SHARE_ACKNOWLEDGE: _Shown(PARTITION, _share_acknowledge, _share_acknowledged),
     ApiKey.PRODUCE: _Shown(PARTITION, _produce, _produced),

@@ -1,4 +1,4 @@
-"""Six flows of transactions (KIP-98, KIP-360, KIP-664, KIP-890)."""
+"""Seven flows of transactions (KIP-98, KIP-360, KIP-664, KIP-890, KIP-1319)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from oncelog.client.core.client_errors import KafkaError
 from oncelog.errors import Error
 from oncelog.types import TopicPartition
 
-PRODUCER, READER = "producer", "reader"
+PRODUCER, READER, COPIER = "producer", "reader", "copier"
+BY_TOPIC_ID = 6
+"""The first version of TxnOffsetCommit that identifies topics by id."""
 _CANNOT_HANG = (
     f"this cluster asks the coordinator before it accepts a transactional batch ({VERIFICATION}=true), so no "
     "transaction can hang there (KIP-890): leave --bootstrap-server out to see it on an embedded broker"
@@ -90,13 +92,18 @@ def coordinator_dies(context: FlowContext) -> None:
     context.promise("one commit marker was written", len(markers) == 1)
 
 
+def _raw_producer(context: FlowContext, actor: str, name: str) -> RawTransactionalProducer:
+    raw = RawTransactionalProducer(context.raw(actor), context.transactional_id(name))
+    identity = init(raw.connection, raw.id)
+    raw.pid, raw.epoch = identity.producer_id, identity.producer_epoch
+    return raw
+
+
 def hanging(context: FlowContext) -> None:
     verified = context.setting_of_broker(VERIFICATION)
     if verified is not None and verified.lower() != "false":  # brokers before Apache Kafka 3.6 have no such setting
         raise LabError(_CANNOT_HANG)
-    raw = RawTransactionalProducer(context.raw(PRODUCER), context.transactional_id("transfer-1"))
-    identity = init(raw.connection, raw.id)
-    raw.pid, raw.epoch = identity.producer_id, identity.producer_epoch
+    raw = _raw_producer(context, PRODUCER, "transfer-1")
     raw.send(context.topic, b"a")
     raw.end_once(commit=False)
     context.ended("transfer-1")
@@ -137,3 +144,34 @@ def held_back(context: FlowContext) -> None:
     context.promise("while the slow one is open, a read_committed reader gets nothing, not even b", committed == [])
     context.promise("a read_uncommitted reader gets both", everything == ["a", "b"])
     context.promise("then it gets both, in the order of the log", context.read(READER) == ["a", "b"])
+
+
+def topic_made_again(context: FlowContext) -> None:
+    context.raw(COPIER).needs_release("4.4")  # of versions without topic ids only the name counts
+    group, read_from = context.group("copies"), context.topic_id()
+    context.producer(PRODUCER).send_and_wait(context.topic, b"a")
+    read = context.read(COPIER)
+    context.note(context.lane(PARTITION), "the topic is deleted, and another one of its name is made")
+    context.make_topic_again()
+    context.producer(PRODUCER).send_and_wait(context.topic, b"b")
+    copier = _raw_producer(context, COPIER, "copy-1")
+    copier.add_offsets(group)
+
+    def commit(topic_id: bytes) -> list[int]:
+        return copier.commit_offsets_once(
+            group, {(context.topic, 0): 1}, version=BY_TOPIC_ID, ids={context.topic: topic_id}
+        )
+
+    context.promise("the copier has read a of the first topic", read == ["a"])
+    refused = commit(read_from)
+    copier.end_once(commit=False)
+    context.ended("copy-1")
+    context.promise("its offset is refused: no topic has this id", refused == [Error.UNKNOWN_TOPIC_ID])
+    context.promise("the group has no offset in the new topic", context.committed(group) is None)
+    again = context.read(COPIER)
+    copier.add_offsets(group)
+    taken = commit(context.topic_id())
+    copier.end_once(commit=True)
+    context.ended("copy-1")
+    context.promise("so it reads b, which offset 1 would have skipped", again == ["b"])
+    context.promise("with the id of the new topic it is committed", (taken, context.committed(group)) == ([0], 1))

@@ -165,11 +165,13 @@ def _pkcs12(path: Path, store: str, password: str | None):  # type: ignore[no-un
 
 def _java_store(path: Path, store: str, password: str | None):  # type: ignore[no-untyped-def]  # of an optional package
     """Load a JKS file; Java reads PKCS #12 files under the type JKS too, so a file that begins as one is reported."""
+    data = path.read_bytes()
+    if b"-----BEGIN " in data:
+        raise ConfigError(f"{store}.location={path} is PEM: set {store}.type to PEM (without it, Kafka expects JKS)")
     try:
         import jks
     except ImportError as error:
         raise ConfigError(f"{store}.location={path} is JKS, which needs a package: {_ADVICE}") from error
-    data = path.read_bytes()
     if data[:1] == b"\x30":
         raise ConfigError(
             f"{store}.location={path} is PKCS12, as keytool writes since Java 9: set {store}.type to PKCS12"

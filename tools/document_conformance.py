@@ -41,7 +41,8 @@ def page(reports: Mapping[str, Report]) -> str:
         lines.append(f"| {area or '**all**'} | " + " | ".join(cells) + " |")
     clean = [name for name, report in reports.items() if not _failed(report)]
     others = {name: _failed(report) for name, report in reports.items() if name not in clean}
-    lines += ["", f"No case failed on {' and '.join(clean)}."] if clean else []
+    listed = " and ".join(filter(None, (", ".join(clean[:-1]), *clean[-1:])))
+    lines += ["", f"No case failed on {listed}."] if clean else []
     lines += [
         "",
         "## Failed cases",

@@ -338,8 +338,10 @@ def test_offsets_of_consumer_groups_are_none_of_a_share_groups(new_topic: NewTop
     places = [OffsetCommitRequestTopic(topic.name, partitions=[OffsetCommitRequestPartition(0, 1)])]
     answer = topic.client.ask(OffsetCommitRequest(topic.name, topics=places), 8)
     assert answer.topics[0].partitions[0].error_code == Error.GROUP_ID_NOT_FOUND
-    answer = topic.client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(topic.name, topics=None)]), 8)
-    assert [(group.error_code, group.topics) for group in answer.groups] == [(0, [])]
+    for version, member, epoch in ((8, None, -1), (9, "someone", -1), (9, None, 3)):
+        asked = OffsetFetchRequestGroup(topic.name, member, epoch, None)
+        answer = topic.client.ask(OffsetFetchRequest(groups=[asked]), version)
+        assert [(group.error_code, group.topics) for group in answer.groups] == [(0, [])]
     gone = [OffsetDeleteRequestTopic(topic.name, [OffsetDeleteRequestPartition(0)])]
     answer = topic.client.ask(OffsetDeleteRequest(topic.name, gone), 0)
     assert answer.error_code == Error.GROUP_ID_NOT_FOUND

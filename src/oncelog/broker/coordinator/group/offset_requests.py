@@ -336,9 +336,7 @@ class OffsetRequests:
         if isinstance(shard, Error):
             return refused(shard)
         group = shard.groups.get(request.group_id)
-        if isinstance(group, ShareGroup) and (request.member_id is not None or request.member_epoch >= 0):
-            return refused(Error.GROUP_ID_NOT_FOUND)  # a request without a member gets no offsets
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ConsumerGroup):  # a share group has no offsets, whoever asks
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
             if error is not NONE:
                 return refused(error)

@@ -97,9 +97,7 @@ class AvroCodec:
 
         payload = data[position:]
         if self._max_bytes is not None and len(payload) > self._max_bytes:
-            raise SchemaError(
-                f"with a schema whose types nest like this one's, values are read to {self._max_bytes} bytes"
-            )
+            raise SchemaError(f"values of a schema with this nesting are read up to {self._max_bytes} bytes")
         is_own = reader is None or self._is_alike(reader)
         if self._is_bytes and is_own:
             return payload

@@ -91,7 +91,7 @@ def _resolve(cache: Path, modules: Sequence[Module], folder: Path, *, transitive
             raise DownloadFailed(f"{modules[0][1]} did not come from Maven Central within {timeout_s} s") from error
     if run.returncode != 0 or not list(folder.glob("*.jar")):
         raise DownloadFailed(
-            f"cannot download {modules[0][1]} from Maven Central: is there a network?\n{run.stdout[-2000:]}"
+            f"cannot download {modules[0][1]} from Maven Central: check the network\n{run.stdout[-2000:]}"
         )
 
 

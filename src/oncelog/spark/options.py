@@ -427,7 +427,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
     if of_a_query and not location:
         raise ConfigError(
             "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
-            "does not reach the sink), because the sink reads there what Spark has planned"
+            "does not reach the sink), because the sink reads Spark's plan there"
         )
     if not of_a_query:
         _refuse_options_of_queries(given)

@@ -50,7 +50,7 @@ class CsvFile:
             self._committed, self._columns = int(given["size_bytes"]), list(given["columns"])
             text = str(given["progress"])
         except (ValueError, KeyError, TypeError) as error:
-            raise ExportError(f"{self._beside} does not say how far the export is: {error!r}") from error
+            raise ExportError(f"{self._beside} has no position of the export: {error!r}") from error
         size = self._path.stat().st_size if self._path.exists() else 0
         if size < self._committed:
             raise ExportError(

@@ -52,7 +52,7 @@ class ExportProgress:
             source = ExportSource(**given["source"])
             return cls(source, {int(number): int(offset) for number, offset in given["offsets"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ExportError(f"{where} does not say how far the export is: {error!r}") from error
+            raise ExportError(f"{where} has no position of the export: {error!r}") from error
 
 
 class ExportTarget(Protocol):

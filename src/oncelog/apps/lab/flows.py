@@ -145,7 +145,7 @@ FLOWS: Mapping[str, Flow] = {
         _flow(
             "redelivery",
             "A record is delivered again",
-            "A worker of a share group that is gone loses what it holds: others get it. What was accepted stays so.",
+            "A worker of a share group fails: other workers get its records. Accepted records stay accepted.",
             ("producer", BROKER, share_groups.SLOW, share_groups.OTHER),
             share_groups.redelivery,
         ),

@@ -118,7 +118,7 @@ def restarted(context: FlowContext) -> None:
             context.note(PRODUCER, "its process dies before it can send again")
     second = context.raw("restarted producer")
     pid = new_pid(second)
-    context.note("restarted producer", "knows neither the first PID nor whether a was stored")
+    context.note("restarted producer", "does not know its old PID, nor whether a was stored")
     second.receive_produce(_send(second, context, pid, 0))
     context.recorder.wait(lambda recorder: recorder.events[-1].delivery is TraceDelivery.ARRIVED)
     log = context.log()

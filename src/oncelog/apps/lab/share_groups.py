@@ -39,7 +39,7 @@ def redelivery(context: FlowContext) -> None:
         held |= _gets(context, SLOW, slow.fetch())
     context.note(SLOW, "does a, and accepts it")
     accepted = slow.acknowledge(0, 0, ACCEPT)
-    context.note(SLOW, "is still at b when its connection breaks: what it holds becomes available")
+    context.note(SLOW, "its connection breaks while it handles b: its records become available")
     slow.connection.close()
     again = _gets(context, OTHER, other.fetch())
     context.promise("a was accepted, and does not come again", accepted == 0 and b"a" not in again)

@@ -96,6 +96,6 @@ def _remove(promoted: Path, target: Path) -> None:
         promoted.rmdir()
     except OSError as error:
         raise PromotionError(
-            f"{target} is whole, but the data folder, now {promoted}, could not be removed: {error}; give the same "
-            f"command again, or remove it by hand"
+            f"{target} is complete, but the old data folder, now {promoted}, could not be removed: {error}; "
+            "repeat the command, or remove the old folder by hand"
         ) from error

@@ -152,7 +152,7 @@ class BrokerFaults(Faults):
         expired = self._broker.on_loop(lambda nodes: nodes.expire_members(group, member_id))
         if not expired:
             who = "no member" if member_id is None else f"no member {member_id!r}"
-            raise FaultError(f"the group {group!r} has {who} whose session could end")
+            raise FaultError(f"the group {group!r} has {who} with a session")
         return expired
 
     def expire_lock(self, group: str) -> int:
@@ -209,7 +209,7 @@ class BrokerFaults(Faults):
         if not self.has_disk:
             raise FaultError(f"{name} needs a broker created with faults=True")
         if folder and self._broker.data is None:
-            raise FaultError(f"{name} needs a broker with a data folder: one in memory syncs nothing")
+            raise FaultError(f"{name} needs a broker with a data folder: a broker in memory syncs nothing")
 
     # --- nodes
 

@@ -147,7 +147,7 @@ class Nodes:
     def coordinator_partition(self, *, group: str | None, transactional_id: str | None) -> TopicPartition:
         """The internal partition of a group or of a transactional id, created if necessary."""
         if (group is None) == (transactional_id is None):
-            raise OncelogError("name a group or a transactional_id, one of the two")
+            raise OncelogError("name either a group or a transactional_id")
         topic = CONSUMER_OFFSETS_TOPIC if group is not None else TRANSACTION_STATE_TOPIC
         self._broker.topics.ensure_internal(topic, self._server.now_ms())
         return self._broker.nodes.coordinator_partition(topic, group or transactional_id or "")

@@ -42,7 +42,7 @@ def command() -> None:
 
 def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--prefixed", is_flag=True, help="The name stands for all names with this prefix."),
+        click.option("--prefixed", is_flag=True, help="The name is a prefix: it matches all names that begin with it."),
         click.option("--cluster-resource", is_flag=True, help="The cluster itself."),
         click.option(
             "--transactional-id",

@@ -89,7 +89,7 @@ class SendCounts:
 @click.option(
     "--null-marker",
     metavar="TEXT",
-    help="A key, value or header that reads exactly so is null: a null value is a tombstone.",
+    help="Keys, values and headers with exactly this text become null; a null value is a tombstone.",
 )
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."

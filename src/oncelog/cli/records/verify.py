@@ -48,7 +48,7 @@ def command() -> None:
 @click.option(
     "--compacted",
     is_flag=True,
-    help="Missing offsets are the work of compaction, also where a topic's settings do not say so.",
+    help="Attribute missing offsets to compaction, even if a topic's settings do not say so.",
 )
 @click.option("--headers-only", is_flag=True, help="Do not decode records: faster, but keys are not compared.")
 @click.option("--no-reader", is_flag=True, help="Do not compare with a read_committed reader: no second read.")
@@ -61,7 +61,7 @@ def command() -> None:
     help="With --log-dir: how long a transaction may be open.",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
-@click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
+@click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked
 def log(
@@ -182,7 +182,7 @@ def _check_folder(
     "interruption.  [default: a temporary folder]",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
-@click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
+@click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked
 def copy(
@@ -260,7 +260,7 @@ async def _compare(
     help="Where the query writes; may be repeated.  [default: the topics of the markers]",
 )
 @click.option("--strict", is_flag=True, help="Exit status 1 also for what is unusual but allowed.")
-@click.option("--all", "shows_all", is_flag=True, help="Show also what is unusual but allowed, one by one.")
+@click.option("--all", "shows_all", is_flag=True, help="Also list findings that are unusual but allowed.")
 @cluster_options
 @ends_with_2_if_unchecked
 def pipeline(

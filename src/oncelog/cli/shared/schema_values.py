@@ -112,7 +112,7 @@ class Decoding:
         if problem and data and names_a_schema(data, header_of(record.headers, part == "key")):
             self._undecoded += 1
             if self._undecoded <= MAX_REMARKS:
-                remark(f"{place}: its {part} stays as it is: {problem}")
+                remark(f"{place}: its {part} is not decoded: {problem}")
         return data
 
     def _decoded(self, data: bytes | None, headers: Any, part: str) -> tuple[Decoded | None, str]:

@@ -260,8 +260,8 @@ class ProducerConfig(ClientConfig):
         low=0,
         high=MAX_LONG,
     )
-    key_serializer_class: str = setting("key.serializer", "", "Accepted from Java's settings.", effect=False)
-    value_serializer_class: str = setting("value.serializer", "", "Accepted from Java's settings.", effect=False)
+    key_serializer_class: str = setting("key.serializer", "", "Accepted for compatibility with Java.", effect=False)
+    value_serializer_class: str = setting("value.serializer", "", "Accepted for compatibility with Java.", effect=False)
 
     @property
     def acks_number(self) -> int:
@@ -430,8 +430,10 @@ class ConsumerConfig(ClientConfig):
     default_api_timeout_ms: int = setting(
         "default.api.timeout.ms", 60_000, "A call that takes longer fails.", low=0, high=MAX_INT
     )
-    key_deserializer_class: str = setting("key.deserializer", "", "Accepted from Java's settings.", effect=False)
-    value_deserializer_class: str = setting("value.deserializer", "", "Accepted from Java's settings.", effect=False)
+    key_deserializer_class: str = setting("key.deserializer", "", "Accepted for compatibility with Java.", effect=False)
+    value_deserializer_class: str = setting(
+        "value.deserializer", "", "Accepted for compatibility with Java.", effect=False
+    )
 
     @property
     def read_committed(self) -> bool:

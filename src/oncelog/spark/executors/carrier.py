@@ -94,7 +94,7 @@ def check_reports(reports: list[RankReport], writers: int) -> None:
             raise SinkRefused(report.refusal)
     ranks = sorted(report.rank for report in reports)
     if ranks != list(range(writers)):
-        raise InvariantError(f"of {writers} writers, {ranks} have reported")
+        raise InvariantError(f"{ranks} of {writers} writers have reported")
 
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:

@@ -301,7 +301,7 @@ def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collec
     if comes and renamed and len({tuple(sorted(begin.offsets.items())) for begin in siblings.values()}) > 1:
         raise PipelineError(
             f"pipeline {one.name}: its checkpoint has the reads {', '.join(renamed)}, whose sink is no longer there "
-            f"under that name, and the sinks are not equally far, so it cannot be told where {read.name} continues: "
+            f"under that name, and the sinks are not equally far, so nobody knows where {read.name} continues: "
             "give the sink its old name, or run the pipeline without the new one first"
         )
     return _lowest(siblings.values())

@@ -35,7 +35,7 @@ def _as_submitted() -> str:
     "SparkContext._ensure_initialized",
     buys="spark-submit's master decides which of our settings a session gets",
     instead=_as_submitted,
-    loses="a session under spark-submit without its argument master has none of the settings for local ones",
+    loses="under spark-submit without --master, a session lacks the settings for local mode",
 )
 def submitted_master() -> str:
     """The master that ``spark-submit`` was started with; empty if it is not known."""

@@ -21,7 +21,7 @@ def _default_parallelism(context: Any) -> int:
     "ScalaContext.maxNumConcurrentTasks",
     "ScalaContext.resourceProfileManager",
     "ResourceProfileManager.defaultResourceProfile",
-    buys="as many writers as there are slots, and no wait for a slot that will not come",
+    buys="a writer for each slot, without waiting for slots that never come",
     instead=_default_parallelism,
     loses="slots are taken for as many as spark.default.parallelism says",
 )
@@ -41,9 +41,9 @@ def _block_managers(context: Any) -> frozenset[str]:
     "ScalaContext.statusStore",
     "AppStatusStore.executorList",
     "ExecutorSummary.id",
-    buys="a batch whose shuffled part went with an executor is computed again at once",
+    buys="a batch that lost shuffled rows with an executor is recomputed at once",
     instead=_block_managers,
-    loses="executors are told apart by their addresses",
+    loses="executors are identified by their addresses",
 )
 def executors(context: Any) -> frozenset[str]:
     """Names of the current executors; one that is restarted has another."""

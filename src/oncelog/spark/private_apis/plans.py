@@ -57,7 +57,7 @@ def _checkpointed(planned: DataFrame, into: SparkSession, has_run: Callable[[], 
     "JavaSession.internalCreateDataFrame",
     buys="the rows are computed before the transaction begins, and read again with few of them in an Arrow batch",
     instead=_checkpointed,
-    loses="the executors keep the shuffled batches a second time, and hand more of them at a time to Python",
+    loses="executors keep a second copy of the shuffled batches, and pass more of them at a time to Python",
 )
 def run_shuffle(planned: DataFrame, into: SparkSession, has_run: Callable[[], bool]) -> DataFrame:
     """Run the shuffle that ends a plan; its result as rows of the session ``into``.

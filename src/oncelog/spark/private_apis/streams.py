@@ -32,7 +32,7 @@ def _unknown(context: HasProperties) -> MicroBatch | None:
     f"property.{_BATCH_ID}",
     buys="a batch whose rows are another query's is refused",
     instead=_unknown,
-    loses="which batch a task is of is taken from the checkpoint",
+    loses="the checkpoint says which batch a task belongs to",
 )
 def batch_of_task(context: HasProperties) -> MicroBatch | None:
     """The micro-batch that a task of a query is of; None if Spark does not say so."""

@@ -22,7 +22,7 @@ def _runs_pyspark() -> bool:
     seen="4.3.0",
     buys="logs with times in workers, no collection of what is imported (20 to 40 ms of CPU a task), acknowledgements",
     instead=_runs_pyspark,
-    loses="a worker is known by the programs of PySpark that it has loaded",
+    loses="a worker is recognised by the PySpark programs that it has loaded",
 )
 def is_worker() -> bool:
     """Whether Spark's JVM started this process to run Python for it."""

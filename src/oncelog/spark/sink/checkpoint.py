@@ -234,12 +234,12 @@ class Checkpoint:
     def _unreadable(self, name: str, error: OSError) -> CheckpointError:
         return CheckpointError(
             f"Checkpoint {self.location} cannot be read ({name}: {error}), and without it a restored checkpoint could "
-            "not be told from the query's own: give the driver's Python the rights that Spark has"
+            f"not be distinguished from the query's own: give the driver's Python the rights that Spark has"
         )
 
     def _strange(self, name: str) -> CheckpointError:
         return CheckpointError(
-            f"Checkpoint {self.location} holds a file {name} that is not what Spark writes: restore it, or "
+            f"Checkpoint {self.location} holds a file {name} that Spark did not write: restore it, or "
             f"{NEW_CHECKPOINT.format('the destination')}"
         )
 

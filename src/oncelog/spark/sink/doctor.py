@@ -229,9 +229,9 @@ def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:
     if not groups:
         raise CheckpointError(
             f"Checkpoint {checkpoint.location} remembers no group, as this sink has not written from it yet: name the "
-            f"one of its marker with --group. It is PREFIX{GROUP_WORD}{checkpoint.query_id()}-TOPIC, without -TOPIC if "
-            "it writes to several, and with ':topics' instead for a pipeline, whose PREFIX is its name and '-'; that "
-            "of another query is its transactionalIdPrefix, or nothing"
+            f"group of its marker with --group. It is PREFIX{GROUP_WORD}{checkpoint.query_id()}-TOPIC, without -TOPIC "
+            "if it writes to several, and with ':topics' instead for a pipeline, whose PREFIX is its name and '-'; "
+            "that of another query is its transactionalIdPrefix, or nothing"
         )
     return groups
 

@@ -437,15 +437,15 @@ def _under_another_name(plan: BatchPlan) -> Decision | None:
         if plan.on_missing is OnMissingMarker.SKIP:
             return _as_chosen(plan.on_missing, why, why, "")
         return Refuse(
-            f"Batch {number} of query {plan.query_id} is refused, as it is written: {why}. If the sink has got "
-            f"another name, {back}, or set onMissingMarker to skip until a batch has ended"
+            f"Batch {number} of query {plan.query_id} is refused, as it is written: {why}. If the sink was renamed, "
+            f"{back}, or set onMissingMarker to skip until a batch has ended"
         )
     if marker.batch_id >= number:
         return Refuse(f"Batch {number} of query {plan.query_id} is refused: {why}. To continue that, {back}")
     if plan.remembered is not None and plan.remembered.group == plan.group:
         return None  # the query has written under this name since
     refusal = (
-        f"Batch {number} of query {plan.query_id} is refused: {why}. If the sink has got another name, {back}; if it "
+        f"Batch {number} of query {plan.query_id} is refused: {why}. If the sink was renamed, {back}; if it "
         f"is another sink, or is to keep its new name, set onMissingMarker to write until a batch has ended"
     )
     return _as_chosen(plan.on_missing, why, why, refusal)

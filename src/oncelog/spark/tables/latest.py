@@ -48,8 +48,8 @@ def order_of(schema: StructType, options: TableOptions) -> Order | None:
         for name in options.latest_by:
             if options.format is TableFormat.SQLITE and isinstance(schema[name].dataType, DecimalType):
                 raise ConfigError(
-                    f"Column {name} cannot be in option latestBy of {options}: SQLite keeps decimals as text, whose "
-                    "order is another: cast it to a whole number"
+                    f"Column {name} cannot be in option latestBy of {options}: SQLite keeps decimals as text, which "
+                    f"sorts differently: cast it to a whole number"
                 )
         return Order(options.latest_by)
     types = {field.name: field.dataType for field in schema.fields}

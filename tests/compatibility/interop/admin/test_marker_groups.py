@@ -79,7 +79,7 @@ def test_our_command_shows_it_as_what_it_is(broker: RunningBroker, group: str, u
     assert (row["topic"], row["committed"], row["lag"], row["marker"]) == (unique_name, None, None, holds)
     assert holds in run("groups", "describe", group, *at).done().out
     refused = run("groups", "reset-offsets", group, "--topic", unique_name, "--to-earliest", *at).sentence()
-    assert f"group {group!r} is no consumer's: it holds the {holds}" in refused
+    assert f"group {group!r} belongs to no consumer: it holds the {holds}" in refused
 
 
 def test_names_have_one_form() -> None:

@@ -107,7 +107,7 @@ def wrote(folder: Path, batch: int, **ends: str) -> None:
 @pytest.mark.parametrize("left", [b"", bytes(45)])
 def test_an_id_of_the_query_that_a_power_failure_took_is_refused_before_a_start(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "metadata").write_bytes(left)
-    with pytest.raises(CheckpointError, match="holds a file metadata that is not what Spark writes: restore it"):
+    with pytest.raises(CheckpointError, match="holds a file metadata that Spark did not write: restore it"):
         known_reads(Checkpoint.open(str(tmp_path)))
 
 

@@ -171,10 +171,10 @@ def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypa
     ("damage", "says"),
     [
         ("metadata missing", "holds no file metadata that this driver's Python can see: name the folder of the query"),
-        ("metadata", "holds a file metadata that is not what Spark writes: restore it"),
-        ("offsets/0", "holds a file offsets/0 that is not what Spark writes"),
+        ("metadata", "holds a file metadata that Spark did not write: restore it"),
+        ("offsets/0", "holds a file offsets/0 that Spark did not write"),
         ("offsets missing", "holds no offsets/1, the plan of the batch to be written"),
-        ("oncelog/g.json", "holds a file oncelog/g.json that is not what Spark writes"),
+        ("oncelog/g.json", "holds a file oncelog/g.json that Spark did not write"),
         ("folder", "cannot be read .offsets/0: "),
     ],
 )
@@ -212,7 +212,7 @@ def test_what_a_power_failure_left_of_a_batch_is_refused_with_what_to_remove(tmp
 def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
     spark_writes(tmp_path, 0)
     (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
-    with pytest.raises(CheckpointError, match="holds a file offsets/0 that is not what Spark writes"):
+    with pytest.raises(CheckpointError, match="holds a file offsets/0 that Spark did not write"):
         Checkpoint.open(str(tmp_path)).planned(0)
 
 

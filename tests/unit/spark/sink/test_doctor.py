@@ -86,7 +86,7 @@ def test_new_query_begins(tmp_path: Path) -> None:
     begins = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(), NOW)
     assert (begins.next_batch, begins.repeats, begins.verdict) == (0, False, "write")
     assert dict(begins.lines())["planned"] == "no batch"
-    with pytest.raises(CheckpointError, match="name the one of its marker with --group") as reported:
+    with pytest.raises(CheckpointError, match="name the group of its marker with --group") as reported:
         groups_of(Checkpoint.open(str(tmp_path)), "")
     assert "PREFIXoncelog-marker-84d98cca-TOPIC" in str(reported.value)
     printed = diagnose(Checkpoint.open(str(tmp_path)), GROUP, log_of(Marker("84d98cca", -1, 0, "unknown")), NOW)

@@ -222,7 +222,7 @@ def judge_missing(missing: Runs, pairs: Runs, counts: Counts, sides: ComparedTop
         reached = counts.reached.get(partition, -1)
         behind = offset > reached
         if behind and sides.allows_lag:
-            report.add("copy-behind", where, f"the copy has got to offset {reached}", first=offset)
+            report.add("copy-behind", where, f"the copy has reached offset {reached}", first=offset)
         elif replaced is not None and (
             is_tombstone
             or replaced.has_later(key, partition, offset)

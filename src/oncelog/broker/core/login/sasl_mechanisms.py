@@ -197,7 +197,7 @@ class OAuthBearer:
         if self._error is not None:
             if token == _CONTROL_A:
                 raise LoginRefused(self._error, '{"status":"invalid_token"}')
-            raise LoginRefused("another token after one that was refused")
+            raise LoginRefused("another token after a refused token")
         message = _BEARER_MESSAGE.fullmatch(token.decode("utf-8", "replace"))
         if message is None:
             raise LoginRefused("an invalid OAUTHBEARER message")

@@ -232,8 +232,8 @@ async def _idle_offsets(admin: Admin, group: str) -> GroupCommits:
     commits = await _offsets_of(admin, found)
     for marker in commits.markers.values():
         raise GroupRefused(
-            f"group {group!r} is no consumer's: it holds the {marker}, and with another offset in its place the sink "
-            "would not know what it has written"
+            f"group {group!r} belongs to no consumer: it holds the {marker}, without which the sink would not know "
+            "what it has written"
         )
     return commits
 

@@ -277,8 +277,8 @@ class IcebergTable:
             raise Conflict(f"{self._options} has another batch of {commit.group} since it was looked at")
         if self._shape is not None and not self._shape.fits(table):
             raise TableRefused(
-                f"{self._options} got other columns or partitions while a batch was written, and the batch's files do "
-                "not fit: nothing was committed, and a new start computes the batch again"
+                f"{self._options} changed its columns or partitions while a batch was written, so the batch's files do "
+                f"not fit: nothing was committed, and a new start computes the batch again"
             )
         properties = {SINK: commit.group, BATCH: commit.marker.encode()}
         rows = inline_rows(commit.parts)

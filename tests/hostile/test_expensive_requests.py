@@ -49,7 +49,7 @@ def test_as_many_keys_as_an_admin_client_may_have_are_answered(node: Node) -> No
     node.check_neighbour()
 
 
-def test_many_keys_are_answered_all_of_them(node: Node) -> None:
+def test_many_keys_are_all_answered(node: Node) -> None:
     keys = [f"g{number}" for number in range(20_000)]
     with node.connect() as client:
         found = client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 4)

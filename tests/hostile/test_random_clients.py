@@ -82,7 +82,7 @@ class Client:
 
 
 @pytest.mark.parametrize(("seed", "policy"), [(1, "interval"), (2, "commit"), (3, "interval")])
-def test_each_answer_comes_once_and_in_order(seed: int, policy: str) -> None:
+def test_each_answer_arrives_once_and_in_order(seed: int, policy: str) -> None:
     rng = Random(seed)
     with oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker:
         address = broker.address.host, broker.address.port

@@ -31,7 +31,7 @@ from oncelog.testing.simulation import (
 from oncelog.testing.simulation.faults import PlannedFault, full_disk
 
 
-def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
+def test_an_hour_passes_at_once_and_all_clocks_agree() -> None:
     async def main(world: Simulation) -> None:
         begun = time.time(), time.monotonic(), datetime.datetime.now(datetime.UTC), asyncio.get_running_loop().time()
         await asyncio.sleep(3600)
@@ -206,7 +206,7 @@ def test_a_process_that_is_killed_while_it_is_paused_is_gone() -> None:
     simulate(main)
 
 
-def test_a_paused_broker_answers_when_it_goes_on() -> None:
+def test_a_paused_broker_answers_when_it_continues() -> None:
     async def main(world: Simulation) -> None:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             await producer.send_and_wait("t", b"before")

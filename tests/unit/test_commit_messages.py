@@ -47,7 +47,7 @@ def test_the_hook_reads_the_message_from_the_file_that_git_names(
     assert "100 characters" in capsys.readouterr().err
 
 
-def test_every_commit_after_the_first_is_looked_at(tmp_path: Path) -> None:
+def test_every_commit_after_the_first_is_checked(tmp_path: Path) -> None:
     def git(*words: str) -> str:
         identity = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
         return subprocess.run(

@@ -67,6 +67,6 @@ def test_each_requirement_has_one_pinned_version_that_it_accepts(environment: di
             assert version is not None and version in requirement.specifier, f"make lock: {requirement}, not {version}"
 
 
-def test_all_that_installs_for_development_uses_them() -> None:
+def test_every_development_install_uses_the_constraints() -> None:
     for place in ("tools/setup.sh", "tools/ci_units.sh"):
         assert "--constraint constraints.txt" in (ROOT / place).read_text(), place

@@ -37,7 +37,7 @@ def test_worker_takes_its_own_kind_then_what_nobody_owns_then_the_others(
     assert choice([f"tests/integration/{file}" for file in files], worker) == f"tests/integration/{taken}"
 
 
-def test_worker_after_a_crash_has_the_place_of_the_one_that_is_gone(
+def test_a_worker_after_a_crash_takes_the_place_of_the_crashed_worker(
     pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the one with the browser would begin with Spark's files too."""

@@ -108,7 +108,7 @@ COMPLEX_FUNCTIONS = {
     "tests/unit/broker/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
     "tests/unit/broker/server/disk/test_os_disk.py:"
     "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
-    "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_under_way_any_more": ONE_SCRIPT,
+    "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_in_progress_any_more": ONE_SCRIPT,
 }
 
 

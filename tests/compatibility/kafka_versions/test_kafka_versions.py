@@ -130,12 +130,12 @@ async def copied(made: Clusters) -> None:
 
 
 @case("mirror, from it", short=SHORT)
-def test_it_is_mirrored(kafka: ApacheKafka, unique_name: str) -> None:
+def test_a_release_is_mirrored(kafka: ApacheKafka, unique_name: str) -> None:
     mirrored_between(kafka, unique_name, away=True)
 
 
 @case("mirror, to it", short=SHORT)
-def test_it_is_mirrored_to(kafka: ApacheKafka, unique_name: str) -> None:
+def test_a_release_is_the_target_of_a_mirror(kafka: ApacheKafka, unique_name: str) -> None:
     mirrored_between(kafka, unique_name, away=False)
 
 

@@ -30,5 +30,5 @@ def test_flows_write_each_record_once(environment: Environment, project: Project
 
 
 @case("`spark-pipelines`: a table fed by a topic, refreshed apart", least=(4, 1))
-def test_tables_and_topics_are_refreshed_apart(environment: Environment, project: Project) -> None:
+def test_tables_and_topics_are_refreshed_separately(environment: Environment, project: Project) -> None:
     check_tables_and_refreshes(project)

@@ -24,7 +24,7 @@ def test_no_input_breaks_it(target: Target) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_what_once_broke_it_does_no_more(target: Target) -> None:
+def test_inputs_that_once_broke_a_target_pass(target: Target) -> None:
     for sequence in read_inputs(target.found_path):
         target.run(*sequence)
 

@@ -58,7 +58,7 @@ def public_names(module: Any) -> set[str]:
     }
 
 
-def test_it_is_aiokafka_0_14() -> None:
+def test_the_compared_aiokafka_is_0_14() -> None:
     assert aiokafka.__version__.startswith("0.14.")
 
 

@@ -174,7 +174,7 @@ def test_a_relay_that_dies_before_its_first_position_and_again_before_its_first_
         ({"transactional_id": "r"}, {"on_mismatch": "guess"}, "guess"),
     ],
 )
-def test_what_a_relay_cannot_work_with_is_refused(
+def test_an_unusable_configuration_of_a_relay_is_refused(
     shop: Shop, settings: dict[str, Any], more: dict[str, Any], words: str
 ) -> None:
     producer = Producer(bootstrap_servers=shop.servers, **settings)
@@ -235,7 +235,7 @@ def test_the_database_says_where_an_inbox_is_whatever_the_group_has_committed(sh
         assert received(reading, 2) == [b"b", b"c"]
 
 
-def test_records_of_a_block_that_fails_come_again(shop: Shop) -> None:
+def test_records_of_a_failed_block_are_delivered_again(shop: Shop) -> None:
     produce(shop, "a", "b")
     with inbox(shop) as reading:
         while (failed := fail(reading)) == []:

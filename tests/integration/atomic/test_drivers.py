@@ -225,7 +225,7 @@ def test_nothing_is_prepared_on_a_connection_of_psycopg(address: str) -> None:
 
 @pytest.mark.parametrize("autocommit", [False, True])
 @pytest.mark.parametrize("driver", ["psycopg"])
-def test_a_block_that_goes_on_after_a_failed_statement_commits_nothing(
+def test_a_block_that_continues_after_a_failed_statement_commits_nothing(
     address: str, oncelog_broker: RunningBroker, autocommit: bool
 ) -> None:
     """PostgreSQL answers its COMMIT with ROLLBACK, and psycopg says nothing."""
@@ -319,7 +319,7 @@ def test_outbox_and_inbox_on_apache_kafka(apache_kafka: RunningBroker, tmp_path:
 
 
 @pytest.mark.parametrize("driver", ["asyncpg", "psycopg", "psycopg-autocommit"])
-def test_a_relay_that_stands_still_with_a_lock_does_not_stop_the_next_one(
+def test_a_relay_that_makes_no_progress_with_a_lock_does_not_stop_the_next_one(
     address: str, driver: str, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that was stopped (SIGSTOP), or has lost its network, in a transaction of the relay's row."""

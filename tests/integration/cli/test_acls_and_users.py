@@ -90,7 +90,7 @@ def set_password(guarded: Served, name: str, *more: str, password: str = "secret
     return guarded.run("users", "set", name, "--password-file", "-", *more, stdin=password)
 
 
-def test_what_was_done_to_a_user_is_reported(guarded: Served) -> None:
+def test_changes_of_a_user_are_reported(guarded: Served) -> None:
     """Both commands ended without a word, also with --json."""
     assert set_password(guarded, "alice").done().out == "set the SCRAM-SHA-512 password of user alice\n"
     reported = (

@@ -162,7 +162,7 @@ def test_a_file_in_the_way_of_the_data_folder_is_named_and_kept(tmp_path: Path) 
     assert (tmp_path / "data").read_text() == "precious"
 
 
-def test_a_data_folder_in_use_is_refused_and_its_broker_goes_on(serve: Serve, tmp_path: Path) -> None:
+def test_a_data_folder_in_use_is_refused_and_its_broker_continues(serve: Serve, tmp_path: Path) -> None:
     broker = serve("--data", tmp_path)
     assert "is in use by another broker" in run(*SERVE, "--data", tmp_path).sentence()
     broker.run("topics", "create", "t").done()

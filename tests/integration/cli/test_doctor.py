@@ -51,7 +51,7 @@ def doctor(*arguments: object) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_it_tells_every_part(tmp_path: Path) -> None:
+def test_doctor_reports_every_part(tmp_path: Path) -> None:
     found = doctor("--data", tmp_path, "--listen", "127.0.0.1:0")
     assert list(found) == [
         "oncelog", "python", "record codec", "event loop", "port", "descriptors", "data on disk", "disk", "sync time",
@@ -72,7 +72,7 @@ def test_a_port_in_use_and_a_folder_that_is_none_are_reported(tmp_path: Path) ->
     assert call("doctor", "--data", tmp_path / "file").code == 1
 
 
-def test_a_folder_that_is_yet_to_be_made_is_looked_at_where_it_would_be(tmp_path: Path) -> None:
+def test_a_folder_that_is_yet_to_be_made_is_checked_where_it_would_be(tmp_path: Path) -> None:
     (finding,) = doctor("--listen", "127.0.0.1:0", "--data", tmp_path / "data" / "of" / "mine")["disk"]
     assert finding["status"] == "ok" and finding["found"].endswith("/data/of/mine, which oncelog serve would create")
     assert list(tmp_path.iterdir()) == []
@@ -116,7 +116,7 @@ def test_a_compiled_module_that_is_missing_is_named() -> None:
     assert "pure Python, slower (the compiled module is missing" in ended.stdout
 
 
-def test_a_cluster_is_looked_at_whoever_wrote_it(broker: RunningBroker) -> None:
+def test_a_cluster_is_checked_whoever_wrote_it(broker: RunningBroker) -> None:
     found = doctor("--bootstrap-server", broker.bootstrap_servers, "--listen", "127.0.0.1:0")
     assert "1 node," in found["cluster"][0]["found"]
     assert {"topics", "transactions", "groups", "cluster's clock"} <= set(found)
@@ -332,7 +332,7 @@ def test_transactions_of_the_older_protocol_are_reported() -> None:
     assert reported["status"] == "warn" and "transaction.version=2" in reported["todo"]
 
 
-def test_it_tells_which_ways_to_write_rows_with_records_a_cluster_allows(broker: RunningBroker) -> None:
+def test_doctor_reports_which_ways_to_write_rows_with_records_a_cluster_allows(broker: RunningBroker) -> None:
     (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
     assert reported["status"] == "ok" and reported["found"].startswith("by an outbox or an inbox")
 
@@ -344,7 +344,7 @@ def lowered(broker: oncelog.Broker) -> None:
         assert connection.ask(UpdateFeaturesRequest(feature_updates=[lower]), 1).error_code == 0
 
 
-def test_it_tells_what_two_phase_commit_lacks() -> None:
+def test_doctor_reports_what_two_phase_commit_lacks() -> None:
     with oncelog.Broker(settings={"transaction.two.phase.commit.enable": True}) as broker:
         (reported,) = doctor("--bootstrap-server", broker.bootstrap_servers)["rows and records"]
         assert reported["found"] == "by two-phase commit, an outbox or an inbox"

@@ -39,7 +39,7 @@ def test_the_last_records_of_each_partition(served: Served, topic: str) -> None:
     assert _values(served, topic, "-o", -1000) == list(range(20))
 
 
-def test_from_a_time_and_up_to_one(served: Served, topic: str) -> None:
+def test_reading_starts_and_ends_at_given_times(served: Served, topic: str) -> None:
     assert _values(served, topic, "--since", "1970-01-01T00:00:15") == [15, 16, 17, 18, 19]
     assert _values(served, topic, "-o", "s@15000") == [15, 16, 17, 18, 19]
     assert _values(served, topic, "--since", 5000, "--until", 8000) == [5, 6, 7]
@@ -89,7 +89,7 @@ def test_the_file_says_where_a_reader_starts_who_names_no_place(served: Served, 
     assert _values(served, topic, "-X", "auto.offset.reset=latest", "--from-beginning") == list(range(20))
 
 
-def test_what_contradicts_a_group_is_refused_by_name(served: Served, topic: str, tmp_path: Path) -> None:
+def test_options_that_contradict_a_group_are_refused_by_name(served: Served, topic: str, tmp_path: Path) -> None:
     for options in (("--since", "1h"), ("-o", 1), ("-p", 1)):
         assert "--group leaves" in served.run("consume", "-t", topic, "-g", "g", *options).sentence()
         reported = served.run("consume", "-t", topic, "-F", _group_file(tmp_path, "g"), *options).sentence()
@@ -220,6 +220,6 @@ def test_without_a_broker_nothing_is_completed(tmp_path: Path) -> None:
     assert (ended.code, ended.out.strip(), ended.err) == (0, "", "")
 
 
-def test_the_script_is_one_that_bash_reads() -> None:
+def test_bash_can_read_the_completion_script() -> None:
     script = subprocess.run([ONCELOG, "completion", "bash"], capture_output=True, text=True, check=True).stdout
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)

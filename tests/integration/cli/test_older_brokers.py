@@ -80,7 +80,7 @@ def test_apache_kafka_2_4_is_refused_by_its_name() -> None:
     assert "is older than Apache Kafka 2.5" in refused
 
 
-def test_what_is_not_offered_is_reported_with_the_release_that_has_it(servers: str) -> None:
+def test_a_missing_feature_is_reported_with_the_release_that_has_it(servers: str) -> None:
     reported = call("transactions", "list", "--bootstrap-server", servers).sentence()
     assert "does not offer ListTransactions; Apache Kafka supports it since 3.0" in reported
     reported = call("transactions", "list", "--longer-than", 60, "--bootstrap-server", servers).sentence()
@@ -146,7 +146,7 @@ def test_doctor_does_not_ask_for_rights_where_the_broker_is_too_old(servers: str
     assert finding["todo"] == "upgrade the brokers"
 
 
-def test_doctor_finds_what_has_been_open_for_long_in_the_topic_of_positions_too(
+def test_doctor_finds_long_open_transactions_in_the_topic_of_positions_too(
     servers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Coordinators cannot be asked whether they know it."""

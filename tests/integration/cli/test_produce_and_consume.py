@@ -180,7 +180,7 @@ def test_consume_begins_and_ends_where_asked(served: Served, topic: str) -> None
     assert served.run("consume", "--topic", topic, "--timeout", "0.2").done().out == ""
 
 
-def test_a_group_goes_on_where_it_was(served: Served, topic: str) -> None:
+def test_a_group_continues_at_its_position(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, "--key-separator", ":", stdin="a:1\nb:2\nc:3\n").done()
     arguments = ("consume", "--topic", topic, "--group", topic, "--from-beginning", "--key-separator", "=")
     assert served.run(*arguments, "--max-messages", 2).done().out == "a=1\nb=2\n"
@@ -206,7 +206,7 @@ def test_a_signal_ends_a_consumer_quietly_and_commits_what_was_shown(
     assert [row["committed"] for row in described["offsets"]] == [2]
 
 
-def test_what_could_not_be_shown_is_not_committed(served: Served, topic: str) -> None:
+def test_records_that_could_not_be_shown_are_not_committed(served: Served, topic: str) -> None:
     served.run("produce", "--topic", topic, stdin="a\nb\n").done()
     arguments = ["consume", "--topic", topic, "--group", topic, "--from-beginning", "--to-end"]
     command: list[str] = [str(ONCELOG), *arguments, "--bootstrap-server", served.bootstrap_servers]
@@ -220,7 +220,7 @@ def test_what_could_not_be_shown_is_not_committed(served: Served, topic: str) ->
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + 15), (signal.SIGHUP, 128 + 1)]
 )
-def test_a_signal_aborts_what_a_producer_has_open_and_says_so(
+def test_a_signal_aborts_what_a_producer_has_open_and_is_reported(
     served: Served, topic: str, number: signal.Signals, status: int
 ) -> None:
     process = subprocess.Popen(

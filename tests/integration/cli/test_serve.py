@@ -16,7 +16,7 @@ import pytest
 from tests.integration.cli.conftest import ONCELOG, Serve, Served, run
 
 
-def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
+def test_one_line_says_when_and_where_the_broker_listens(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [ONCELOG, "serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -31,7 +31,7 @@ def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_and_everything_exists_again(
+def test_a_signal_stops_the_broker_cleanly_and_a_restart_has_all_data(
     serve: Serve, tmp_path: Path, number: signal.Signals
 ) -> None:
     broker = serve("--data", tmp_path)
@@ -145,7 +145,7 @@ def test_metrics_and_health_are_served_where_asked(serve: Serve) -> None:
     assert "is not an address" in run("serve", "--metrics", "nowhere").sentence()
 
 
-def test_a_console_whose_port_is_taken_says_so_in_one_sentence() -> None:
+def test_a_console_whose_port_is_taken_is_reported_in_one_sentence() -> None:
     """Python's own fatal error about the locked standard input followed; the broker serves without the console."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -212,7 +212,7 @@ def test_with_json_the_lines_of_the_console_beside_are_json() -> None:
     assert printed == [["oncelog", "console:"], ["oncelog", "listens"], ["pipelines", "report"]]
 
 
-def test_with_json_a_console_whose_port_is_taken_says_so_in_json() -> None:
+def test_with_json_a_console_whose_port_is_taken_is_reported_in_json() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [str(ONCELOG), "console", "--listen", f"127.0.0.1:{port}", "--log-format", "json"]

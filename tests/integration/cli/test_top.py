@@ -34,7 +34,7 @@ def test_rates_are_the_difference_of_two_looks_and_the_busiest_come_first() -> N
     assert found["records_per_s"] == 55.0
 
 
-def test_what_is_new_or_gone_or_began_again_has_no_rate_below_zero() -> None:
+def test_new_removed_and_restarted_topics_have_no_negative_rate() -> None:
     gone = TopicPartition("gone", 0)
     found = screen_row(
         TopScreen(0.0, {A: 9, gone: 5}, {}, (), {}, {}), TopScreen(1.0, {A: 3, B: 7}, {}, (), {"g": {gone: 1}}, {}), 10
@@ -116,7 +116,7 @@ class _Deletes:
         return found
 
 
-def test_what_vanishes_while_it_is_looked_at_is_left_out(broker: RunningBroker, unique_name: str) -> None:
+def test_topics_that_vanish_during_a_look_are_left_out(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1), NewTopic(f"{unique_name}-stays", 1, 1)])

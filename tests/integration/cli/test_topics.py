@@ -44,7 +44,7 @@ def test_create_leaves_existing_topics_only_when_asked_to(served: Served, unique
     assert served.run("topics", "create", unique_name, "--if-not-exists", "--json").done().json == {"created": []}
 
 
-def test_what_was_done_before_a_refusal_is_shown(served: Served, unique_name: str) -> None:
+def test_changes_made_before_a_refusal_are_shown(served: Served, unique_name: str) -> None:
     """Each of several topics is tried; only the refusal was told."""
     a, b, taken = f"{unique_name}-a", f"{unique_name}-b", f"{unique_name}-taken"
     served.run("topics", "create", taken).done()
@@ -63,7 +63,7 @@ def test_a_topic_without_a_name_is_wrong_usage(served: Served) -> None:
     assert "a name must not be empty" in refused.sentence()
 
 
-def test_configs_tells_where_each_value_comes_from(served: Served, unique_name: str) -> None:
+def test_configs_reports_where_each_value_comes_from(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name, "--set-config", "retention.ms=5000").done()
     rows = {row["name"]: row for row in served.run("topics", "configs", unique_name, "--json").done().json}
     assert rows["retention.ms"] == {"name": "retention.ms", "value": "5000", "source": "DYNAMIC_TOPIC_CONFIG"}

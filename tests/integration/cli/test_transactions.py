@@ -72,7 +72,7 @@ OUTCOMES = [
 ]
 
 
-def test_show_transactions_tells_the_outcome_of_every_stored_record(served: Served, topic: str) -> None:
+def test_show_transactions_reports_the_outcome_of_every_stored_record(served: Served, topic: str) -> None:
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
     assert [(line["outcome"], line.get("value")) for line in shown] == OUTCOMES
     assert [line["offset"] for line in shown] == list(range(11))
@@ -193,7 +193,7 @@ def test_a_state_may_be_written_in_small_letters(served: Served, topic: str) -> 
     assert f"{topic}-2" in [row["transactional_id"] for row in listed]
 
 
-def test_aborting_where_nothing_is_open_says_so(served: Served, unique_name: str) -> None:
+def test_aborting_where_nothing_is_open_is_reported(served: Served, unique_name: str) -> None:
     served.run("topics", "create", unique_name).done()
     refused = served.run("transactions", "abort", "--topic", unique_name, "--partition", 0, "--start-offset", 5)
     assert refused.sentence().endswith("none is open there")
@@ -224,7 +224,9 @@ def _prepare(servers: str, name: str) -> str:
         return producer.prepare()
 
 
-def test_what_waits_for_a_database_is_distinguished_and_completed(in_two_phases: Broker, unique_name: str) -> None:
+def test_transactions_that_wait_for_a_database_are_distinguished_and_completed(
+    in_two_phases: Broker, unique_name: str
+) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
     call("topics", "create", unique_name, *to_it).done()
     _fill(in_two_phases.bootstrap_servers, unique_name)
@@ -250,7 +252,7 @@ def test_what_waits_for_a_database_is_distinguished_and_completed(in_two_phases:
 
 
 @pytest.mark.parametrize("how", [("complete", "--token", ""), ("fence", "--force")])
-def test_what_is_prepared_is_aborted_without_a_token_or_by_force(
+def test_prepared_transactions_are_aborted_without_a_token_or_by_force(
     in_two_phases: Broker, unique_name: str, how: tuple[str, ...]
 ) -> None:
     to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)

@@ -54,6 +54,6 @@ def test_hanging_transactions_are_looked_for_in_the_others(ask: Ask) -> None:
     assert shown.err.splitlines()[-1] == LONE
 
 
-def test_a_group_is_described_without_its_lag_there(ask: Ask) -> None:
+def test_a_group_is_described_without_the_lag_of_leaderless_partitions(ask: Ask) -> None:
     (group,) = ask("groups", "describe", "g", "--json").done().json
     assert [(item["partition"], item["end"], item["lag"]) for item in group["offsets"]] == [(0, 0, 0), (1, None, None)]

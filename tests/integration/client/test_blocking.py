@@ -112,7 +112,7 @@ def test_a_listener_may_call_the_consumer(broker: RunningBroker, topic: str) -> 
     assert calls[:2] == [("assigned", both), ("revoked", both)]
 
 
-def test_records_not_handed_out_are_not_committed(broker: RunningBroker, topic: str) -> None:
+def test_records_not_delivered_are_not_committed(broker: RunningBroker, topic: str) -> None:
     servers = broker.bootstrap_servers
     with Producer(bootstrap_servers=servers) as producer:
         for n in range(100):
@@ -242,9 +242,7 @@ else:
 
 
 @pytest.mark.parametrize("way", ["thread", "pool", "atexit"])
-def test_what_goes_on_when_the_main_thread_has_ended_goes_on_with_a_producer(
-    broker: RunningBroker, topic: str, way: str
-) -> None:
+def test_threads_that_outlive_the_main_thread_can_use_a_producer(broker: RunningBroker, topic: str, way: str) -> None:
     """The producer used to be closed when the main thread ended, so the other threads' records were refused."""
     ended = _forgetful(GOES_ON_AFTER_ITS_MAIN_THREAD, broker.bootstrap_servers, topic, way)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -286,7 +284,7 @@ producer.send_and_wait(topic, b"not committed", partition=0)
         assert [found.state for found in admin.describe_transactions([topic])] == ["CompleteAbort"]
 
 
-def test_what_cannot_be_sent_at_the_end_of_a_program_is_reported(broker: RunningBroker, topic: str) -> None:
+def test_records_that_cannot_be_sent_at_the_end_of_a_program_are_reported(broker: RunningBroker, topic: str) -> None:
     script = """
 import sys
 from oncelog.client.blocking import Producer, unclosed
@@ -329,7 +327,7 @@ def test_a_callback_that_raises_keeps_no_other_record_from_its_report(
     assert "a mistake of the program" in caplog.text
 
 
-def test_what_a_partitioner_raises_is_the_outcome_of_its_record(broker: RunningBroker, topic: str) -> None:
+def test_an_exception_of_a_partitioner_is_the_outcome_of_its_record(broker: RunningBroker, topic: str) -> None:
     """The delivery never got an outcome, and the producer accepted no later records."""
 
     def choose(key: bytes | None, partitions: list[int], available: list[int]) -> int:
@@ -355,7 +353,7 @@ def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: Runni
             assert (record.value, record.key, record.headers) == (sent, sent, (("h", sent),))
 
 
-def test_what_is_given_may_call_a_blocking_client_while_it_is_walked(broker: RunningBroker, unique_name: str) -> None:
+def test_an_argument_may_call_a_blocking_client_during_its_iteration(broker: RunningBroker, unique_name: str) -> None:
     with (
         Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
         Consumer(bootstrap_servers=broker.bootstrap_servers) as consumer,

@@ -69,7 +69,7 @@ def config(address: str, **settings: Any) -> ClientConfig:
 
 
 @on_loop
-async def test_what_cannot_be_encoded_while_a_connection_opens_is_refused_and_the_rest_goes_out() -> None:
+async def test_an_unencodable_request_of_an_opening_connection_is_refused_and_the_rest_is_sent() -> None:
     broker = ScriptedBroker()
     async with listening(broker.serve) as address:
         network = Network(config(address))

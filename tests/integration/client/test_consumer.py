@@ -72,7 +72,7 @@ async def drain(consumer: Consumer, count: int) -> list[bytes]:
 
 @PROTOCOLS
 @on_loop
-async def test_a_group_reads_everything_and_goes_on_after_a_restart(
+async def test_a_group_reads_everything_and_continues_after_a_restart(
     broker: RunningBroker, group_id: str, protocol: str
 ) -> None:
     servers, unique_name = broker.bootstrap_servers, group_id
@@ -145,7 +145,7 @@ async def _until(condition: Any, *consumers: Consumer) -> None:
 
 
 @on_loop
-async def test_a_group_of_ours_and_librdkafka_shares_partitions(broker: RunningBroker, unique_name: str) -> None:
+async def test_a_group_of_oncelog_and_librdkafka_shares_partitions(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, unique_name, 4)
     strategy = ["cooperative-sticky"]
@@ -304,7 +304,7 @@ async def test_a_pattern_finds_topics_made_later(broker: RunningBroker, unique_n
 
 
 @on_loop
-async def test_a_fenced_consumer_reads_nothing_more_and_says_so_at_every_call(unique_name: str) -> None:
+async def test_a_fenced_consumer_reads_nothing_more_and_is_reported_at_every_call(unique_name: str) -> None:
     with oncelog.Broker() as broker:
         await _fenced_by_another(broker.bootstrap_servers, unique_name)
 
@@ -378,7 +378,7 @@ async def test_a_partition_without_a_beginning_does_not_stop_the_others(
 
 
 @on_loop
-async def test_automatic_commits_keep_what_was_handed_out(broker: RunningBroker, unique_name: str) -> None:
+async def test_automatic_commits_keep_what_was_delivered(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 10)
@@ -404,7 +404,7 @@ async def test_a_commit_of_a_stale_member_is_refused(broker: RunningBroker, uniq
 
 @PROTOCOLS
 @on_loop
-async def test_a_member_that_a_commit_finds_gone_reads_nothing_it_has_lost_and_joins_again(
+async def test_a_member_whose_commit_fails_as_unknown_reads_no_lost_partition_and_rejoins(
     broker: RunningBroker, unique_name: str, protocol: str
 ) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)

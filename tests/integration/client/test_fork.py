@@ -96,7 +96,9 @@ admin.close()
 """
 
 
-def test_a_client_of_the_parent_says_so_at_each_use_and_sends_nothing_twice(broker: RunningBroker, topic: str) -> None:
+def test_a_client_of_the_parent_is_reported_at_each_use_and_sends_nothing_twice(
+    broker: RunningBroker, topic: str
+) -> None:
     arguments = [sys.executable, "-c", USES_THE_PARENTS, broker.bootstrap_servers, topic]
     subprocess.run(arguments, check=True, timeout=90, env=os.environ.copy())
     found = [value for value in values(broker.bootstrap_servers, topic, 2) if value not in (b"a", b"b")]
@@ -134,6 +136,6 @@ made.stop()
 
 
 @pytest.mark.parametrize("make", [oncelog.Producer, oncelog.Consumer, oncelog.Admin, lambda **_: oncelog.Broker()])
-def test_what_cannot_be_sent_to_another_process_says_so(make: Callable[..., object]) -> None:
+def test_unpicklable_objects_report_that_they_cannot_be_sent_to_another_process(make: Callable[..., object]) -> None:
     with pytest.raises(TypeError, match="cannot be sent to another process: "):
         pickle.dumps(make(bootstrap_servers="127.0.0.1:1"))

@@ -40,7 +40,7 @@ def said_without(packages: list[str], statement: str) -> str:
 
 
 @pytest.mark.parametrize("module", ["session", "lag", "reporting", "session_metrics"])
-def test_what_spark_users_import_names_the_extra(module: str) -> None:
+def test_imports_of_spark_users_name_the_missing_extra(module: str) -> None:
     printed = said_without(["pyspark"], f"import oncelog.spark.{module}")
     assert printed == "PySpark is not installed here: pip install 'oncelog[spark]'"
 

@@ -61,7 +61,7 @@ async def test_a_record_of_wrong_types_is_refused_at_once_and_leaves_nothing_que
 
 
 @pytest.mark.parametrize(("record", "says"), BAD_RECORDS)
-def test_the_blocking_producer_refuses_it_too(
+def test_the_blocking_producer_refuses_the_same_misuse(
     servers: str, unique_name: str, record: dict[str, Any], says: str
 ) -> None:
     with blocking.Producer(bootstrap_servers=servers) as producer:
@@ -192,7 +192,7 @@ async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_na
 
 
 @on_loop
-async def test_a_consumer_that_reads_nothing_says_so_instead_of_waiting(servers: str, unique_name: str) -> None:
+async def test_a_consumer_that_reads_nothing_is_reported_instead_of_waiting(servers: str, unique_name: str) -> None:
     async with Consumer(bootstrap_servers=servers) as consumer:
         for read in (consumer.getone, consumer.getmany, consumer.getmany_columns, consumer.getmany_arrow):
             with pytest.raises(IllegalStateError, match=r"call subscribe\(\) or assign\(\) first"):
@@ -207,7 +207,7 @@ async def test_a_consumer_that_reads_nothing_says_so_instead_of_waiting(servers:
             await waiting
 
 
-def test_the_blocking_consumer_says_so_too(servers: str) -> None:
+def test_the_blocking_consumer_reports_the_same_misuse(servers: str) -> None:
     with (
         blocking.Consumer(bootstrap_servers=servers) as consumer,
         pytest.raises(IllegalStateError, match="reads nothing"),
@@ -226,7 +226,9 @@ def test_a_record_outside_of_a_transaction_is_refused_by_send_itself(servers: st
 
 @pytest.mark.parametrize("kind", [Producer, AIOKafkaProducer])
 @on_loop
-async def test_the_asyncio_producers_refuse_it_too(servers: str, unique_name: str, kind: type[Producer]) -> None:
+async def test_the_asyncio_producers_refuse_the_same_misuse(
+    servers: str, unique_name: str, kind: type[Producer]
+) -> None:
     async with kind(bootstrap_servers=servers, transactional_id=unique_name) as producer:
         for _ in range(2):
             with pytest.raises(IllegalStateError, match=r"no transaction is open; call begin_transaction\(\) first"):
@@ -254,7 +256,9 @@ async def test_a_name_that_no_topic_can_have_is_refused_with_those_that_it_can(s
 
 @pytest.mark.parametrize("group", [None, "readers"])
 @on_loop
-async def test_a_consumer_of_a_topic_that_cannot_be_says_so_instead_of_waiting(servers: str, group: str | None) -> None:
+async def test_a_consumer_of_a_topic_that_cannot_be_is_reported_instead_of_waiting(
+    servers: str, group: str | None
+) -> None:
     async with Consumer("two words", bootstrap_servers=servers, group_id=group) as consumer:
         with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
             await consumer.getone()
@@ -265,7 +269,7 @@ async def test_a_consumer_of_a_topic_that_cannot_be_says_so_instead_of_waiting(s
 
 
 @on_loop
-async def test_a_consumer_of_a_topic_that_it_has_no_right_to_says_so_instead_of_waiting(unique_name: str) -> None:
+async def test_a_consumer_of_a_topic_that_it_has_no_right_to_is_reported_instead_of_waiting(unique_name: str) -> None:
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:somebody-else",

@@ -104,7 +104,7 @@ async def test_offsets_of_a_recreated_topic_are_refused(
 
 
 @on_loop
-async def test_what_was_read_of_a_deleted_topic_is_not_committed_for_one_made_again(
+async def test_offsets_of_a_deleted_topic_are_not_committed_for_its_recreation(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """Not even by a producer that has never seen the deleted one. Java's client commits it."""

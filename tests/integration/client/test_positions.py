@@ -13,7 +13,7 @@ from tests.integration.client.test_consumer import PROTOCOLS, drain, fill, group
 
 @PROTOCOLS
 @on_loop
-async def test_what_was_never_committed_is_read_again_after_an_abort(
+async def test_uncommitted_records_are_read_again_after_an_abort(
     broker: RunningBroker, unique_name: str, protocol: str
 ) -> None:
     """The position stayed after the records of the aborted transaction, so nobody copied them."""

@@ -156,7 +156,7 @@ async def test_headers_that_are_no_context_are_no_link(servers: str, unique_name
     assert context_of(record) == {}
 
 
-def test_what_is_no_client_is_refused_and_twice_is_once(traces: Traces) -> None:
+def test_objects_that_are_no_client_are_refused_and_tracing_twice_has_no_effect(traces: Traces) -> None:
     with pytest.raises(ConfigError, match="not str"):
         instrument("producer")  # type: ignore[type-var]
     producer = instrument(blocking.Producer(bootstrap_servers="127.0.0.1:1"), traces.provider)
@@ -178,6 +178,6 @@ except oncelog.OncelogError as error:
 """
 
 
-def test_nothing_is_imported_for_who_does_not_ask_and_what_is_missing_is_named() -> None:
+def test_programs_without_tracing_import_nothing_and_a_missing_package_is_named() -> None:
     ended = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
     assert ended.stdout == "tracing needs OpenTelemetry: install it with pip install 'oncelog[otel]'", ended.stderr

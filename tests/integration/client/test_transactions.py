@@ -97,7 +97,7 @@ async def test_the_block_commits_or_aborts(broker: RunningBroker, unique_name: s
 
 @PROTOCOLS
 @on_loop
-async def test_a_refused_record_is_abortable_and_work_goes_on(
+async def test_a_refused_record_is_abortable_and_work_continues(
     broker: RunningBroker, unique_name: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, max_message_bytes="2000")
@@ -328,7 +328,7 @@ async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none
 @PROTOCOLS
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 @on_loop
-async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeated(
+async def test_a_repeated_end_of_a_transaction_reports_the_outcome(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
     """A program that called again, as the timeout's message advised, was informed that no transaction was open."""
@@ -357,7 +357,7 @@ async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeat
 
 
 @on_loop
-async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_reported(
+async def test_an_end_that_is_in_progress_when_the_producer_is_stopped_is_reported(
     broker: RunningBroker, unique_name: str
 ) -> None:
     """The call waited in vain for ``max.block.ms``."""

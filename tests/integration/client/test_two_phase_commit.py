@@ -80,7 +80,7 @@ def test_a_later_producer_ends_it_as_the_database_says(enabled: Broker, unique_n
     assert values(enabled, unique_name) == ([b"v", b"next"] if commit else [b"next"])
 
 
-def test_offsets_of_a_group_are_part_of_it(enabled: Broker, unique_name: str) -> None:
+def test_offsets_of_a_group_are_part_of_a_prepared_transaction(enabled: Broker, unique_name: str) -> None:
     name = TopicPartition(unique_name, 0)
     with Admin(bootstrap_servers=enabled.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1)])
@@ -197,7 +197,7 @@ def test_a_plain_producer_or_an_operator_ends_it_by_force(enabled: Broker, uniqu
     assert values(enabled, unique_name) == [b"plain"]
 
 
-def test_readers_of_committed_records_wait_before_it(enabled: Broker, unique_name: str) -> None:
+def test_readers_of_committed_records_wait_before_a_prepared_transaction(enabled: Broker, unique_name: str) -> None:
     token = prepared_by_a_dead_producer(enabled, unique_name)
     with Producer(bootstrap_servers=enabled.bootstrap_servers) as plain:
         plain.send_and_wait(unique_name, b"behind")
@@ -232,7 +232,7 @@ def test_a_cluster_without_it_is_distinguished(broker: RunningBroker, unique_nam
 
 
 @pytest.mark.kafka
-def test_apache_kafka_with_its_half_of_it_refuses_too(kafka_jars: Path, tmp_path: Path, unique_name: str) -> None:
+def test_apache_kafka_refuses_two_phase_commit(kafka_jars: Path, tmp_path: Path, unique_name: str) -> None:
     properties = {"transaction.two.phase.commit.enable": "true", "unstable.api.versions.enable": "true"}
     kafka = ApacheKafka(tmp_path, properties, heap="256m")
     with kafka, pytest.raises(FatalProducerError, match="this cluster cannot keep prepared transactions"):
@@ -289,7 +289,7 @@ def test_transactions_of_every_coordinator_keep_transaction_version(unique_name:
             assert answer.error_message.startswith("9 transactions in two-phase commit are open"), node.node_id
 
 
-def test_it_is_a_right_of_its_own() -> None:
+def test_two_phase_commit_needs_a_permission_of_its_own() -> None:
     """WRITE on the transactional id is not enough, and this right is worth nothing without WRITE."""
     with oncelog_side({**COMMON, "transaction.two.phase.commit.enable": "true"}) as side:
         transactional_id, literal, allow = 5, 3, 3
@@ -325,7 +325,7 @@ def test_it_is_a_right_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_what_is_prepared_outlives_kill_9_of_the_broker(tmp_path: Path, unique_name: str, commit: bool) -> None:
+def test_a_prepared_transaction_survives_kill_9_of_the_broker(tmp_path: Path, unique_name: str, commit: bool) -> None:
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
     try:
         node.start()

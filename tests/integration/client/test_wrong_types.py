@@ -277,7 +277,9 @@ async def test_admin_clients(servers: str, kind: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("kind", [aio.Producer, AIOKafkaProducer])
 @on_loop
-async def test_producers_go_on_with_their_transaction(servers: str, unique_name: str, kind: Callable[..., Any]) -> None:
+async def test_producers_continue_with_their_transaction(
+    servers: str, unique_name: str, kind: Callable[..., Any]
+) -> None:
     options = {"two_phase_commit": True} if kind is aio.Producer else {}
     async with kind(bootstrap_servers=servers, transactional_id=unique_name, **options) as producer:
         await producer.begin_transaction()

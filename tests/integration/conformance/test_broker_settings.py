@@ -66,7 +66,7 @@ def described(connection: RawConnection, resource: str, name: str) -> Any:
     return rows[0] if rows else None
 
 
-def test_what_no_broker_knows_is_kept_and_its_value_is_not_shown(
+def test_an_unknown_broker_setting_is_kept_and_its_value_is_hidden(
     node: Node, connection: RawConnection, broker_id: str
 ) -> None:
     shown = (None, OWN, True, True, 0, [(FOREIGN, None, OWN)])
@@ -103,7 +103,7 @@ def test_a_topics_setting_is_kept_for_a_broker_as_clients_ask(connection: RawCon
     eventually(lambda: described(connection, broker_id, "cleanup.policy") is None)
 
 
-def test_what_no_broker_knows_has_no_list_and_a_listeners_setting_needs_a_broker(
+def test_an_unknown_setting_is_no_list_and_a_listener_setting_needs_a_broker(
     connection: RawConnection, broker_id: str
 ) -> None:
     assert alter(connection, broker_id, FOREIGN, APPEND, "3") == INVALID_CONFIG

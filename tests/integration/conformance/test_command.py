@@ -175,7 +175,7 @@ def test_transactions_of_version_2_are_asked_for_where_the_cluster_has_finalized
     assert (result.outcome, result.text) == (CheckOutcome.NOT_OFFERED, "transaction.version is 0, and this needs 2")
 
 
-def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:
+def test_an_interrupted_run_leaves_nothing(three: str) -> None:
     def break_off(result: object) -> None:
         raise KeyboardInterrupt
 
@@ -256,7 +256,7 @@ def test_a_wrong_broker_is_reported_with_what_it_did_and_the_kip(three: str) -> 
     assert left_on(three) == []
 
 
-def test_what_a_broker_does_not_offer_is_no_failure() -> None:
+def test_a_feature_that_a_broker_does_not_offer_is_no_failure() -> None:
     from oncelog.apps.conformance.expect import NotOffered
     from oncelog.apps.conformance.fixture import Fixture
     from oncelog.apps.conformance.raw.wire import RawConnection, TestedCluster

@@ -59,7 +59,7 @@ def test_add_offsets_adds_the_groups_partition(
     producer.abort()
 
 
-def test_offsets_are_taken_for_the_group_without_a_name(connection: RawConnection, topic: str) -> None:
+def test_offsets_are_mistaken_for_the_group_without_a_name(connection: RawConnection, topic: str) -> None:
     """Not in the kit: the group's name is empty."""
     find_coordinator(connection, "", 0)
     assert commit(connection, "", {(topic, 0): 1}) == [0]

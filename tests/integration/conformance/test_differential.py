@@ -472,7 +472,7 @@ class Driver:
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("seed", _seeds())
-def test_random_requests_are_answered_alike(
+def test_random_requests_are_answered_as_in_kafka(
     oncelog_broker: Node, apache_kafka: ApacheKafka, unique_name: str, seed: int
 ) -> None:
     ours = Side(oncelog_broker.bootstrap_servers, unique_name)

@@ -254,7 +254,7 @@ def test_check_47_a_decided_transaction_is_finished_after_the_crash(crashed: Lif
     assert (marker.pid, marker.epoch) == (producer.pid, producer.epoch)
 
 
-def test_an_open_transaction_goes_on_after_the_crash(crashed: Life) -> None:
+def test_an_open_transaction_continues_after_the_crash(crashed: Life) -> None:
     connection, producer = crashed.connection, crashed.producers["open"]
     producer.connection = connection
     assert producer.describe().transaction_state == "Ongoing"

@@ -86,7 +86,7 @@ def test_users_who_are_asked_for_twice_are_refused(connection: RawConnection, un
     ],
     ids=repr,
 )
-def test_what_can_not_be_changed_is_refused(
+def test_an_impossible_change_is_refused(
     connection: RawConnection, change: ScramCredentialDeletion | ScramCredentialUpsertion, error: int
 ) -> None:
     assert alter(connection, change) == {change.name: error}

@@ -31,7 +31,7 @@ def topic(broker: oncelog.Broker, unique_name: str) -> str:
     return unique_name
 
 
-def test_a_hanging_transaction_is_found_and_ended_and_readers_go_on(
+def test_a_hanging_transaction_is_found_and_ended_and_readers_continue(
     page: Page, broker: oncelog.Broker, topic: str
 ) -> None:
     with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}) as console:

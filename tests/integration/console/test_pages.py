@@ -135,7 +135,7 @@ def test_brokers_and_their_settings(show: Open) -> None:
 # --- records
 
 
-def test_each_record_tells_the_outcome_of_its_transaction(
+def test_each_record_reports_the_outcome_of_its_transaction(
     show: Open, producer: Producer, topic: str, broker: RunningBroker
 ) -> None:
     write(producer, topic, ["yes"], end="commit")
@@ -252,7 +252,7 @@ def test_the_coordinators_own_topics_are_decoded(show: Open, producer: Producer,
 # --- transactions
 
 
-def test_an_open_transaction_tells_what_it_holds_back_and_is_ended(
+def test_an_open_transaction_reports_what_it_holds_back_and_is_ended(
     show: Open, producer: Producer, topic: str, broker: RunningBroker
 ) -> None:
     write(producer, topic, ["first"], end="commit")

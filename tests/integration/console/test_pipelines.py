@@ -96,7 +96,7 @@ def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
     assert complaints == []
 
 
-def test_killed_run_is_reported_by_its_successor_and_tables_hold_what_is_in_no_marker(
+def test_the_next_run_reports_a_killed_run_and_its_tables_have_rows_without_a_marker(
     page: Page, oncelog_console: RunningConsole, unique_name: str
 ) -> None:
     reported = replace(

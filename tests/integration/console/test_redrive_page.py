@@ -67,7 +67,7 @@ def test_letters_that_are_shown_are_sent_back_once(page: Page, console: RunningC
     assert apart(world.redrive).done().err == "0 dead letters sent back\n"
 
 
-def test_choice_and_what_is_wrong_with_it(page: Page, console: RunningConsole, world: World) -> None:
+def test_a_wrong_choice_of_letters_is_reported(page: Page, console: RunningConsole, world: World) -> None:
     shown(page, console, topic=world.dead, error="odd", name="odd ones")
     expect(page.get_by_role("alert")).to_contain_text("a name has 1 to 100 of the characters")
     page.get_by_label("Name").fill("odd-ones")

@@ -80,7 +80,7 @@ def test_a_fault_is_made_looked_at_and_removed(control: FaultControl) -> None:
         ("/nothing", {}, 404, "ask /faults"),
     ],
 )
-def test_what_is_no_fault_is_refused(
+def test_an_invalid_fault_is_refused(
     path: str, body: object, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
     answered, reported = ask(idle_control.address, path, "POST", body)
@@ -102,7 +102,7 @@ def test_what_is_no_fault_is_refused(
         ("GET", "/" + "x" * 70_000, 414, "use GET"),
     ],
 )
-def test_what_is_asked_wrongly_is_reported(
+def test_an_invalid_request_is_reported(
     method: str, path: str, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
     answered, reported = ask(idle_control.address, path, method)
@@ -232,7 +232,7 @@ def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker,
     assert reported == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 times"]}
 
 
-def test_the_command_tells_what_struck_when_it_is_terminated(oncelog_broker: oncelog.Broker) -> None:
+def test_the_terminated_command_reports_the_faults_that_struck(oncelog_broker: oncelog.Broker) -> None:
     command = [sys.executable, "-m", "oncelog", "proxy", "--to", oncelog_broker.bootstrap_servers]
     command += ["--fault", "delay 1 Fetch"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

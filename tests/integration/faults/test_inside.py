@@ -199,7 +199,7 @@ def test_a_member_expires_on_request(broker: oncelog.Broker, protocol: str) -> N
         broker.faults.expire_member("nobody")
 
 
-def test_a_forgotten_producer_goes_on_without_a_double(broker: oncelog.Broker) -> None:
+def test_a_forgotten_producer_continues_without_duplicates(broker: oncelog.Broker) -> None:
     with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         producer.send_and_wait("t", b"0")
         assert len(broker.faults.forget_producer("t")) == 1
@@ -265,7 +265,7 @@ def test_a_failing_sync_stops_its_partition(tmp_path: Path) -> None:
 # --- what cannot be
 
 
-def test_what_cannot_be_is_refused(broker: oncelog.Broker, tmp_path: Path) -> None:
+def test_impossible_faults_are_refused(broker: oncelog.Broker, tmp_path: Path) -> None:
     faults = broker.faults
     with pytest.raises(FaultError, match="full_disk needs a broker created with faults=True"):
         faults.full_disk()

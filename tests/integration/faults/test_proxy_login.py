@@ -100,7 +100,7 @@ def test_addresses_that_clients_could_not_use_or_everybody_could_are_refused() -
         FaultProxy("127.0.0.1:1", listen="192.0.2.1:0", upstream=LOGIN)
 
 
-def test_what_conformance_and_lab_go_through_is_closed_to_others(secured: str) -> None:
+def test_the_proxy_of_conformance_and_lab_is_closed_to_others(secured: str) -> None:
     with single_node(AdminConfig.from_properties({"bootstrap.servers": secured, **LOGIN})) as (address, world):
         with RawConnection(address) as nobody, pytest.raises(ConnectionClosed):
             nobody.ask(MetadataRequest(topics=[]), 1)
@@ -117,7 +117,7 @@ def test_the_lab_runs_behind_a_login(secured: str, tmp_path: Path) -> None:
     assert all("Sasl" not in event.text for event in trace.events)
 
 
-def test_the_command_tells_its_login(secured: str, tmp_path: Path, unique_name: str) -> None:
+def test_the_command_reports_its_login(secured: str, tmp_path: Path, unique_name: str) -> None:
     login = tmp_path / "login.properties"
     login.write_text("".join(f"{name}={value}\n" for name, value in LOGIN.items()))
     command = [sys.executable, "-m", "oncelog", "proxy", "--to", secured, "--config", str(login), "--json"]

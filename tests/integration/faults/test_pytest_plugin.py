@@ -168,7 +168,7 @@ def test_the_fixtures_serve_a_users_tests(tmp_path: Path) -> None:
     assert "7 passed" in run(tmp_path, TESTS)
 
 
-def test_they_serve_several_processes(tmp_path: Path) -> None:
+def test_fixtures_serve_several_processes(tmp_path: Path) -> None:
     assert "7 passed" in run(tmp_path, TESTS, "-n", "2")
 
 
@@ -203,7 +203,7 @@ def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_exists(tmp_pat
     assert "hold_markers needs an embedded broker" in shown
 
 
-def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
+def test_a_fault_of_a_test_is_gone_for_the_next_test() -> None:
     """A disk that a test has filled would refuse every transactional id of the next one."""
     with Embedded({}) as shared:
         with RawConnection(shared.bootstrap_servers) as client:

@@ -231,7 +231,7 @@ def test_held_markers(broker: oncelog.Broker, kind: type[Client]) -> None:
 
 
 @pytest.mark.parametrize("fault", ["lose_marker", "repeat_marker", "prepare", "first-marker", "markers", "EndTxn"])
-def test_what_happens_between_the_phases(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
+def test_faults_between_prepare_and_commit(broker: oncelog.Broker, kind: type[Client], fault: str) -> None:
     """The last four cases: the coordinator dies afterwards."""
     client = kind(broker.bootstrap_servers, "x")
     for value, commit in ((b"a", True), (b"b", False), (b"c", True)):

@@ -139,7 +139,7 @@ def _all_written(broker: RunningBroker, service: Service) -> list[bytes | None]:
     return values(broker.bootstrap_servers, service.invoices, isolation="read_uncommitted")
 
 
-def test_a_run_that_is_stopped_and_started_goes_on_where_it_was(service: Service) -> None:
+def test_a_run_that_is_stopped_and_started_continues_where_it_was(service: Service) -> None:
     for _ in range(2):
         service.order(20)
         process = service.start()

@@ -67,7 +67,7 @@ def test_a_flow_that_is_ended_while_its_topic_is_deleted_ends_the_program(monkey
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_OUR_BROKER))
-def test_what_cannot_be_done_to_a_cluster_is_refused(broker: RunningBroker, name: str) -> None:
+def test_flows_that_need_our_broker_are_refused_on_a_cluster(broker: RunningBroker, name: str) -> None:
     with pytest.raises(LabError, match="leave --bootstrap-server out"):
         run(FLOWS[name], settings_for(broker.bootstrap_servers))
 
@@ -205,7 +205,7 @@ def page(tmp_path: Path) -> Path:
     return tmp_path / "folder" / "lab.html"
 
 
-def test_the_command_tells_draws_and_answers_in_json(page: Path) -> None:
+def test_the_command_reports_draws_and_answers_in_json(page: Path) -> None:
     reported = call("lab", "commit", "acks-lost", "--html", page).done().out
     assert "PID 0, epoch 0, sequence 1" in reported
     assert page.read_text().count("<section") == 2

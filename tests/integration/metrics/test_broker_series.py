@@ -26,7 +26,7 @@ def page(busy: Busy) -> Page:
 
 
 @pytest.mark.parametrize("name", sorted({*STRIMZI, *CONFLUENT}))
-def test_what_a_published_dashboard_asks_for_exists(page: Page, name: str) -> None:
+def test_every_series_of_a_published_dashboard_exists(page: Page, name: str) -> None:
     here = [reason for begin, reason in ELSEWHERE.items() if name.startswith(begin)]
     assert (name in page.names) != bool(here), here
 
@@ -74,7 +74,7 @@ def test_labels_are_those_of_the_catalogue(page: Page) -> None:
         assert set(sample.labels) <= set(family.labels) | implied, sample
 
 
-def test_open_metrics_says_the_same(busy: Busy) -> None:
+def test_open_metrics_agrees(busy: Busy) -> None:
     strict = scrape(busy.metrics, as_open_metrics=True)
     assert strict.value("kafka_server_brokertopicmetrics_messagesin_total", topic="orders") == 12
     assert strict.families["kafka_server_brokertopicmetrics_messagesin"].type == "counter"

@@ -67,7 +67,7 @@ def test_requests_are_answered_by_their_sort(broker: oncelog.Broker, request_byt
 
 
 @pytest.mark.parametrize("request_bytes", [b"", b"GET /metrics", b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\n\r\n"])
-def test_what_is_no_request_is_hung_up_on(broker: oncelog.Broker, request_bytes: bytes) -> None:
+def test_a_malformed_request_closes_the_connection(broker: oncelog.Broker, request_bytes: bytes) -> None:
     with suppress(ConnectionError):
         assert ask(broker, request_bytes) == b""
     assert get(broker.metrics_address, "/health/live")[0] == 200
@@ -238,7 +238,7 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
     assert caplog.text == ""
 
 
-def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_a_slow_reader_does_not_take_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     from oncelog.broker.metrics import endpoint as module
     from oncelog.broker.metrics.exposition import Exposition, ExpositionFormat
     from oncelog.spark.pipeline.series import PipelineSource

@@ -35,7 +35,7 @@ def progress(batch: int, rows: int) -> Progress:
     return Progress("late", "id", batch, rows, 12.5, 30, 2000, "", 7, 1, {})
 
 
-def test_batches_are_counted_by_what_became_of_them(source: PipelineSource, address: str) -> None:
+def test_batches_are_counted_by_outcome(source: PipelineSource, address: str) -> None:
     assert health(address, "ready") == (503, {"status": "starting"})
     source.running()
     source.written("late", Written(4, "none", 0, 0, 0, 0.1, replayed=True))

@@ -246,7 +246,7 @@ def test_group_that_is_active_on_the_target_is_left_alone(play: Callable[[Flow],
     play(flow)
 
 
-def test_group_that_went_on_on_the_target_is_not_set_back(play: Callable[[Flow], None]) -> None:
+def test_group_that_continued_on_the_target_is_not_set_back(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one", b"two", b"three")
         group = f"{made.topic}-group"
@@ -260,7 +260,7 @@ def test_group_that_went_on_on_the_target_is_not_set_back(play: Callable[[Flow],
     play(flow)
 
 
-def test_a_second_mirror_of_the_name_fences_the_first_and_goes_on(play: Callable[[Flow], None]) -> None:
+def test_a_second_mirror_of_the_name_fences_the_first_and_continues(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         first = await made.started()
         await made.write(b"one")
@@ -320,7 +320,7 @@ def test_range_that_the_source_removed_is_refused_unless_allowed(play: Callable[
     play(flow)
 
 
-def test_recreated_topic_on_the_source_is_stopped_and_others_go_on(play: Callable[[Flow], None]) -> None:
+def test_recreated_topic_on_the_source_is_stopped_and_others_continue(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.write(b"one")
         mirror = await made.mirrored()
@@ -386,7 +386,7 @@ def test_a_cluster_that_is_upgraded_is_mirrored_on(unique_name: str) -> None:
         asyncio.run(mirrored(addresses, [b"one"], b"two"))
 
 
-def test_what_keeps_a_mirror_from_its_end_is_reported_once(unique_name: str) -> None:
+def test_the_obstacle_of_a_mirror_is_reported_once(unique_name: str) -> None:
     """The producer hangs in one partition; what it has ended in the other one, in the same epoch, cannot be told apart
     from what may belong to the open transaction.
     """

@@ -21,7 +21,7 @@ from tests.support.mirror_world import killed_again_and_again
         pytest.param("from-kafka", 50, marks=pytest.mark.soak),
     ],
 )
-def test_killed_mirror_goes_on_where_its_last_transaction_ended(
+def test_killed_mirror_continues_where_its_last_transaction_ended(
     direction: str, kills: int, oncelog_broker: RunningBroker, apache_kafka: RunningBroker, unique_name: str
 ) -> None:
     ours, kafka = oncelog_broker.bootstrap_servers, apache_kafka.bootstrap_servers

@@ -76,7 +76,7 @@ def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
         next(iter(admin.create_topics([ConfluentTopic("five", 1, 5)]).values())).result(120)
 
 
-def test_who_does_not_lead_says_so(broker: oncelog.Broker) -> None:
+def test_who_does_not_lead_is_reported(broker: oncelog.Broker) -> None:
     make_topic(broker)
     with to_leader(broker) as leader, RawConnection(broker.node(others(broker)[0]).bootstrap_servers) as follower:
         assert leader.produce("t", one(b"a")).error == 0
@@ -165,7 +165,7 @@ def test_without_unclean_elections_the_last_one_in_sync_is_waited_for(broker: on
         assert consumer.getone().value == b"only here"
 
 
-def test_transactions_go_on_while_nodes_are_killed_and_coordinators_move(broker: oncelog.Broker) -> None:
+def test_transactions_continue_while_nodes_are_killed_and_coordinators_move(broker: oncelog.Broker) -> None:
     """librdkafka, transactional, over six partitions: each record once and in order, whatever happens to the nodes."""
     make_topic(broker, partitions=6)
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "x"})
@@ -219,7 +219,7 @@ def test_a_producer_that_was_isolated_is_not_believed_twice(broker: oncelog.Brok
     assert asyncio.run(run()) == [b"%d" % number for number in range(10)]
 
 
-def test_a_group_goes_on_with_another_coordinator(broker: oncelog.Broker) -> None:
+def test_a_group_continues_with_another_coordinator(broker: oncelog.Broker) -> None:
     make_topic(broker)
     with (
         Producer(bootstrap_servers=broker.bootstrap_servers) as producer,

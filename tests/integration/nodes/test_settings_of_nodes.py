@@ -73,7 +73,7 @@ def test_a_setting_for_every_node_yields_to_a_nodes_own(admin: Admin) -> None:
     assert described(admin, "3", LIMIT)[1] == "DEFAULT_CONFIG"
 
 
-def test_each_node_tells_its_own_id_and_address(broker: oncelog.Broker, admin: Admin) -> None:
+def test_each_node_reports_its_own_id_and_address(broker: oncelog.Broker, admin: Admin) -> None:
     for node in broker.nodes:
         assert described(admin, str(node.node_id), "node.id")[0] == str(node.node_id)
         assert described(admin, str(node.node_id), "listeners")[0] == f"PLAINTEXT://{node.bootstrap_servers}"

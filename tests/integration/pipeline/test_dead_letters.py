@@ -129,7 +129,7 @@ sql = "select carrier, delay from source"
 
 
 @pytest.mark.parametrize("broker", ["oncelog"], indirect=True)
-def test_pipeline_gets_dead_letters_and_one_more_sink_and_goes_on(
+def test_pipeline_gets_dead_letters_and_one_more_sink_and_continues(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

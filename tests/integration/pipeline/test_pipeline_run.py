@@ -65,7 +65,7 @@ key = "carrier"
 
 
 @KAFKA_IN_SOAK
-def test_toml_file_runs_sql_and_goes_on_where_it_was(
+def test_toml_file_runs_sql_and_continues_where_it_was(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
     address = broker.bootstrap_servers

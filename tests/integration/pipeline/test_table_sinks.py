@@ -334,7 +334,7 @@ format = "{format}"
     ("form", "where"),
     [("delta", 'table = "{above}/lake/orders"'), ("sqlite", 'url = "{above}/orders.db"\ntable = "orders"')],
 )
-def test_pipeline_file_that_moved_goes_on_with_its_table(
+def test_pipeline_file_that_moved_continues_with_its_table(
     oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, form: str, where: str
 ) -> None:
     """The table is spelt by another path from there, and the last batch was written without Spark's knowing it."""

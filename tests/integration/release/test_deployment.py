@@ -60,7 +60,7 @@ def our_commands() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words[:3])) for words in our_commands()])
-def test_every_command_is_one_of_ours(words: list[str]) -> None:
+def test_every_command_is_one_of_oncelog(words: list[str]) -> None:
     """The command accepts their names and options, and the files of the image they name; nothing is run."""
     given = [
         str(ROOT / "examples" / word.removeprefix("/pipelines/")) if "/pipelines/" in word else word for word in words
@@ -188,7 +188,7 @@ def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
     return ended.stdout.splitlines()
 
 
-def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
+def test_the_image_is_a_driver_where_spark_is_reported(tmp_path: Path) -> None:
     """The words are those that Spark passes to a driver's container on Kubernetes."""
     given = ["--properties-file", "/opt/spark/conf/spark.properties", "local:///opt/oncelog/main.py", "two words"]
     reported = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
@@ -197,7 +197,7 @@ def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
     assert reported[-4:] == given
 
 
-def test_the_image_is_an_executor_where_spark_says_so(tmp_path: Path) -> None:
+def test_the_image_is_an_executor_where_spark_is_reported(tmp_path: Path) -> None:
     """The variables are those that Spark passes to an executor's container on Kubernetes."""
     reported = entered(
         tmp_path,

@@ -173,7 +173,7 @@ def test_credentials_are_sent_as_asked_and_shown_nowhere(stand_in: StandIn) -> N
 @pytest.mark.parametrize(
     "url", ["", "127.0.0.1:8081", "ftp://x", "http://", "http://x:99999", "http://a b/", "http://ä"]
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="a schema registry's address is http://HOST:PORT"):
         SchemaRegistry(url)
 

@@ -222,7 +222,7 @@ def test_a_change_acts_on_the_next_connection_and_can_be_taken_back(name: str, w
         eventually(lambda: now() == effect.before(world))
 
 
-def test_connections_that_exist_go_on(world: World) -> None:
+def test_connections_that_exist_continue(world: World) -> None:
     with running(stored(world.first)) as broker, RawConnection(str(broker.addresses["TLS"])) as client:
         encrypt(client, world, None, ssl.TLSVersion.TLSv1_3)
         assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0

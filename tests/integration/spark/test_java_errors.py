@@ -39,11 +39,11 @@ def test_spark_overflows_on_the_jvms_own_text(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("cause", INTERRUPTIONS)
-def test_spark_tells_an_interruption_by_the_short_text(spark: SparkSession, cause: str) -> None:
+def test_spark_reports_an_interruption_by_the_short_text(spark: SparkSession, cause: str) -> None:
     assert is_interruption(spark, as_spark_sees(shortened(java_error(f"{cause}: {'x' * 100_000}"))))
 
 
-def test_spark_tells_another_error_from_an_interruption(spark: SparkSession) -> None:
+def test_spark_reports_another_error_from_an_interruption(spark: SparkSession) -> None:
     assert not is_interruption(spark, as_spark_sees(shortened(java_error("java.lang.Error: " + "x" * 100_000))))
 
 

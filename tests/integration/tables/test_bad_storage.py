@@ -44,7 +44,7 @@ def without_rights(folder: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("form", FILES, indirect=True)
 @pytest.mark.parametrize("by_task", [True, False], ids=["task", "driver"])
-def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_as_it_was(world: World, by_task: bool) -> None:
+def test_disk_that_is_full_in_the_middle_of_a_file_leaves_the_table_unchanged(world: World, by_task: bool) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     query.run(0, [(-1, "a")])
 

@@ -124,7 +124,7 @@ def test_two_sinks_of_a_query_with_one_table_have_names(world: World) -> None:
         second.write(0, [(0, "second")])
 
 
-def test_idle_query_goes_on(world: World, query: Query) -> None:
+def test_idle_query_continues(world: World, query: Query) -> None:
     query.run(2, [(3, "d")], at_ms=NOW_MS + 400 * DAY_MS)
     assert world.read() == [*BEFORE, (3, "d")]
 

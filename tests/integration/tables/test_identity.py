@@ -113,7 +113,7 @@ def _rows(world: World, options: TableOptions) -> list[Any]:
     return world.read()
 
 
-def test_table_that_was_moved_or_renamed_with_its_data_goes_on(world: World, query: Query) -> None:
+def test_table_that_was_moved_or_renamed_with_its_data_continues(world: World, query: Query) -> None:
     options = _rename(world)
     again = Query(query.root, options)
     assert again.run(1, [(1, "b")]).outcome is SKIPPED
@@ -136,7 +136,7 @@ def test_sink_under_another_name_does_not_double_what_exists(world: World, names
     assert world.read() == [*ROWS, (2, "c")]
 
 
-def test_sink_under_another_name_says_how_to_go_on_with_the_next_batch(world: World) -> None:
+def test_sink_under_another_name_says_how_to_continue_with_the_next_batch(world: World) -> None:
     old, new = (Query(world.folder / "checkpoint", world.options, name=name) for name in ("late", "later"))
     old.run(0, [(0, "a")])
     old.run(1, [(1, "b")])
@@ -293,7 +293,7 @@ def test_copied_sqlite_file_has_its_batches(tmp_path: Path) -> None:
     _continues(SqliteWorld(tmp_path, copy), query, copy)
 
 
-def test_iceberg_table_registered_in_another_catalog_goes_on(tmp_path: Path) -> None:
+def test_iceberg_table_registered_in_another_catalog_continues(tmp_path: Path) -> None:
     from pyiceberg.catalog import load_catalog
 
     def catalog(name: str) -> dict[str, str]:

@@ -111,7 +111,7 @@ def test_rows_on_their_way_to_a_table_that_is_gone_are_found(world: World, query
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA], indirect=True)
-def test_command_tells_and_deletes(world: World, query: Query) -> None:
+def test_command_reports_and_deletes(world: World, query: Query) -> None:
     task(query)
     age(world)
     words = ("pipeline", "clean", "-o", "format=delta", "-o", f"table={world.options.table}")

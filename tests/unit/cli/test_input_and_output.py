@@ -78,7 +78,7 @@ def test_text_keeps_its_letters_and_escapes_the_rest() -> None:
 
 
 @given(st.lists(st.sampled_from([None, b"null", b'"null"', b'""null""', b'null"', b"NULL", b"", b"x"]), max_size=8))
-def test_null_and_text_never_look_alike(values: list[bytes | None]) -> None:
+def test_null_and_text_are_shown_differently(values: list[bytes | None]) -> None:
     for null in ("null", "NULL", "", "x"):
         assert len({show_bytes(value, null) for value in values}) == len(set(values))
 
@@ -253,7 +253,7 @@ def test_times_are_ms_or_iso_or_ago(text: str, time_ms: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026", "20260131"])
-def test_a_year_or_a_date_without_hyphens_is_not_taken_for_ms(text: str) -> None:
+def test_a_year_or_a_date_without_hyphens_is_not_mistaken_for_ms(text: str) -> None:
     with pytest.raises(ConfigError, match=f"takes a date as 2026-01-31, not {text}, which would be milliseconds"):
         parse_time("--to-datetime", text)
 

@@ -53,7 +53,7 @@ def test_addresses_of_a_wrong_type(client: Callable[..., Any], servers: object) 
         *((client, f"{part}_deserializer") for client in (oncelog.Consumer, aio.Consumer) for part in ("key", "value")),
     ],
 )
-def test_what_is_no_function(client: Callable[..., Any], name: str) -> None:
+def test_arguments_that_are_no_function_are_refused(client: Callable[..., Any], name: str) -> None:
     """The value was accepted, and the first record failed on it."""
     with pytest.raises(TypeError, match=f"{name} must be a function, not 'utf8'"):
         client(**{name: "utf8"})

@@ -52,7 +52,7 @@ def _values(producer: Any) -> list[bytes]:
     return [item[2] for item in producer._queue]
 
 
-def test_who_is_reported_that_there_was_no_room_has_not_sent_the_record(full: Any) -> None:
+def test_a_record_refused_for_lack_of_memory_is_not_sent(full: Any) -> None:
     before = _values(full)
     with pytest.raises(KafkaTimeoutError, match=r"no memory for a record within max\.block\.ms=1"):
         full.send("t", b"refused")
@@ -65,13 +65,13 @@ def test_a_record_goes_behind_the_others_when_there_is_room(full: Any) -> None:
     assert _values(full) == [*(b"%d" % number for number in range(1, HANDED_OVER)), b"last"]
 
 
-def test_room_that_other_threads_have_taken_again_is_no_timeout(full: Any) -> None:
+def test_memory_taken_by_other_threads_causes_no_timeout(full: Any) -> None:
     full._space = Meanwhile(lambda: full._space.set())
     full.send("t", b"last")
     assert _values(full)[-1] == b"last"
 
 
-def test_who_finds_room_after_all_leaves_nobody_waiting(full: Any) -> None:
+def test_a_waiter_that_finds_memory_wakes_the_next_one(full: Any) -> None:
     full._queue.popleft()
     full._wait_for_space()
     assert full._space.is_set()
@@ -156,7 +156,7 @@ class NeverDone:
         return True
 
 
-def test_who_waits_for_what_was_sent_so_far_does_not_wait_for_what_others_send_meanwhile() -> None:
+def test_flush_does_not_wait_for_records_that_other_threads_send_meanwhile() -> None:
     async def flush() -> None:
         producer = _idle_producer()
         producer._idle = asyncio.Event()

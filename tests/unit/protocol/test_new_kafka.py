@@ -35,14 +35,14 @@ def test_names_of_one_side_and_values_that_differ_are_named() -> None:
     assert compare_named(theirs, ours) == ["b 1: missing", "c: only ours", "a: 0-2, ours 0-1"]
 
 
-def test_what_is_left_out_on_purpose_is_counted_and_what_we_have_is_compared() -> None:
+def test_omitted_messages_are_counted_and_supported_ones_compared() -> None:
     theirs = {"VoteRequest": 1, "VoteResponse": 2, "PushTelemetryRequest": 3, "FetchRequest": 4}
     kept, left = without_left_out(theirs, left_out.MESSAGES, {"PushTelemetryRequest"})
     assert kept == {"PushTelemetryRequest": 3, "FetchRequest": 4}
     assert left == {"the broker is one node": 2}
 
 
-def test_no_table_of_ours_is_among_what_is_left_out() -> None:
+def test_no_supported_message_is_omitted() -> None:
     names = [message.name for message in load_messages()]
     assert [name for name in names if left_out.reason_for(name, left_out.MESSAGES)] == []
 

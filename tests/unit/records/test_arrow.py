@@ -154,7 +154,7 @@ def test_timestamps_are_those_of_kafka_whatever_they_are() -> None:
         assert table.column("timestamp").cast(pa.int64()).to_pylist() == given[some[0].offset :]
 
 
-def test_what_microseconds_cannot_hold_is_null_in_them() -> None:
+def test_times_that_microseconds_cannot_hold_become_null() -> None:
     held = [0, -1, T, 9_223_372_036_854_775, -9_223_372_036_854_775]
     beyond = [9_223_372_036_854_776, -9_223_372_036_854_776, T * 1_000_000, 2**63 - 1, -(2**63)]
     for given in ([], held, [*held, *beyond], beyond):
@@ -328,7 +328,7 @@ def test_a_headers_key_and_value_are_reported_by_their_names_not_by_their_order(
         _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=other, default_timestamp_ms=T)
 
 
-def test_of_a_slice_no_more_than_its_own_nulls_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_slice_no_more_than_its_own_nulls_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large table is sent slice by slice: otherwise each slice would cost as much as the whole."""
     keys = pa.array([None, b"a", b"b"] * 100_000, pa.binary())
     looked_at: list[int] = []

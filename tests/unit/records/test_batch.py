@@ -297,7 +297,7 @@ def test_crc_leaves_out_offset_and_leader_epoch_and_covers_the_rest() -> None:
         assert not verify_crc(changed), position
 
 
-def test_setting_a_producer_is_building_with_it() -> None:
+def test_setting_a_producer_equals_building_with_the_producer() -> None:
     batch = build(compression=Compression.LZ4)
     set_producer(batch, 77, 5, 1000, True)
     assert batch == build(
@@ -307,7 +307,7 @@ def test_setting_a_producer_is_building_with_it() -> None:
     assert batch == build(compression=Compression.LZ4, producer_id=77, producer_epoch=6, base_sequence=0)
 
 
-def test_what_is_set_reaches_one_batch_among_several() -> None:
+def test_a_field_is_set_in_one_batch_among_several() -> None:
     data = build() + build() + build()
     size = len(data) // 3
     set_base_offset_and_epoch(data, size, 4, 1)

@@ -26,7 +26,7 @@ CONTENTS = {"empty": b"", "short": b"abc", "text": TEXT, "noise": NOISE, "zeros"
 
 @pytest.mark.parametrize("codec", list(Compression))
 @pytest.mark.parametrize("content", CONTENTS)
-def test_what_was_packed_is_unpacked(codec: Compression, content: str) -> None:
+def test_compressed_bytes_are_decompressed(codec: Compression, content: str) -> None:
     data = CONTENTS[content]
     for view in (data, bytearray(data), memoryview(data)):
         packed = compress(codec, view)
@@ -101,7 +101,7 @@ def test_lz4_frames_that_java_refuses_are_refused() -> None:
 
 
 @pytest.mark.parametrize("checksum", [False, True])
-def test_what_stands_behind_an_lz4_frame_is_left_alone(checksum: bool) -> None:
+def test_bytes_behind_an_lz4_frame_are_ignored(checksum: bool) -> None:
     """Java reads the first frame; a second one would escape the limit that applies to the first one's blocks."""
     behind = lz4.frame.compress(bytes(4_000_000))
     data = lz4.frame.compress(b"records", content_checksum=checksum, block_linked=False) + behind
@@ -180,7 +180,7 @@ def test_hostile_bytes_raise_nothing_else(codec: Compression) -> None:
 
 
 @pytest.mark.parametrize("codec", [Compression.LZ4, Compression.ZSTD])
-def test_what_is_unpacked_keeps_no_memory_beyond_its_size(codec: Compression) -> None:
+def test_decompressed_bytes_keep_no_extra_memory(codec: Compression) -> None:
     """If the blocks' headers permit more than the limit, there must be room for as much."""
     data = bytes(1000) if codec is Compression.ZSTD else random.Random(1).randbytes(500) + bytes(500)
     unpacked = decompress(codec, compress(codec, data), 50_000)
@@ -190,7 +190,7 @@ def test_what_is_unpacked_keeps_no_memory_beyond_its_size(codec: Compression) ->
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_what_is_not_said_to_unpack_to_more_does_not(codec: Compression) -> None:
+def test_decompression_stops_at_the_declared_size(codec: Compression) -> None:
     for data in (b"", bytes(1000), bytes(300_000), random.Random(1).randbytes(300_000), bytes(3_000_000)):
         packed = compress(codec, data)
         for size_bytes in (len(data) // 2, len(data) - 1):

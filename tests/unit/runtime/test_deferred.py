@@ -48,7 +48,7 @@ def test_flat_map_waits_for_the_inner_value() -> None:
     assert result.value == 3
 
 
-def test_a_defect_in_a_callback_reaches_who_waits_for_its_result_and_nobody_else(
+def test_an_exception_in_a_callback_reaches_only_waiters_for_its_result(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     shared: Deferred[int] = Deferred()

@@ -83,7 +83,7 @@ def test_a_thread_that_is_blocked_is_named_with_its_place(thread: LoopThread, ho
     goes_on.set()
 
 
-def test_work_that_may_be_long_is_not_taken_for_a_block_once_it_has_begun(thread: LoopThread) -> None:
+def test_work_that_may_be_long_is_not_mistaken_for_a_block_once_it_has_begun(thread: LoopThread) -> None:
     async def long() -> int:
         time.sleep(0.6)
         return 7
@@ -93,7 +93,7 @@ def test_work_that_may_be_long_is_not_taken_for_a_block_once_it_has_begun(thread
         thread.run(long())
 
 
-def test_work_that_waits_is_not_taken_for_a_block(thread: LoopThread) -> None:
+def test_work_that_waits_is_not_mistaken_for_a_block(thread: LoopThread) -> None:
     assert thread.run(asyncio.sleep(0.6, 7)) == 7
     event = threading.Event()
     thread.call_soon(lambda: thread.loop.call_later(0.6, event.set))
@@ -148,7 +148,7 @@ def test_green_threads_are_refused_at_once(patched: str) -> None:
     assert ADVICE in second
 
 
-def test_what_green_threads_are_reported_to_do_helps() -> None:
+def test_the_advice_for_green_threads_works() -> None:
     code = f"""
 from gevent import monkey, spawn, joinall
 monkey.patch_all({ADVICE})

@@ -56,7 +56,7 @@ def test_an_event_loops_timers_keep_the_origin_of_the_monotonic_clock() -> None:
 
 
 @pytest.mark.usefixtures("frozen")
-def test_a_loop_of_real_time_sleeps_while_the_clock_stands_still() -> None:
+def test_a_loop_of_real_time_sleeps_while_the_clock_makes_no_progress() -> None:
     async def sleep() -> None:
         real_time.keep_real(asyncio.get_running_loop())
         await asyncio.sleep(0.01)

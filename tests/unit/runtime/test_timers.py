@@ -34,7 +34,7 @@ def test_timer_scheduled_by_a_timer_for_now_fires_in_the_same_turn() -> None:
     assert fired == [12]
 
 
-def test_what_is_due_may_take_several_turns() -> None:
+def test_due_timers_may_take_several_iterations() -> None:
     timers = Timers()
     fired: list[int] = []
     for number in range(5):
@@ -53,7 +53,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     assert len(timers._heap) < 2048
 
 
-def test_what_repeats_outlives_its_failures_and_holds_up_nothing_else() -> None:
+def test_a_repeating_timer_survives_its_failures_and_delays_nothing() -> None:
     timers = Timers()
     fired: list[tuple[str, int]] = []
 
@@ -96,7 +96,7 @@ def test_deadlines_move_with_the_wall_clock() -> None:
     assert fired == [1000 - 3_600_000]
 
 
-def test_who_finds_out_in_its_turn_that_the_clock_was_set_back_makes_nothing_else_due() -> None:
+def test_a_timer_that_notices_a_clock_set_back_makes_no_other_timer_due() -> None:
     """Timers that are due within the step would fire an hour early: the turn uses the time from before."""
     timers = Timers()
     fired: list[int] = []
@@ -110,7 +110,7 @@ def test_who_finds_out_in_its_turn_that_the_clock_was_set_back_makes_nothing_els
     assert timers.next_ms() == 2000 - 3_600_000
 
 
-def test_a_time_is_moved_with_the_clock_for_who_goes_on_later() -> None:
+def test_times_move_with_the_clock_for_resumed_work() -> None:
     timers = Timers()
     since = timers.since(1000)
     assert since() == 1000

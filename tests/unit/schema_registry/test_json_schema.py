@@ -97,7 +97,7 @@ def test_a_change_that_breaks_readers(what: str) -> None:
     assert all(one.startswith("{errorType:'") for one in found)
 
 
-def test_what_is_not_compared_says_so() -> None:
+def test_an_uncompared_keyword_is_reported() -> None:
     assert "does not compare if" in problems(*REFUSED["a condition comes"])[0]
 
 
@@ -195,7 +195,7 @@ def test_references_are_resolved_among_those_given() -> None:
     ["", "{", "1", '"string"', "[]", '{"type": 5}', '{"type": "nothing"}', '{"required": "a"}', '{"minimum": "1"}',
      '{"$ref": "#/definitions/a', '{"not":' * 10_000 + "{}" + "}" * 10_000, '{"$ref": "file:///etc/passwd"}'],
 )  # fmt: skip
-def test_what_is_no_schema_is_refused(text: str) -> None:
+def test_an_invalid_schema_is_refused(text: str) -> None:
     with pytest.raises(InvalidSchema):
         parse(text, [])
 

@@ -193,7 +193,7 @@ def test_a_reference_cannot_name_a_file_elsewhere(name: str) -> None:
      HEAD + 'import "/etc/passwd";', HEAD + "message M {" * 10_000 + "}" * 10_000, "AAAA", "{}",
      base64.b64encode(b"\xff" * 50).decode(), HEAD + "message M {int32 a=0;}"],
 )  # fmt: skip
-def test_what_is_no_schema_is_refused(text: str) -> None:
+def test_an_invalid_schema_is_refused(text: str) -> None:
     with pytest.raises(InvalidSchema):
         parse(text, [])
 

@@ -74,7 +74,7 @@ def test_a_value_that_lacks_something_changes_nothing() -> None:
         decode_value(b"[]")
 
 
-def test_what_a_state_writes_folds_to_the_same_state() -> None:
+def test_the_records_of_a_state_restore_the_state() -> None:
     references = [{"name": "n", "subject": "x", "version": 1}]
     state = folded(
         version("x", 1, 1),
@@ -117,7 +117,7 @@ def test_a_tombstone_forgets_the_id_but_not_that_it_was_given() -> None:
     assert state.highest_id == 2
 
 
-def test_an_announcement_that_is_not_believed_still_tells_the_highest_id() -> None:
+def test_a_rejected_announcement_still_reports_the_highest_id() -> None:
     key, value = announcement("http://elsewhere", 7)
     state = folded(announcement("http://a", 3), (key, without_url(key, value)))
     assert (state.highest_id, state.writer) == (7, "http://a")

@@ -76,7 +76,7 @@ SHOWN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "shown"), SHOWN, ids=[json.dumps(schema)[:50] for schema, _ in SHOWN])
-def test_what_is_shown_can_be_written_again(schema: Any, shown: Any) -> None:
+def test_shown_values_can_be_written_again(schema: Any, shown: Any) -> None:
     codec = AvroCodec(Schema(json.dumps(schema)), {})
     written = codec.encode(codec.from_json(shown), strict=True)
     assert codec.decode_json(written, position=0)[0] == shown
@@ -101,7 +101,7 @@ TAKEN: list[tuple[Any, Any, bytes]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "written"), TAKEN)
-def test_what_says_its_type_is_written_as_that(schema: Any, value: Any, written: bytes) -> None:
+def test_a_value_that_names_its_type_is_written_as_that_type(schema: Any, value: Any, written: bytes) -> None:
     codec = AvroCodec(Schema(json.dumps(schema)), {})
     assert codec.encode(codec.from_json(value), strict=True) == written
 
@@ -175,7 +175,7 @@ UNFIT: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "printed"), UNFIT, ids=[printed for _, _, printed in UNFIT])
-def test_what_does_not_fit_is_refused_with_its_place(schema: Any, value: Any, printed: str) -> None:
+def test_a_misfit_is_refused_with_its_place(schema: Any, value: Any, printed: str) -> None:
     with pytest.raises(SchemaError, match=printed):
         AvroCodec(Schema(json.dumps(schema)), {}).from_json(value)
 

@@ -14,7 +14,7 @@ def test_an_id_stands_big_endian_after_a_zero_byte() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\0\0", b"\x01\0\0\0\0", b"{123456"])
-def test_what_has_no_id_is_refused(data: bytes) -> None:
+def test_a_value_without_an_id_is_refused(data: bytes) -> None:
     with pytest.raises(SchemaError):
         schema_id_of(data)
 

@@ -52,7 +52,7 @@ def test_a_malformed_unicode_escape_is_refused_with_its_line() -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text()))
-def test_what_is_written_is_read_back(pairs: dict[str, str]) -> None:
+def test_written_properties_are_read_back(pairs: dict[str, str]) -> None:
     text = dump_properties(pairs)
     assert text.isascii()
     assert load_properties(text) == pairs

@@ -76,6 +76,6 @@ def test_import_without_python_data_sources_names_what_works_there() -> None:
 @pytest.mark.parametrize(
     "kind", [BatchReader, StreamReader, TaskSide, Encoder, BarrierWriter, PartReporter, _Decode, _Encode]
 )
-def test_what_travels_to_tasks_is_compared_there(kind: type) -> None:
+def test_objects_sent_to_tasks_are_compared_there(kind: type) -> None:
     assert issubclass(kind, VersionChecked)
     assert "__reduce__" not in vars(kind)

@@ -57,6 +57,6 @@ def test_java_expressions_mean_what_they_mean_in_java(pattern: str, matches: str
         ("(?:(?=b)){0,1}+", "possessive"),
     ],
 )
-def test_what_python_cannot_match_as_java_does_is_refused(pattern: str, reason: str) -> None:
+def test_patterns_that_python_matches_differently_are_refused(pattern: str, reason: str) -> None:
     with pytest.raises(NotJavaRegex, match=reason):
         compile_java(pattern)

@@ -24,7 +24,7 @@ def source(streaming: bool = True, **options: str) -> object:
     return parse_source_options(BASE | options, streaming=streaming)
 
 
-def test_defaults_are_those_of_spark_but_for_read_committed() -> None:
+def test_defaults_are_those_of_spark_except_for_read_committed() -> None:
     stream = parse_source_options(BASE, streaming=True)
     assert (stream.starting.everywhere, stream.isolation) == (LATEST, IsolationLevel.READ_COMMITTED)
     assert stream.fail_on_data_loss
@@ -91,7 +91,7 @@ def test_wrong_batch_option_is_refused_with_its_name(options: dict[str, str], te
         parse_source_options(BASE | options, streaming=False)
 
 
-def test_offsets_of_a_checkpoint_are_taken_as_they_stand_there() -> None:
+def test_offsets_of_a_checkpoint_are_used_unchanged() -> None:
     """A refusal names them, and refers users to startingOffsets."""
     written = '{"a": {"0": 7, "1": 9, "id": "LaY6DtpnSA", "epochs": {"0": 3, "1": 4}, "from": {"0": 5}}}'
     taken = parse_source_options(BASE | {"startingOffsets": written}, streaming=True).starting.offsets

@@ -35,7 +35,7 @@ def test_each_part_is_made_once_and_the_last_one_closes_first() -> None:
     assert process.part(First) is not first
 
 
-def test_what_is_pickled_finds_the_process_that_reads_it() -> None:
+def test_an_unpickled_object_finds_its_own_process() -> None:
     """So a writer that Spark sends to an executor can never take the driver's connections along."""
     elsewhere = Process()
     elsewhere.part(First)

@@ -175,7 +175,7 @@ def test_stream_into_a_table_is_refused_with_what_writes_it() -> None:
         OncelogDataSource({"checkpointLocation": "x"}).streamWriter(SCHEMA, False)
 
 
-def test_rows_of_a_table_with_all_its_columns_do_not_go_elsewhere() -> None:
+def test_rows_with_all_columns_of_one_table_are_not_written_to_another() -> None:
     """A table that Spark made of them would be taken for the one that they come from."""
     elsewhere = OncelogDataSource({"kafka.bootstrap.servers": "h:1", "topic": "b", "checkpointLocation": "x"})
     for write in (elsewhere.writer, elsewhere.streamWriter):

@@ -196,7 +196,7 @@ class TestCreateTopics:
         self.check(pair, _topic("ct-3", 1, 1), _topic("ct-3", 2, 1), _topic("ct-4", -1, -1))
 
     @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 249, "x" * 250, "__cluster_metadata", "a/b"])
-    def test_names_are_checked_alike(self, pair: Pair, name: str) -> None:
+    def test_names_are_checked_as_in_kafka(self, pair: Pair, name: str) -> None:
         self.check(pair, _topic(name, 1, 1), validate_only=True)
 
     def test_names_that_differ_by_dot_and_underscore_collide(self, pair: Pair) -> None:
@@ -205,7 +205,7 @@ class TestCreateTopics:
         self.check(pair, _topic("ct.col", 1, 1), _topic("ct-other", 1, 1))
 
     @pytest.mark.parametrize(("count", "factor"), [(0, 1), (-2, 1), (1, 3), (1, 0), (1, -2), (0, 5), (-1, -1)])
-    def test_counts_are_checked_alike(self, pair: Pair, count: int, factor: int) -> None:
+    def test_counts_are_checked_as_in_kafka(self, pair: Pair, count: int, factor: int) -> None:
         self.check(pair, _topic("ct-count", count, factor), validate_only=True)
 
     @pytest.mark.parametrize("count", [9_999, 10_000, 10_001])
@@ -225,7 +225,7 @@ class TestCreateTopics:
         ],
         ids=str,
     )
-    def test_manual_assignments_are_checked_alike(self, pair: Pair, assigned: dict[int, list[int]]) -> None:
+    def test_manual_assignments_are_checked_as_in_kafka(self, pair: Pair, assigned: dict[int, list[int]]) -> None:
         self.check(pair, _topic("ct-manual", -1, -1, assigned=assigned), validate_only=True)
 
     @pytest.mark.parametrize(("count", "factor"), [(2, 1), (-1, 1), (2, -1)])
@@ -285,11 +285,11 @@ class TestCreateTopics:
             ("nope", "x"),
         ],
     )
-    def test_every_kind_of_override_is_checked_alike(self, pair: Pair, name: str, value: str | None) -> None:
+    def test_every_kind_of_override_is_checked_as_in_kafka(self, pair: Pair, name: str, value: str | None) -> None:
         topic = create.CreatableTopic("ct-config", 1, 1, [], [create.CreatableTopicConfig(name, value)])
         self.check(pair, topic, validate_only=True)
 
-    def test_several_overrides_are_checked_alike(self, pair: Pair) -> None:
+    def test_several_overrides_are_checked_as_in_kafka(self, pair: Pair) -> None:
         for overrides in (
             {"min_compaction_lag_ms": "10", "max_compaction_lag_ms": "5"},
             {"segment_bytes": "x", "nope": "z"},
@@ -438,7 +438,7 @@ class TestCreatePartitions:
         self.check(pair, ("cp-1", 4, None), ("cp-1", 5, None))
         pair.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(NO_ID, "cp-1")], False))
 
-    def test_assignments_are_checked_alike(self, pair: Pair) -> None:
+    def test_assignments_are_checked_as_in_kafka(self, pair: Pair) -> None:
         pair.make("cp-2", 3)
         for ids in ([[1]], [[2], [1]], [[1, 1], [1]], [[], [1]], []):
             self.check(pair, ("cp-2", 5, ids))
@@ -459,7 +459,7 @@ def _alter(kind: int, name: str, *operations: tuple[str, int, str | None], valid
 
 class TestDescribeConfigs:
     @pytest.mark.parametrize("version", [1, 2, 3, 4])
-    def test_a_topics_settings_are_described_alike(self, pair: Pair, version: int) -> None:
+    def test_a_topics_settings_are_described_as_in_kafka(self, pair: Pair, version: int) -> None:
         name = f"dc-{version}"
         pair.make(name, retention_ms="1000", segment_bytes=" 2000000", cleanup_policy="compact, delete")
         pair.read(_describe(TOPIC, name), version)
@@ -483,7 +483,7 @@ class TestDescribeConfigs:
             (0, "x"),
         ],
     )
-    def test_other_resources_are_described_alike(self, pair: Pair, kind: int, name: str) -> None:
+    def test_other_resources_are_described_as_in_kafka(self, pair: Pair, kind: int, name: str) -> None:
         pair.read(_describe(kind, name))
 
     def test_every_broker_property_is_described_with_kafkas_default_type_and_sources(self, pair: Pair) -> None:
@@ -567,7 +567,7 @@ class TestAlterConfigs:
         ("kind", "name"),
         [(TOPIC, "ac-no"), (TOPIC, "b@d"), (TOPIC, ""), (GROUP, ""), (METRICS, ""), (99, "x"), (0, "x"), (LOGGER, "2")],
     )
-    def test_resources_that_cannot_be_changed_are_refused_alike(self, pair: Pair, kind: int, name: str) -> None:
+    def test_unchangeable_resources_are_refused_as_in_kafka(self, pair: Pair, kind: int, name: str) -> None:
         pair.change(_alter(kind, name, ("retention.ms", SET, "1")))
 
     def test_a_resource_may_appear_once(self, pair: Pair) -> None:
@@ -638,7 +638,7 @@ class TestAlterConfigs:
             ("1", ("log.message.timestamp.type", SET, "z")),
         ],
     )
-    def test_refusals_of_broker_settings_are_alike(
+    def test_broker_settings_are_refused_as_in_kafka(
         self, pair: Pair, name: str, operation: tuple[str, int, str | None]
     ) -> None:
         pair.change(_alter(BROKER, name, operation))
@@ -691,7 +691,9 @@ class TestAlterConfigs:
             ("root", SUBTRACT, "WARN"),
         ],
     )
-    def test_levels_of_loggers_are_checked_alike(self, pair: Pair, operation: tuple[str, int, str | None]) -> None:
+    def test_levels_of_loggers_are_checked_as_in_kafka(
+        self, pair: Pair, operation: tuple[str, int, str | None]
+    ) -> None:
         pair.change(_alter(LOGGER, "1", operation))
 
     @pytest.mark.parametrize(
@@ -734,15 +736,15 @@ class TestAlterConfigs:
 
 class TestClusterAndFolders:
     @pytest.mark.parametrize("version", [0, 1, 2])
-    def test_the_cluster_is_described_alike(self, pair: Pair, version: int) -> None:
+    def test_the_cluster_is_described_as_in_kafka(self, pair: Pair, version: int) -> None:
         pair.read(cluster.DescribeClusterRequest(include_cluster_authorized_operations=True), version)
 
     @pytest.mark.parametrize("endpoint_type", [2, 9])
-    def test_other_endpoints_are_refused_alike(self, pair: Pair, endpoint_type: int) -> None:
+    def test_other_endpoints_are_refused_as_in_kafka(self, pair: Pair, endpoint_type: int) -> None:
         pair.read(cluster.DescribeClusterRequest(endpoint_type=endpoint_type))
 
     @pytest.mark.parametrize("version", [1, 2, 3])
-    def test_folders_are_described_alike(self, pair: Pair, version: int) -> None:
+    def test_folders_are_described_as_in_kafka(self, pair: Pair, version: int) -> None:
         name = f"ld-{version}"
         pair.make(name, 2)
         asked = [log_dirs.DescribableLogDirTopic(name, [0, 1, 9]), log_dirs.DescribableLogDirTopic("ld-no", [0])]
@@ -768,7 +770,7 @@ class TestClusterAndFolders:
         pair.read(pages.DescribeTopicPartitionsRequest([pages.TopicRequest("b@d")], 1, None))
 
     @pytest.mark.parametrize("version", [0, 1])
-    def test_what_has_settings_is_listed_alike(self, pair: Pair, version: int) -> None:
+    def test_resources_with_settings_are_listed_as_in_kafka(self, pair: Pair, version: int) -> None:
         if version == 0:
             pair.read(resources.ListConfigResourcesRequest(), 0)
             return
@@ -807,7 +809,7 @@ class TestRecordsAndReplicas:
         if election_type == 0:
             pair.change(elect.ElectLeadersRequest(0, [elect.TopicPartitions(name, [0])], 1000), 0)
 
-    def test_no_reassignment_is_under_way(self, pair: Pair) -> None:
+    def test_no_reassignment_is_in_progress(self, pair: Pair) -> None:
         pair.make("re-list")
         pair.read(reassignments.ListPartitionReassignmentsRequest(1000, None))
         asked = [reassignments.ListPartitionReassignmentsTopics(name, [0]) for name in ("re-list", "re-no")]
@@ -908,7 +910,7 @@ class TestQuotas:
         ],
         ids=str,
     )
-    def test_refusals_of_quotas_are_alike(
+    def test_quotas_are_refused_as_in_kafka(
         self, pair: Pair, entity: dict[str, str | None], op: tuple[str, float, bool]
     ) -> None:
         self.alter(pair, entity, op)
@@ -1020,7 +1022,7 @@ class TestWhatRandomRequestsFound:
     @pytest.mark.parametrize(
         ("request_", "version"), list(_found()), ids=lambda each: getattr(each, "__class__", each).__name__
     )
-    def test_unusual_requests_are_answered_alike(self, pair: Pair, request_: Message, version: int) -> None:
+    def test_unusual_requests_are_answered_as_in_kafka(self, pair: Pair, request_: Message, version: int) -> None:
         name = "fr-there"
         pair.ours.call(_create(_topic(name, 2, 1)), 7)
         pair.kafka.call(_create(_topic(name, 2, 1)), 7)

@@ -106,7 +106,7 @@ def begins_at(topic: ShareTopic) -> int:
 # --- sessions
 
 
-def test_a_session_goes_on_in_its_order_or_not_at_all(new_topic: NewTopic) -> None:
+def test_a_session_continues_in_its_order_or_not_at_all(new_topic: NewTopic) -> None:
     member = ShareMember(new_topic(10), "m")
     assert member.say((0, 0, [ACCEPT]), epoch=1) is Error.SHARE_SESSION_NOT_FOUND
     assert member.say((0, 0, [ACCEPT]), epoch=0) is Error.INVALID_SHARE_SESSION_EPOCH

@@ -190,7 +190,7 @@ def test_recreated_indexes_are_byte_for_byte_those_of_kafka(tmp_path: Path, writ
     ).read_bytes()
 
 
-def test_a_partition_of_kafkas_goes_on_with_us_and_back(tmp_path: Path, written: Written, kafka_jars: Path) -> None:
+def test_a_partition_moves_from_kafka_to_oncelog_and_back(tmp_path: Path, written: Written, kafka_jars: Path) -> None:
     folder = written.copy(tmp_path)
     log = open_folder(tmp_path, clean=True)
     appended = append(log, batch(5, pid=900, seq=0))

@@ -231,7 +231,7 @@ def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) 
     ]
 
 
-def test_producers_go_on_and_a_repeated_batch_is_recognised(before: Before, kafka: ApacheKafka) -> None:
+def test_producers_continue_and_a_repeated_batch_is_recognised(before: Before, kafka: ApacheKafka) -> None:
     connection = RawConnection(kafka.bootstrap_servers)
     pid, last = before.idempotent
     wait_for_leader(connection, "orders", 1)
@@ -262,7 +262,7 @@ def test_an_open_transaction_is_committed_by_its_own_producer(name: str, before:
     assert not [value for value in values if value and value.endswith(b"aborted")]
 
 
-def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
+def test_an_expired_transaction_is_named_before_the_promotion(tmp_path: Path) -> None:
     node = ServeProcess(tmp_path, {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "600000"})
     node.start()
     try:
@@ -281,7 +281,7 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
     assert not (tmp_path / "k").exists()
 
 
-def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Path) -> None:
+def test_a_prepared_transaction_is_named_and_kafka_keeps_it_for_its_epoch(tmp_path: Path) -> None:
     """Kafka has no timeout for it, and no later producer can end it; only the holder of its producer id and epoch
     can."""
     node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})

@@ -143,7 +143,7 @@ def test_a_decided_transaction_that_lacked_markers_is_whole(promoted: Promoted) 
         assert admin.describe_transactions(["decided"])[0].state == "CompleteCommit"
 
 
-def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(tmp_path: Path) -> None:
+def test_decided_transactions_of_a_killed_broker_are_complete_and_open_ones_stay_open(tmp_path: Path) -> None:
     node = ServeProcess(tmp_path, {})
     node.arguments = ("--faults", "127.0.0.1:0")
     node.start()
@@ -200,11 +200,11 @@ def test_what_a_killed_broker_had_decided_is_whole_and_what_was_open_stays_open(
 
 
 @pytest.mark.parametrize(("group", "protocol", "following"), [("classic", "classic", b"4"), ("new", "consumer", b"6")])
-def test_groups_go_on_where_they_were(promoted: Promoted, group: str, protocol: str, following: bytes) -> None:
+def test_groups_continue_where_they_were(promoted: Promoted, group: str, protocol: str, following: bytes) -> None:
     assert read_on(promoted.servers, group, protocol, 1) == [following]
 
 
-def test_another_s_client_goes_on_in_a_classic_group(promoted: Promoted) -> None:
+def test_another_client_continues_in_a_classic_group(promoted: Promoted) -> None:
     with Admin(bootstrap_servers=promoted.servers) as admin:
         offset = admin.list_consumer_group_offsets("classic")[IN].offset
     consumer = ConfluentConsumer(
@@ -239,7 +239,7 @@ def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted
         eventually(committed)
 
 
-def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
+def test_a_query_continues_from_its_checkpoint(promoted: Promoted) -> None:
     """Its checkpoint says that batch 0 is not finished; the marker in the log says that the batch is in."""
     connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "out", 0)
@@ -250,7 +250,7 @@ def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
     eventually(lambda: connection.read_committed("out") == [b"batch 0", b"batch 1"])
 
 
-def test_what_hangs_is_listed_and_ended(promoted: Promoted) -> None:
+def test_hanging_transactions_are_listed_and_ended(promoted: Promoted) -> None:
     connection = RawConnection(promoted.servers)
     wait_for_leader(connection, "hanging", 0)
     name = TopicPartition("hanging", 0)

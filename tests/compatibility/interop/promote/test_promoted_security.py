@@ -183,14 +183,14 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
         kafka.stop()
 
 
-def test_the_same_user_goes_on_with_the_same_login(where: Places) -> None:
+def test_the_same_user_continues_with_the_same_login(where: Places) -> None:
     with Admin(**where.login("admin", PASSWORDS["admin"])) as admin:
         assert len(admin.describe_acls(AclFilter(ANY, None, ANY, None, None, ANY, ANY))) == 5
     say(where, b"after")
     assert read_on(where) == b"after"
 
 
-def test_who_may_not_may_not(where: Places) -> None:
+def test_forbidden_operations_stay_forbidden(where: Places) -> None:
     with (
         Producer(**where.login("alice", PASSWORDS["alice"])) as producer,
         pytest.raises(TopicAuthorizationFailedError),
@@ -203,7 +203,7 @@ def test_who_may_not_may_not(where: Places) -> None:
 
 
 @pytest.mark.parametrize("how", ["PLAIN", "certificate"])
-def test_other_logins_go_on(where: Places, how: str) -> None:
+def test_other_logins_continue(where: Places, how: str) -> None:
     login = where.login("bob", "bob-secret", "PLAIN") if how == "PLAIN" else where.shown()
     with Consumer("orders", **login, auto_offset_reset="earliest", isolation_level="read_committed") as consumer:
         assert next(consumer).value == b"before"
@@ -227,7 +227,7 @@ def refusal(found: Places, data: Path, words: tuple[str, ...] = (), **changed: s
     return call("promote", str(data), "--to", str(data.with_name("k")), "--dry-run", *sets, *words).sentence()
 
 
-def test_what_kafka_would_not_start_with_is_refused(tmp_path: Path) -> None:
+def test_settings_that_kafka_would_not_start_with_are_refused(tmp_path: Path) -> None:
     found = places(tmp_path)
     data = tmp_path / "data"
     with oncelog.Broker(data):

@@ -228,7 +228,7 @@ def exactly(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", [one.name for one in named_pairs()])
-def test_value_is_javas(asked: dict[str, tuple[Case, Any]], name: str) -> None:
+def test_values_equal_those_of_java(asked: dict[str, tuple[Case, Any]], name: str) -> None:
     case, expected = asked[name]
     assert not isinstance(expected, Refused), expected
     if "after the year 9999" in name:
@@ -261,7 +261,7 @@ def test_random_pairs_are_javas(asked: dict[str, tuple[Case, Any]]) -> None:
          "none of the reader's, which has no default"),
     ],
 )  # fmt: skip
-def test_what_java_refuses_is_a_mismatch_and_no_fault_of_the_record(
+def test_values_that_java_refuses_are_mismatches_not_faults_of_the_record(
     writer: Any, reader: Any, value: Any, why: str
 ) -> None:
     data = codec_of(writer).encode(value)

@@ -284,7 +284,7 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
 
 
 @pytest.mark.soak
-def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_on_later(
+def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_continues_later(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

@@ -71,7 +71,7 @@ def test_driver_killed_at_each_step_of_a_batch_that_it_collects(
 
 
 @KAFKA_IN_SOAK
-def test_driver_killed_while_end_txn_is_under_way(
+def test_driver_killed_while_end_txn_is_in_progress(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out."""

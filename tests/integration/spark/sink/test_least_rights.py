@@ -131,7 +131,7 @@ def test_slow_first_batch_is_written_once_without_the_right_to_ask_how_long_mark
     eventually(lambda: values(committed(side.open_servers, topic)), [b"v"])
 
 
-def test_source_needs_to_read_its_topic_and_says_so(side: Side, unique_name: str) -> None:
+def test_source_needs_to_read_its_topic_and_is_reported(side: Side, unique_name: str) -> None:
     partition = TopicPartition(create_topic(side.open_servers, unique_name), 0)
     read = allowed(AclResourceType.TOPIC, unique_name, Operation.READ, PatternType.LITERAL)
     describe = read._replace(operation=Operation.DESCRIBE)

@@ -257,7 +257,7 @@ def test_first_batch_that_another_prefix_has_written_is_refused_and_a_second_sin
 
 
 @KAFKA_IN_SOAK
-def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
+def test_query_that_rested_longer_than_its_marker_continues(job: Job) -> None:
     """After a month's rest, the batch that is planned next needs no marker, because the last one ended."""
     job.send()
     job.run()
@@ -269,7 +269,7 @@ def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
 
 
 @pytest.mark.soak  # a worker of Spark that comes late ends it, and it cannot be begun again
-def test_running_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
+def test_running_query_that_rested_longer_than_its_marker_continues(job: Job) -> None:
     """The query used to die at its next record, and could not be started again."""
     job.send()
     query = job.rested(job.forget_marker)

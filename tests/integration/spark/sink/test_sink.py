@@ -236,7 +236,7 @@ def test_stream_copies_each_record_once_and_leaves_its_marker(
 
 
 @KAFKA_IN_SOAK
-def test_stream_goes_on_after_batches_without_a_row(
+def test_stream_continues_after_batches_without_a_row(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

@@ -198,7 +198,7 @@ def test_stream_delivers_each_committed_record_once_over_restarts(
     assert again == ["8:in"]
 
 
-def test_progress_tells_lag_and_the_group_holds_the_position(
+def test_progress_reports_lag_and_the_group_holds_the_position(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers

@@ -45,7 +45,7 @@ def test_partitions_that_come_later_are_named() -> None:
     assert events([TimelineStep(0, 0, BEGUN), TimelineStep(1, 1, more)])[-1].detail == "with b-3 too"
 
 
-def test_an_abort_by_timeout_says_so() -> None:
+def test_an_abort_by_timeout_is_reported() -> None:
     prepare = BEGUN._replace(state=S.PREPARE_ABORT, producer_epoch=1, last_update_ms=100 + 60_000)
     assert reported(BEGUN, prepare)[-1] == ("fence", "Prepare abort: its timeout passed")
 

@@ -62,7 +62,7 @@ def test_only_the_last_chapter_is_written_again() -> None:
     assert made.translate(6) == 3
 
 
-def test_chapters_whose_records_are_gone_are_given_up_but_for_the_last() -> None:
+def test_chapters_whose_records_are_gone_are_given_up_except_for_the_last() -> None:
     made = of([(2 * number, number) for number in range(2 * CHAPTER + 1)])
     assert made.forget_before(2 * CHAPTER - 1) == []
     assert made.forget_before(2 * CHAPTER) == [0]

@@ -47,7 +47,7 @@ def test_no_partition_has_a_leader_and_each_keeps_its_last_leader_epoch(store: M
     assert {(p.leader, p.leader_epoch) for p in partitions} == {(-1, store.leader_epoch("orders", 0))}
 
 
-def test_producer_ids_go_on_behind_the_last_block(store: MetadataStore) -> None:
+def test_producer_ids_continue_behind_the_last_block(store: MetadataStore) -> None:
     last = snapshot_of(store, QUORUM, 5).records[-1]
     assert isinstance(last, ProducerIdsRecord)
     assert last.next_producer_id == 1000

@@ -42,7 +42,7 @@ def test_what_was_changed_while_it_ran_counts_and_an_address_that_is_given_count
     assert made({}, live, "10.0.0.5:29092").properties["listeners"].startswith("PLAINTEXT://10.0.0.5:29092,")
 
 
-def test_an_authorizer_makes_the_node_a_super_user_beside_the_others() -> None:
+def test_with_an_authorizer_the_node_becomes_a_super_user() -> None:
     node = made({"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"})
     assert node.properties["super.users"] == "User:node-07070707"
     more = made({"authorizer.class.name": "A", "super.users": "User:ada; "})

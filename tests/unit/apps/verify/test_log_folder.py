@@ -148,7 +148,7 @@ def test_transaction_that_ended_in_one_partition_only_is_found(tmp_path: Path) -
     assert verify(late).found == ["half-ended-transaction"]
 
 
-def test_producer_that_went_on_shows_that_its_transaction_hangs(tmp_path: Path) -> None:
+def test_producer_that_continued_shows_that_its_transaction_hangs(tmp_path: Path) -> None:
     later = [data(0, pid=1, epoch=1, seq=0, txn=True), marker(1, pid=1, epoch=2)]
     write_folder(tmp_path, TXN, later)
     assert verify(tmp_path).found == ["hanging-transaction"]

@@ -75,7 +75,7 @@ def contents(disk: FaultyDisk) -> dict[str, bytes]:
     return {name: disk.read(f"{FOLDER}/{name}") for name in disk.list(FOLDER)}
 
 
-def test_a_start_after_a_crash_writes_nothing_for_the_segment_that_goes_on(disk: FaultyDisk) -> None:
+def test_a_start_after_a_crash_writes_nothing_for_the_segment_that_continues(disk: FaultyDisk) -> None:
     log = open_log(disk, config=SMALL)
     for seq in range(10):
         append(log, batch(pid=1, seq=seq))

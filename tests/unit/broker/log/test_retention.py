@@ -89,7 +89,7 @@ def test_dropped_files_are_renamed_and_removed_after_the_delay(disk: FaultyDisk)
     assert not set(deleted) & set(disk.list(FOLDER))
 
 
-def test_a_read_that_is_under_way_survives_the_deletion(disk: FaultyDisk) -> None:
+def test_a_read_that_is_in_progress_survives_the_deletion(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
     read = log.read(0, 1000, 15, at_least_one_batch=True)
     assert not isinstance(read, Error)
@@ -118,7 +118,7 @@ def test_segments_wholly_below_the_start_go_at_the_next_retention(disk: FaultyDi
     assert (bases(log), log.log_start_offset) == ([10], 11)
 
 
-def test_sequences_go_on_though_all_records_were_deleted(disk: FaultyDisk) -> None:
+def test_sequences_continue_though_all_records_were_deleted(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
@@ -128,7 +128,7 @@ def test_sequences_go_on_though_all_records_were_deleted(disk: FaultyDisk) -> No
     assert append(log, batch(pid=1, seq=5)).error is Error.NONE
 
 
-def test_sequences_go_on_after_a_restart_though_all_records_were_deleted(disk: FaultyDisk) -> None:
+def test_sequences_continue_after_a_restart_though_all_records_were_deleted(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(5, pid=1, seq=0))
     commit_all(log)
@@ -161,7 +161,7 @@ def test_leader_epochs_before_the_start_are_forgotten(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 1, 4, 5, 7, 10, 14])
-def test_a_truncated_log_goes_on_where_it_was_cut(disk: FaultyDisk, offset: int) -> None:
+def test_a_truncated_log_continues_where_it_was_cut(disk: FaultyDisk, offset: int) -> None:
     log = open_log(disk)
     for number in range(15):
         if number in (5, 10):

@@ -148,7 +148,7 @@ def test_a_topic_that_was_recreated_has_none_of_its_old_overrides(disk: MemoryDi
     assert found is not None and found.overrides == {"t": {}}
 
 
-def test_the_log_goes_on_where_the_newest_snapshot_ends(disk: MemoryDisk) -> None:
+def test_the_log_continues_where_the_newest_snapshot_ends(disk: MemoryDisk) -> None:
     folder = "__cluster_metadata-0"
     old = batch(0, topic_record("gone"), config_record(2, "gone", "retention.ms", "5"))
     write(disk, f"{folder}/00000000000000000000.log", old + batch(2, config_record(2, "t", "segment.ms", "8")))

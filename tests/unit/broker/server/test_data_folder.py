@@ -10,9 +10,7 @@ from oncelog.broker.server.disk import os_disk
 from oncelog.broker.server.opening import prepare_folder
 
 
-def test_the_names_of_new_folders_are_on_stable_storage_before_anything_is_in_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_folders_are_synced_before_they_get_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A power failure may take a folder with all that was synced in it, if nobody has synced its name."""
     synced: list[str] = []
     monkeypatch.setattr(os_disk, "sync_names", synced.append)

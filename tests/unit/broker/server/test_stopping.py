@@ -75,7 +75,7 @@ def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop
         assert log_end(broker) == 0
 
 
-def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: Path) -> None:
+def test_a_stop_completes_requests_under_validation(tmp_path: Path) -> None:
     resume, broker = threading.Event(), oncelog.Broker(tmp_path)
     with broker, socket.create_connection((broker.address.host, broker.address.port)) as connection:
         broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
@@ -120,9 +120,7 @@ def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tm
         assert [log_end(broker, index) for index in range(100)] == [1] * 100
 
 
-def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_finished_work_is_handled_in_order_after_the_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("oncelog.broker.server.server.CHECKS_S", 0.0)
 
     def act(nodes: Nodes) -> None:
@@ -145,7 +143,7 @@ def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
 
 
 @pytest.mark.usefixtures("checks_wait")
-def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_path: Path) -> None:
+def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_continue(tmp_path: Path) -> None:
     resume, worked, ended = threading.Event(), threading.Event(), list[bool]()
     broker = oncelog.Broker(tmp_path)
     with broker, connected(broker) as connection, connected(broker) as other:
@@ -202,7 +200,7 @@ def test_no_timer_rings_in_a_broker_that_is_over() -> None:
         assert broker.on_loop(act) == (False, [])
 
 
-def test_what_a_worker_has_not_begun_can_be_discarded() -> None:
+def test_work_that_has_not_begun_can_be_discarded() -> None:
     begun, resume, done = threading.Event(), threading.Event(), list[int]()
     loop = asyncio.new_event_loop()
     worker = Worker(loop, "test")

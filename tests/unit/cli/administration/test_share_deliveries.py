@@ -23,7 +23,7 @@ def test_offsets_between_stored_ones_are_not_acknowledged_yet() -> None:
     ]
 
 
-def test_what_is_before_the_start_is_not_shown() -> None:
+def test_offsets_before_the_start_are_not_shown() -> None:
     assert shown(5, StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1), StateBatch(4, 6, RecordState.ACKNOWLEDGED, 1)) == [
         (5, 6, "acknowledged", 1)
     ]

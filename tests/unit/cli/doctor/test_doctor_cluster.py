@@ -56,7 +56,7 @@ def test_a_transaction_that_hangs_in_an_internal_topic_is_bad() -> None:
     assert todo.startswith("oncelog transactions abort --topic __consumer_offsets --partition 0 --start-offset 12")
 
 
-def test_where_nobody_lists_transactions_one_that_stands_still_is_reported() -> None:
+def test_a_stalled_transaction_is_reported_without_a_list_of_transactions() -> None:
     (_, refused, advice), (status, found, todo) = reported(Hung(lists=False))
     assert "not offered" in refused and advice == "upgrade the brokers"
     assert status is Status.WARN and f"{OFFSETS} has a transaction of producer 7 from 12 on" in found

@@ -15,5 +15,5 @@ def test_interrupted_before_that_for_which_it_was_to_wait_is_no_success(once: bo
     _say_end(True, once=once, switch_over=switch_over)
 
 
-def test_mirror_that_goes_on_until_it_is_stopped_has_done_its_work_then() -> None:
+def test_a_continuous_mirror_is_complete_when_it_is_stopped() -> None:
     _say_end(False, once=False, switch_over=False)

@@ -14,7 +14,7 @@ from tests.integration.cli.conftest import call
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e300", "-1", "0.05", str(LONGEST_S + 1), "soon"])
-def test_what_nobody_can_wait_for_is_refused(text: str) -> None:
+def test_timeouts_that_are_too_long_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         Seconds(0.1).convert(text, None, None)
 

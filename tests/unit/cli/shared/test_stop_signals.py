@@ -55,7 +55,7 @@ finally:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_what_a_command_has_made_is_taken_away_before_a_signal_ends_it(number: signal.Signals) -> None:
+def test_a_signal_removes_what_a_command_has_created(number: signal.Signals) -> None:
     def as_in_a_terminal() -> None:  # the tests may run under nohup, and children inherit that
         signal.signal(number, signal.SIG_DFL)
 
@@ -69,7 +69,7 @@ def test_what_a_command_has_made_is_taken_away_before_a_signal_ends_it(number: s
         assert process.wait(120) == 128 + number
 
 
-def test_a_hangup_that_was_ignored_before_stays_so() -> None:
+def test_an_ignored_hangup_stays_ignored() -> None:
     def as_nohup() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 

@@ -61,7 +61,7 @@ def test_a_member_whose_epoch_moved_on_meanwhile_asks_again_with_the_new_one(ref
     assert asked.epochs == [5, 6]
 
 
-def test_who_is_no_member_is_reported_what_the_coordinator_refuses() -> None:
+def test_a_consumer_outside_a_group_gets_the_coordinators_refusals() -> None:
     asked = Asked(Error.UNKNOWN_MEMBER_ID)
     with pytest.raises(KafkaError, match="refused"):
         asked.fetch(as_member=False)

@@ -87,7 +87,7 @@ def test_ends_that_have_not_moved_take_one_request(limits: pytest.MonkeyPatch) -
     assert [of(settled, ONE), of(settled, ONE)] == [[9], [9]]
 
 
-def test_an_end_that_a_transaction_held_back_is_not_taken_for_one_that_nothing_holds_back(
+def test_an_end_held_back_by_a_transaction_is_not_settled(
     limits: pytest.MonkeyPatch,
 ) -> None:
     cluster = Cluster({ONE: 4}, 9, {0: "Ongoing"})

@@ -35,7 +35,7 @@ def test_the_number_of_a_partition_may_be_of_another_library(number: Any) -> Non
 
 
 @pytest.mark.parametrize("wrong", [TopicPartition("", 0), TopicPartition("\udcff", 0), TopicPartition("t", 1.0), "t0"])  # type: ignore[arg-type]
-def test_what_is_no_partition_is_refused(wrong: object) -> None:
+def test_an_invalid_partition_is_refused(wrong: object) -> None:
     with pytest.raises(TypeError):
         arguments.partition(wrong)
 
@@ -72,7 +72,7 @@ def test_headers_that_can_be_walked_only_once_are_refused(headers: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, ("a",), ("a", b"1", 2), None])
-def test_what_is_no_header_is_named(wrong: Any) -> None:
+def test_an_invalid_header_is_named(wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"not one with {re.escape(repr(wrong))} in it"):
         largest_size(None, b"", [("good", b""), wrong])
 
@@ -83,7 +83,7 @@ def test_a_header_that_can_be_walked_only_once_is_refused() -> None:
         largest_size(None, b"", [once])
 
 
-def test_a_collection_of_headers_that_fails_tells_its_own_error() -> None:
+def test_a_collection_of_headers_that_fails_reports_its_own_error() -> None:
     class Failing(list[tuple[str, bytes]]):
         def __iter__(self) -> Iterator[tuple[str, bytes]]:
             yield "a", b"1"
@@ -240,7 +240,7 @@ def test_two_classes_with_one_name_are_distinguished_by_their_modules(
     assert str(reported.value) == message
 
 
-def test_what_has_another_name_is_shown_as_it_is() -> None:
+def test_unknown_names_are_shown_unchanged() -> None:
     for given, message in (
         ([5], "a list of NewTopic is needed, not one with 5 in it"),
         ("ab", "a list of NewTopic is needed, not 'ab'"),

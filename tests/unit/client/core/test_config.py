@@ -112,7 +112,7 @@ def test_a_file_for_javas_clients_is_taken(kind: type[ClientConfig], caplog: pyt
     assert "hunter2" not in caplog.text
 
 
-def test_what_other_clients_know_is_left_to_them(caplog: pytest.LogCaptureFixture) -> None:
+def test_settings_of_other_clients_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     assert ConsumerConfig.from_properties(JAVAS_FILE).group_id == "billing"
     assert not hasattr(AdminConfig.from_properties(JAVAS_FILE), "group_id")
 

@@ -43,7 +43,7 @@ def test_brokers_before_2_5_are_known_by_their_offsets_in_transactions() -> None
     assert not is_too_old({ApiKey.PRODUCE: (0, 2), ApiKey.METADATA: (0, 4)}), "it has no transactions"
 
 
-def test_a_broker_is_of_a_release_if_it_offers_what_came_with_it() -> None:
+def test_the_release_of_a_broker_follows_from_its_api_versions() -> None:
     offered: dict[int, tuple[int, int]] = {
         ApiKey.ADD_PARTITIONS_TO_TXN: (0, 4),
         ApiKey.PRODUCE: (0, 9),

@@ -350,7 +350,7 @@ def test_union_takes_the_structs_that_it_is_read_as() -> None:
         writer.write(plain)
 
 
-def test_what_the_reader_cannot_take_is_distinguished_from_bytes_that_do_not_fit(engine: Any) -> None:
+def test_values_that_the_reader_cannot_hold_are_distinguished_from_malformed_bytes(engine: Any) -> None:
     """Only the second kind is a fault of the record."""
     _, problems = attempted(engine, record("int"), record("int", "int"), b"\2", b"")
     assert {number: (type(problem), str(problem)) for number, problem in problems.items()} == {

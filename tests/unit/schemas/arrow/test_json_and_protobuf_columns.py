@@ -323,7 +323,7 @@ def test_rows_are_written_as_json_and_as_protobuf() -> None:
     assert written.as_py() == framed(3, b'{"i32":1,"s":"x"}')
 
 
-def test_value_that_does_not_fit_what_is_written_says_so() -> None:
+def test_a_value_that_does_not_fit_its_schema_is_reported() -> None:
     writer = ColumnWriter(
         ReaderSchema("s", 1, 1, Schema('{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'))
     )
@@ -331,7 +331,7 @@ def test_value_that_does_not_fit_what_is_written_says_so() -> None:
         writer.write(pa.array([{"a": None}], pa.struct([("a", pa.int32())])))
 
 
-def test_what_is_no_record_has_one_column() -> None:
+def test_a_schema_that_is_no_record_has_one_column() -> None:
     assert columns_of(ReaderSchema("s", 1, 1, Schema('"long"'))) == pa.struct([("value", pa.int64())])
 
 

@@ -46,13 +46,13 @@ def test_refusal_of_any_rank_refuses_the_batch() -> None:
     "error",
     [Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.MESSAGE_TOO_LARGE, Error.TOPIC_AUTHORIZATION_FAILED],
 )
-def test_what_no_run_can_heal_is_not_run_again(error: Error) -> None:
+def test_permanent_failures_are_not_retried(error: Error) -> None:
     """A run begins with a fence, so a fenced one that ran again would fence its successor in turn."""
     assert final(KafkaError(error))
 
 
 @pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.TRANSACTION_ABORTABLE, Error.INVALID_TXN_STATE])
-def test_what_a_new_transaction_heals_is_run_again(error: Error) -> None:
+def test_failures_that_a_new_transaction_heals_are_retried(error: Error) -> None:
     assert not final(KafkaError(error))
 
 

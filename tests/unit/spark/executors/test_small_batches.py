@@ -87,7 +87,7 @@ def test_rows_that_cannot_be_computed_leave_no_fence_behind_that_comes_late(monk
 
 
 @pytest.mark.parametrize("found", [None, Repeated()], ids=["larger than its share", "a stage ran again"])
-def test_what_was_not_collected_is_shuffled_with_the_same_plan(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+def test_uncollected_rows_are_shuffled_with_the_same_plan(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
     course = Course(monkeypatch, found)
     course.run()
     assert course.calls == ["computed", "planned", "fenced", "shuffled"]

@@ -34,7 +34,7 @@ def large_batches() -> list[PartitionBatch]:
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 @pytest.mark.parametrize("seed", range(5))
-def test_each_partition_keeps_its_order_with_one_batch_under_way_at_a_time(partitions: int, seed: int) -> None:
+def test_each_partition_keeps_its_order_with_one_batch_in_progress_at_a_time(partitions: int, seed: int) -> None:
     chance = random.Random(seed)
     sent = [batch(chance.randrange(partitions), number) for number in range(300)]
     taken: dict[int, list[bytes]] = {}
@@ -68,7 +68,7 @@ def test_each_partition_keeps_its_order_with_one_batch_under_way_at_a_time(parti
     assert taken == wanted
 
 
-def test_lanes_are_under_way_at_the_same_time() -> None:
+def test_lanes_are_in_progress_at_the_same_time() -> None:
     both = threading.Barrier(LANES)
     with ThreadPoolExecutor(LANES) as broker:
         send_in_lanes(large_batches(), lambda lane, batches: broker.submit(both.wait, 60))
@@ -91,7 +91,7 @@ def test_a_few_bytes_are_one_request(size_bytes: int, requests: int) -> None:
 
 
 @pytest.mark.parametrize("by_source", [False, True])
-def test_failure_is_raised_when_nothing_is_under_way_any_more(by_source: bool) -> None:
+def test_failure_is_raised_when_nothing_is_in_progress_any_more(by_source: bool) -> None:
     """A caller that aborts then is not overtaken by a late batch."""
     requests: list[tuple[Request, Future[object]]] = []
     begun, raised = threading.Event(), []
@@ -149,7 +149,7 @@ def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lan
 
 
 @pytest.mark.parametrize("size_bytes", [1 << 20, 16 << 20])
-def test_lane_that_stands_still_keeps_no_more_alive_than_the_window(
+def test_lane_that_makes_no_progress_keeps_no_more_alive_than_the_window(
     size_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One batch in ten belongs to its partition, and each keeps alive the chunk that it came in."""

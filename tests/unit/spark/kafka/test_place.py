@@ -13,7 +13,7 @@ from oncelog.spark.sink.plan_description import bare_offsets, continues, is_ours
 
 @pytest.mark.parametrize("number", ['"5"', "-1", "5.5", "null", "true", "NaN", "{}"])
 @pytest.mark.parametrize("form", ['{"t":{"0":%s}}', '{"t":{"0":1,"from":{"0":%s}}}', '{"t":{"0":1,"epochs":{"0":%s}}}'])
-def test_what_is_not_an_offset_is_refused_with_the_partition(number: str, form: str) -> None:
+def test_an_invalid_offset_is_refused_with_the_partition(number: str, form: str) -> None:
     line = form % number
     with pytest.raises(ConfigError, match=r"^The checkpoint has .* as (offset|beginning|leader epoch) of t-0"):
         Place.of(json.loads(line))
@@ -27,7 +27,7 @@ def test_what_is_not_an_offset_is_refused_with_the_partition(number: str, form: 
         *('{"t":{"0":1,"marks":{"0":[1]}}}', '{"t":{"0":1,"marks":{"0":[1,2,3,4,5,6,7,"x"]}}}'),
     ],
 )
-def test_a_line_of_another_source_is_refused_and_stays_as_it_is(line: str) -> None:
+def test_a_line_of_another_source_is_refused_and_stays_unchanged(line: str) -> None:
     with pytest.raises(ConfigError, match="give the query the checkpoint that it began"):
         Place.of(json.loads(line))
     assert (bare_offsets(line), next_start(line), is_ours(line)) == (line, line, False)

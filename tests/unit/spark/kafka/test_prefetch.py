@@ -14,7 +14,7 @@ def test_items_arrive_in_order() -> None:
     assert list(run_ahead(iter(range(100)))) == list(range(100))
 
 
-def test_next_item_is_under_way_before_it_is_asked_for() -> None:
+def test_next_item_is_in_progress_before_it_is_asked_for() -> None:
     started = threading.Event()
 
     def items() -> Iterator[int]:
@@ -39,7 +39,7 @@ def test_error_is_raised_where_it_would_have_been() -> None:
         next(ahead)
 
 
-def test_stopping_early_does_not_wait_for_the_item_under_way() -> None:
+def test_stopping_early_does_not_wait_for_the_item_in_progress() -> None:
     release = threading.Event()
 
     def items() -> Iterator[int]:

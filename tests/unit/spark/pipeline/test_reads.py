@@ -91,7 +91,7 @@ def test_sink_with_another_name_continues_where_all_are() -> None:
         ),
     ],
 )
-def test_what_would_leave_out_or_double_a_record_is_refused(
+def test_a_change_that_would_skip_or_repeat_a_record_is_refused(
     one: Pipeline, begins: dict[str, Place], repeats: bool, reported: str
 ) -> None:
     with pytest.raises(PipelineError, match=reported):
@@ -176,7 +176,7 @@ def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:
     assert kept_of(made("a", dead="d"), known) == {"orders__b": ReadStart(Place({P0: 7}))}
 
 
-def test_table_that_is_taken_out_while_a_sink_comes_is_not_taken_for_it() -> None:
+def test_a_removed_table_is_not_mistaken_for_an_added_sink() -> None:
     known = CheckpointReads(
         {"orders__a": Place({P0: 7}), "orders__x_2d_y": Place({P0: 7})},
         repeats=False, groups=("p-q:topics", "q-sqlite:t:x-y"),
@@ -238,7 +238,7 @@ def test_sink_with_another_name_beside_others_is_refused_if_spark_keeps_state(tm
     assert begins_of(made("c"), known) == {SourceRead("orders", "c"): Place({P0: 9})}
 
 
-def test_table_or_topics_that_missed_batches_are_refused_before_spark_plans_one() -> None:
+def test_a_table_or_topic_that_missed_batches_is_refused_before_a_batch_is_planned() -> None:
     table = TableSink({"format": "sqlite", "url": "x.db", "table": "t"})
     one = Pipeline("p", {"orders": Source("t")}, {"a": Sink("a"), "x": table}, lambda **rows: rows)
     kept = {"orders__x": ReadStart(Place({P0: 4})), "orders__a": ReadStart(Place({P0: 4}))}

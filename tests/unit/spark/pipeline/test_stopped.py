@@ -38,7 +38,7 @@ def test_finished_batches_and_rows_of_each_sink(tmp_path: Path) -> None:
     )
 
 
-def test_batch_that_was_under_way_is_repeated(tmp_path: Path) -> None:
+def test_batch_that_was_in_progress_is_repeated(tmp_path: Path) -> None:
     reported = Finished().describe("p", spark_has(tmp_path, 4, 3))
     assert "the next start repeats batch 4, which was under way: what a sink has of it is left out" in reported
 

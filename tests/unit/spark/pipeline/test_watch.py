@@ -55,7 +55,7 @@ def test_queries_that_end_well_end_the_run() -> None:
     assert watched() == 0
 
 
-def test_query_whose_python_worker_spark_gave_up_is_started_again() -> None:
+def test_a_query_whose_python_worker_failed_is_restarted() -> None:
     assert watched(*[LATE] * (STARTS - 1)) == STARTS - 1
 
 

@@ -56,9 +56,7 @@ GONE = "An error occurred while calling o7.b. Trace:\npy4j.Py4JException: Method
         ApiMissing("no class b"),
     ],
 )
-def test_what_spark_lacks_is_done_otherwise_and_said_once_at_info_level(
-    caplog: pytest.LogCaptureFixture, error: Exception
-) -> None:
+def test_a_missing_private_api_is_replaced_and_logged_once(caplog: pytest.LogCaptureFixture, error: Exception) -> None:
     spark = Spark(error)
     use = use_of(spark)
     with caplog.at_level(logging.DEBUG, "oncelog"):
@@ -77,7 +75,7 @@ def test_the_log_names_the_method_that_java_lacks(caplog: pytest.LogCaptureFixtu
 @pytest.mark.parametrize(
     "error", [Py4JJavaError("a job failed", Mock(_target_id="o1")), Py4JNetworkError("the JVM has ended"), ValueError()]
 )
-def test_what_spark_has_and_what_then_fails_is_raised(caplog: pytest.LogCaptureFixture, error: Exception) -> None:
+def test_failures_of_an_existing_private_api_are_raised(caplog: pytest.LogCaptureFixture, error: Exception) -> None:
     spark = Spark(error)
     for _ in range(2):
         with pytest.raises(type(error)):

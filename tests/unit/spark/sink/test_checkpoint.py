@@ -128,7 +128,7 @@ def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def test_first_batch_tells_another_group_that_is_none_of_the_query_s_other_sinks(tmp_path: Path) -> None:
+def test_the_first_batch_detects_an_unrelated_group(tmp_path: Path) -> None:
     for number in (0, 1):
         spark_writes(tmp_path, number)
     checkpoint = Checkpoint.open(str(tmp_path))
@@ -178,7 +178,7 @@ def test_relative_location_is_one_of_the_working_folder(tmp_path: Path, monkeypa
         ("folder", "cannot be read .offsets/0: "),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: str, says: str) -> None:
+def test_an_unreadable_file_is_refused_by_name(tmp_path: Path, damage: str, says: str) -> None:
     spark_writes(tmp_path, 0)
     number = 0
     if damage == "metadata missing":
@@ -196,7 +196,7 @@ def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: st
 
 
 @pytest.mark.parametrize("left", [b"", bytes(40)])
-def test_what_a_power_failure_left_of_a_batch_is_refused_with_what_to_remove(tmp_path: Path, left: bytes) -> None:
+def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(tmp_path: Path, left: bytes) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     spark_writes(tmp_path, 0)
     (tmp_path / "commits" / "0").parent.mkdir(exist_ok=True)

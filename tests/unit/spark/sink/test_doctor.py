@@ -43,7 +43,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     return found
 
 
-def test_batch_that_did_not_end_is_repeated_and_its_marker_tells_how(checkpoint: Checkpoint) -> None:
+def test_batch_that_did_not_end_is_repeated_and_its_marker_reports_how(checkpoint: Checkpoint) -> None:
     skips = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 2)), NOW)
     assert (skips.next_batch, skips.repeats, skips.verdict) == (2, True, "skip")
     writes = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 1)), NOW)
@@ -97,7 +97,7 @@ def test_new_query_begins(tmp_path: Path) -> None:
     )
 
 
-def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) -> None:
+def test_diagnosis_in_json_and_in_lines_agrees(checkpoint: Checkpoint) -> None:
     reported = diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(written(checkpoint, 2)), NOW)
     answer = reported.as_json()
     assert (answer["group"], answer["ended"], answer["ends"]) == (GROUP, 1, {"out-0": 30})

@@ -281,7 +281,7 @@ def end_later(write: BatchWrite, engine: ModelEngine) -> BatchOutcome:
 
 
 @pytest.mark.parametrize("batch_id", [0, 5])
-def test_slow_batch_is_written_once_though_nobody_tells_the_retention(batch_id: int) -> None:
+def test_a_slow_batch_is_written_once_if_the_retention_is_unknown(batch_id: int) -> None:
     broker = ModelBroker()
     with pytest.raises(SinkRefused, match="option offsetsRetentionMinutes"):
         end_later(slow(batch_id), ModelEngine(broker))

@@ -38,7 +38,7 @@ def test_message_that_leaves_offsets_out_says_where_all_are() -> None:
     )
 
 
-def test_lines_of_other_sources_stay_as_they_are() -> None:
+def test_lines_of_other_sources_stay_unchanged() -> None:
     others = '-\n17\n{"logOffset":3}\n{"a": {"x": 1}}\n[1]\n'
     assert bare_offsets(others) == others
 

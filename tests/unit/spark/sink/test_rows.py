@@ -45,7 +45,7 @@ def schema(columns: str) -> StructType:
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 9, 12), ("zstd", -100, 19)])
-def test_level_of_the_codec_is_the_one_that_was_asked_for(codec: str, low: int, high: int) -> None:
+def test_the_codec_uses_the_requested_level(codec: str, low: int, high: int) -> None:
     values = pa.array([f"{n * 2654435761 % 1009} {n % 37} words that come again" for n in range(2000)])
 
     def size_bytes(level: int) -> int:
@@ -201,7 +201,7 @@ def test_wrong_columns_are_refused_before_anything_runs(ddl: str, topic: str, te
         SinkColumns.of(schema(ddl), topic)
 
 
-def test_name_that_is_exactly_right_takes_precedence_over_one_that_differs_in_case() -> None:
+def test_an_exact_name_takes_precedence_over_a_name_in_another_case() -> None:
     """Like Spark's own connector, with ``spark.sql.caseSensitive`` and without (verified with Spark 4.2's)."""
     assert positions_of(["VALUE", "value", "Key", "offset"]) == {"value": 1, "key": 2}
     columns = {"VALUE": pa.array(["no"]), "value": pa.array(["yes"])}

@@ -198,7 +198,7 @@ def test_start_beside_which_is_no_checkpoint_is_refused() -> None:
             stream.initialOffset()
 
 
-def test_batch_ends_at_the_limit_and_the_next_goes_on_from_there() -> None:
+def test_batch_ends_at_the_limit_and_the_next_continues_from_there() -> None:
     stream, clock = reader(FakeCluster(a=[100, 100]), maxOffsetsPerTrigger="50")
     limit = stream.getDefaultReadLimit()
     assert limit == ReadMaxRows(50)
@@ -237,7 +237,7 @@ def test_available_now_ends_at_what_existed_when_it_began() -> None:
     assert stream.latestOffset({"a": {"0": 10}}, limit) == {"a": {"0": 10}}
 
 
-def test_what_was_sent_a_moment_ago_is_seen_as_the_end() -> None:
+def test_the_end_includes_records_sent_a_moment_ago() -> None:
     """A caller that sends, then calls ``processAllAvailable``, waits for what was sent: no time has passed since the
     look.
     """
@@ -323,7 +323,7 @@ def test_batch_that_was_planned_beyond_the_end_that_the_log_has_now_is_loss(capl
 
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "5"}, {"maxOffsetsPerTrigger": "5"}])
-def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_if_losses_are_tolerated(options: dict[str, str]) -> None:
+def test_query_beyond_a_log_that_was_cut_continues_at_its_end_if_losses_are_tolerated(options: dict[str, str]) -> None:
     """What is written from there on is new, although its offsets are below those that the query has read."""
     cluster = FakeCluster(a=[100, 10])
     cluster.ids = {"a": "x"}
@@ -341,7 +341,7 @@ def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_if_losses_are_tolera
     assert ranges(stream.partitions(cut, end)) == [(0, 60, 65)]
 
 
-def test_topic_that_is_not_seen_for_a_while_is_read_on_and_not_again() -> None:
+def test_a_temporarily_invisible_topic_is_continued_and_not_reread() -> None:
     """The right to see it was taken and given back, which a pattern cannot tell: it is still the same topic."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
@@ -514,7 +514,7 @@ def test_topic_that_is_deleted_under_the_query_does_not_end_it_if_losses_are_tol
 
 
 @pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
-def test_batch_that_was_planned_of_a_topic_that_is_gone_for_good_is_repeated_without_it(ids: dict[str, str]) -> None:
+def test_batch_that_was_planned_of_a_topic_that_is_permanently_gone_is_repeated_without_it(ids: dict[str, str]) -> None:
     cluster = FakeCluster(b=[20])
     cluster.ids = ids
     known = {topic: {"id": id_} for topic, id_ in ids.items()}
@@ -676,7 +676,7 @@ def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place
     assert ranges(stream.partitions(until, end)) == [(0, 60, 150)]
 
 
-def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_with_only_older_epochs_was_replaced(caplog: pytest.LogCaptureFixture) -> None:
     """A restored broker: nobody can tell where its log diverges from what the query has read."""
     cluster, stream, clock, start = led(100, failOnDataLoss="false")
     cluster.epochs[A0], cluster.end[A0] = [(1, 0)], 150
@@ -850,7 +850,7 @@ def test_new_log_of_a_cut_one_without_id_is_read_from_where_it_was_cut_if_losses
 # --- transactions that are being ended
 
 
-def test_who_asks_for_everything_waits_in_any_case_and_others_only_if_they_have_read_the_rest() -> None:
+def test_only_reads_up_to_everything_wait_for_open_transactions() -> None:
     cluster = FakeCluster(a=[5, 7])
     one, _ = reader(cluster, startingOffsets="earliest")
     start = one.initialOffset()

@@ -99,7 +99,7 @@ STEPS = sum(1 for _ in Life().steps())
 
 
 @pytest.mark.parametrize("count", range(STEPS + 1))
-def test_after_a_crash_every_confirmed_offset_exists_and_the_group_goes_on(count: int) -> None:
+def test_after_a_crash_every_confirmed_offset_exists_and_the_group_continues(count: int) -> None:
     for lost in range(4):
         life = run(count)
         confirmed = dict(life.confirmed)

@@ -116,7 +116,7 @@ def test_topics_that_members_name_take_no_more_than_there_is_memory_for(monkeypa
     assert 2 * MB < before == taken() < 3 * MB
 
 
-def test_a_group_that_nobody_joins_is_gone_with_the_id_that_was_handed_out() -> None:
+def test_a_group_that_nobody_joins_is_gone_with_the_id_that_was_delivered() -> None:
     """Thirty thousand, of 2 KB each, waited for the next check for expired offsets, ten minutes at most."""
     host = MemoryGroupHost({"t": 3})
     for number in range(50):

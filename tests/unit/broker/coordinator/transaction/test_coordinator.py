@@ -188,7 +188,7 @@ def test_add_of_a_partition_that_is_in_it_writes_nothing(
     assert len(host.log) == length
 
 
-def test_verification_tells_present_from_absent(coordinator: TransactionCoordinator) -> None:
+def test_verification_reports_present_from_absent(coordinator: TransactionCoordinator) -> None:
     producer = begun(coordinator, P0)
     verdicts = coordinator.verify_partitions("id", producer, [P1, P0], NOW, node_id=None).value
     assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
@@ -650,7 +650,7 @@ def test_a_lower_transaction_version_is_in_force_for_the_next_value(
     assert init(coordinator).value.producer == ProducerIdAndEpoch(producer.producer_id, 2)
 
 
-def test_an_id_that_ended_its_last_transaction_by_version_two_goes_on_at_version_zero(
+def test_an_id_that_ended_its_last_transaction_by_version_two_continues_at_version_zero(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = end(coordinator, begun(coordinator)).value.producer

@@ -344,7 +344,7 @@ def test_the_last_of_several_entries_for_a_partition_counts(side: Side) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("CreateTime", "LogAppendTime"), ("LogAppendTime", "CreateTime")])
-def test_the_answer_tells_the_time_of_the_batch_whatever_the_setting_is_now(
+def test_the_answer_reports_the_time_of_the_batch_whatever_the_setting_is_now(
     side: Side, before: str, after: str
 ) -> None:
     partition = side.broker.partition(TopicPartition("plain", 0))

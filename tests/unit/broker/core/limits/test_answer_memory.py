@@ -252,7 +252,7 @@ def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
     assert (memory.taken_bytes, memory.missing_bytes) == (0, -memory.limit_bytes)
 
 
-def test_a_release_of_requests_and_a_stop_let_those_go_on_that_wait() -> None:
+def test_a_release_of_requests_and_a_stop_let_those_continue_that_wait() -> None:
     memory = RequestMemory(1_000_000, 1000)
     answers = AnswerMemory(memory)
     memory.count(900_000)
@@ -284,7 +284,7 @@ def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() 
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
+def test_a_change_continues_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
     memory = RequestMemory(1_000_000, 1000)
     answers, tasks, done = AnswerMemory(memory), Tasks(), list[int]()
     first, second = context_of(0), context_of(1)

@@ -353,7 +353,7 @@ def test_a_coordinators_batch_that_cannot_fit_is_not_made(admin: Admin) -> None:
     assert [result.error for result in results] == [Error.MESSAGE_TOO_LARGE]
 
 
-def test_only_some_works_go_on_side_by_side() -> None:
+def test_only_some_works_continue_side_by_side() -> None:
     tasks, begun = Tasks(Ticks()), set[int]()
 
     def work(number: int) -> Work[int]:

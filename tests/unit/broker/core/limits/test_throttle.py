@@ -153,7 +153,7 @@ def test_a_produce_counts_against_its_quota_though_its_connection_ends(hangs_up:
 
 
 @pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
-def test_a_request_under_way_while_the_clock_is_set_counts_at_the_time_of_its_answer(
+def test_a_request_in_progress_while_the_clock_is_set_counts_at_the_time_of_its_answer(
     step_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted at its arrival, the request made its client wait for the clock's step too: for an hour."""

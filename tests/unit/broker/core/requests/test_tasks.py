@@ -101,7 +101,7 @@ def test_short_work_does_not_wait_for_long_work_however_much_there_is() -> None:
     assert later.done
 
 
-def test_long_work_goes_on_though_short_work_does_not_end() -> None:
+def test_long_work_continues_though_short_work_does_not_end() -> None:
     tasks, done = Tasks(Ticks()), list[str]()
     long = tasks.begin(counting("long", 5 * SHORT, done))
     for _ in range(SHORT):
@@ -113,7 +113,7 @@ def test_long_work_goes_on_though_short_work_does_not_end() -> None:
     assert long.done
 
 
-def test_what_goes_on_waits_in_no_line() -> None:
+def test_what_continues_waits_in_no_line() -> None:
     tasks = Tasks(Ticks())
     for number in range(2 * AT_A_TIME):
         tasks.begin(counting(f"first {number}", SHORT - 10, []))
@@ -133,7 +133,7 @@ def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> Non
     assert later.value == "b"
 
 
-def test_work_that_waits_for_what_exists_already_goes_on_at_once() -> None:
+def test_work_that_waits_for_what_exists_already_continues_at_once() -> None:
     def work() -> Work[str]:
         yield Deferred.of(None)
         return "done"

@@ -149,7 +149,7 @@ def allow(admin: Admin, *granted: tuple[AclResourceType, str, Operation]) -> Non
 
 
 @pytest.mark.parametrize("api", NOTHING_ALLOWED)
-def test_without_a_right_the_part_of_the_answer_says_so(api: str, admin: Admin) -> None:
+def test_without_a_right_the_part_of_the_answer_is_reported(api: str, admin: Admin) -> None:
     request, version, error_of, refusal = NOTHING_ALLOWED[api]
     assert error_of(admin.ask(request, version, user="alice")) == refusal
     assert error_of(admin.ask(request, version, user="root")) != refusal

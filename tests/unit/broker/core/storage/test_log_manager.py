@@ -47,7 +47,7 @@ def test_folder_of_a_deleted_topic_does_not_become_the_new_topics() -> None:
     assert any(name.endswith("-stray") for name in disk.list(""))
 
 
-def test_folder_of_the_same_topic_goes_on() -> None:
+def test_folder_of_the_same_topic_continues() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     assert append(logs, OLD_ID) == 0
@@ -70,7 +70,7 @@ def test_folder_of_no_topic_is_set_aside_and_a_foreign_one_left_alone() -> None:
     assert "__cluster_metadata-0" in names
 
 
-def test_removal_of_a_deleted_topic_goes_on_after_a_restart() -> None:
+def test_removal_of_a_deleted_topic_continues_after_a_restart() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)
@@ -159,7 +159,7 @@ def test_checkpoints_that_a_kill_kept_from_forgetting_a_topic_say_nothing_of_the
     assert killed._logs[T0].log_start_offset == 0
 
 
-def test_retention_goes_on_after_a_storage_error_of_one_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retention_continues_after_a_storage_error_of_one_log(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = MemoryDisk()
     logs, timers, _ = manager(disk)
     logs.started(0)
@@ -210,7 +210,7 @@ def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
     assert logs.producer_ids_end(8_000_000) == 8_000_000
 
 
-def test_what_is_written_behind_a_cut_is_never_taken_for_clean() -> None:
+def test_what_is_written_behind_a_cut_is_never_mistaken_for_clean() -> None:
     """Batches are removed whole, so the log may end below the offset that it was to be cut to."""
     disk = MemoryDisk()
     compacted = TopicConfig(cleanup_policy=("compact",))

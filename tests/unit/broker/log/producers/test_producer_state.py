@@ -119,7 +119,7 @@ def test_a_batch_across_the_wrap_is_followed_by_the_sequence_after_it() -> None:
     assert answer(state, header(MAX_SEQUENCE - 1, count=4)) == "duplicate"
 
 
-def test_a_duplicate_tells_the_offsets_of_the_first_time() -> None:
+def test_a_duplicate_reports_the_offsets_of_the_first_time() -> None:
     state = manager()
     state.skip_to(100)
     take(state, header(0, count=10))

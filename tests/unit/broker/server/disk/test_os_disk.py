@@ -356,7 +356,7 @@ def full_after(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("free", [0, 1, 3, 5])
-def test_an_append_to_a_full_disk_leaves_the_file_as_it_was(
+def test_an_append_to_a_full_disk_leaves_the_file_unchanged(
     os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch, free: int
 ) -> None:
     file = os_disk.open("f", create=True)
@@ -392,7 +392,7 @@ def test_a_short_write_is_completed(os_disk: OsDisk, monkeypatch: pytest.MonkeyP
     assert os_disk.read("f") == b"abcdef"
 
 
-def test_an_append_that_cannot_be_undone_says_so(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_append_that_cannot_be_undone_is_reported(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     file = os_disk.open("f", create=True)
 
     def fail(_fd: int, _size: int) -> None:
@@ -479,7 +479,7 @@ def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
     assert not disk.exists("gone") and disk.exists("kept")
 
 
-def test_a_folder_tells_of_its_volume(tmp_path: Path) -> None:
+def test_a_folder_reports_of_its_volume(tmp_path: Path) -> None:
     space = OsDisk(str(tmp_path)).space()
     assert space is not None
     total, usable = space

@@ -196,7 +196,7 @@ def test_who_has_used_up_its_quota_waits(
     assert 0 < broker.on_loop(waits) <= before + 1000 * TIMEOUT_S
 
 
-def test_who_connects_too_often_waits(broker: oncelog.Broker, clocks: Clocks, step_ms: int) -> None:
+def test_a_client_that_connects_too_often_waits(broker: oncelog.Broker, clocks: Clocks, step_ms: int) -> None:
     def waits(nodes: Any) -> int:
         wait: int = nodes.server._limits[None].wait_ms("127.0.0.1", "PLAINTEXT", nodes.server.now_ms())
         return wait

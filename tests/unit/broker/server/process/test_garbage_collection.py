@@ -31,7 +31,7 @@ def test_new_partitions_are_set_aside(heap: GarbageCollection) -> None:
     assert gc.get_freeze_count() >= before + len(kept)
 
 
-def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: GarbageCollection) -> None:
+def test_the_collector_scans_everything_after_half_of_the_partitions_were_deleted(heap: GarbageCollection) -> None:
     heap.count(STEP)
     heap.count(STEP // 2 + 1)
     assert gc.get_freeze_count() > 0

@@ -45,7 +45,7 @@ def test_whoever_stops_a_broker_waits_for_the_stop_that_has_begun(tmp_path: Path
         assert broker.is_running
 
 
-def test_who_waits_for_work_on_the_brokers_thread_hears_that_it_has_stopped() -> None:
+def test_waiters_for_work_on_the_brokers_thread_learn_that_the_thread_has_stopped() -> None:
     asked, heard = threading.Event(), list[str]()
 
     async def forever(_: Nodes) -> None:
@@ -193,7 +193,7 @@ with broker:
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-def test_a_broker_ends_whole_and_starts_again(script: str, tmp_path: Path) -> None:
+def test_a_broker_stops_completely_and_starts_again(script: str, tmp_path: Path) -> None:
     end = "\nwith broker:\n    assert broker.is_running\nprint('done', threading.active_count())"
     command = [sys.executable, "-c", BEGIN + script + end, str(tmp_path / "data")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -25,7 +25,7 @@ def reported(manager: socket.socket) -> dict[str, str]:
     return dict(line.split("=", 1) for line in manager.recv(4096).decode().splitlines())
 
 
-def test_it_learns_of_start_reload_and_stop(manager: socket.socket) -> None:
+def test_the_service_manager_learns_of_start_reload_and_stop(manager: socket.socket) -> None:
     loop = asyncio.new_event_loop()
     service = ServiceManager({"NOTIFY_SOCKET": manager.getsockname()})
     service.ready("listens", loop)

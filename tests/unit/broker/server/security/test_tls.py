@@ -68,7 +68,7 @@ class Renewing:
         return self.contexts.current()
 
 
-def test_a_pair_that_cannot_be_used_leaves_the_old_one_until_there_is_one_that_can(
+def test_an_unusable_key_pair_leaves_the_old_one_in_use(
     authority: Authority, identity: Identity, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = authority.issue("other")

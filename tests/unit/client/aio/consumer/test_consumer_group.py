@@ -81,7 +81,7 @@ def test_a_program_that_takes_records_held_for_its_thread_reads_too() -> None:
     assert not stay.group.reading()
 
 
-def test_what_was_held_in_an_earlier_assignment_says_nothing_of_the_position_in_a_later_one() -> None:
+def test_records_held_in_an_earlier_assignment_do_not_set_the_position_of_a_later_one() -> None:
     stay = Stay()
     stay.assign()
     stay.held.hold({ZERO: [record(5), record(6)]})
@@ -98,7 +98,7 @@ class Listener(ConsumerRebalanceListener):
         self.lost.append(set(lost))
 
 
-def test_a_membership_that_cannot_go_on_is_reported_at_every_call_and_loses_its_partitions() -> None:
+def test_a_membership_that_cannot_continue_is_reported_at_every_call_and_loses_its_partitions() -> None:
     """Told only once, a program that continues after errors would wait forever, or read beside the member that
     fenced it.
     """

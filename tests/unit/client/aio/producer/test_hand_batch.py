@@ -18,7 +18,7 @@ from oncelog.client.aio.producer.hand_batch import Batch
         ({"headers": [("\udcff", b"")]}, "a header's name: text that can be encoded in UTF-8 is needed"),
     ],
 )
-def test_what_cannot_be_a_record_is_refused_and_leaves_the_batch_as_it_was(record: dict[str, Any], says: str) -> None:
+def test_an_invalid_record_is_refused_and_leaves_the_batch_unchanged(record: dict[str, Any], says: str) -> None:
     """Half a millisecond used to be cut off in silence."""
     batch = Batch(1000)
     assert batch.append(value=b"first") == 0

@@ -44,7 +44,7 @@ def _intake() -> Intake:
 
 
 @on_loop
-async def test_one_that_is_cancelled_as_it_is_woken_lets_the_next_one_have_the_room() -> None:
+async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> None:
     memory, intake = Memory(), _intake()
     first, second = await _waiting(intake, memory, 2)
     memory.room = 1

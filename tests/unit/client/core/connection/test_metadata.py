@@ -101,7 +101,7 @@ def test_a_topic_that_is_wanted_again_is_asked_for_at_once() -> None:
     assert not waiting.done
 
 
-def test_a_topic_wanted_while_an_answer_is_under_way_is_asked_for_right_after_it() -> None:
+def test_a_topic_wanted_while_an_answer_is_in_progress_is_asked_for_right_after_it() -> None:
     wire = FakeWire()
     metadata = known(wire)
     metadata.request_update()

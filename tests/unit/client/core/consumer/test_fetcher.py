@@ -103,7 +103,7 @@ def refuse_bad(value: bytes) -> bytes:
     return value
 
 
-def test_a_record_that_is_refused_costs_no_paused_partition_what_was_fetched_of_it() -> None:
+def test_a_refused_record_keeps_the_fetched_records_of_paused_partitions() -> None:
     reader = Reader(refuse_bad)
     reader.read(P0, P1)
     reader.answer((P0, 0, [b"a", b"b"]), (P1, 0, [b"bad"]))
@@ -149,7 +149,7 @@ def test_a_record_that_is_refused_costs_partitions_that_were_not_asked_for_nothi
     assert reader.take(100, P0) == [(0, 0), (0, 1)]
 
 
-def test_what_was_fetched_in_an_earlier_assignment_is_not_handed_out_in_a_later_one() -> None:
+def test_records_fetched_in_an_earlier_assignment_are_not_delivered_in_a_later_one() -> None:
     reader = Reader()
     reader.read(P0)
     reader.answer((P0, 0, [b"a", b"b", b"c"]))
@@ -253,7 +253,7 @@ def test_a_follower_that_cannot_be_reached_is_left_for_the_leader() -> None:
     assert reader.take() == [(0, 0)]
 
 
-def test_what_was_fetched_is_handed_out_before_a_position_out_of_range_is_reset() -> None:
+def test_fetched_records_are_delivered_before_an_out_of_range_position_is_reset() -> None:
     reader = Reader()
     reader.read(P0)
     answer_alone(reader, some(0, b"a", b"b"))

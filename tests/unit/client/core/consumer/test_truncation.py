@@ -92,7 +92,7 @@ def test_a_position_without_an_epoch_is_not_looked_at() -> None:
     assert reader.asked_to_fetch() == 10
 
 
-def test_a_position_that_the_new_leader_has_is_fetched_from_and_not_looked_at_again() -> None:
+def test_a_position_that_the_new_leader_has_is_fetched_from_and_not_checked_again() -> None:
     reader = Reader()
     reader.new_leader()
     assert not reader.wire.count(FETCH)
@@ -105,7 +105,7 @@ def test_a_position_that_the_new_leader_has_is_fetched_from_and_not_looked_at_ag
 
 
 @pytest.mark.parametrize(("position", "expected"), [(10, 7), (5, 5)])
-def test_reading_goes_on_where_the_logs_part_or_before(position: int, expected: int) -> None:
+def test_reading_continues_where_the_logs_diverge_or_before(position: int, expected: int) -> None:
     reader = Reader()
     reader.state.position = position
     reader.new_leader()
@@ -116,7 +116,7 @@ def test_reading_goes_on_where_the_logs_part_or_before(position: int, expected: 
     assert reader.asked_to_fetch() == expected
 
 
-def test_where_the_leader_knows_nothing_of_the_epoch_the_position_is_found_again() -> None:
+def test_the_position_is_looked_up_if_the_leader_does_not_know_its_epoch() -> None:
     reader = Reader()
     reader.new_leader()
     reader.answer(-1, epoch=-1)

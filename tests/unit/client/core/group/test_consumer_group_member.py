@@ -61,7 +61,7 @@ def test_a_member_that_stops_while_it_joins_says_farewell() -> None:
     assert group.beat().message.member_epoch == -1
 
 
-def test_a_member_whose_join_is_to_be_repeated_says_farewell_too() -> None:
+def test_a_member_that_is_about_to_rejoin_leaves_the_group_too() -> None:
     group = Group()
     group.refuse(Error.COORDINATOR_LOAD_IN_PROGRESS)
     group.member.leave()
@@ -95,7 +95,7 @@ def test_a_revocation_that_ends_after_the_member_failed_takes_nothing_over() -> 
 # --- what is told to the coordinator
 
 
-def test_a_member_that_joins_tells_everything_about_itself() -> None:
+def test_a_member_that_joins_reports_everything_about_itself() -> None:
     group = Group(group_instance_id="one", group_remote_assignor="range", client_rack="r1", rebalance_timeout_ms=7000)
     joining = group.beat().message
     assert (joining.group_id, joining.member_id, joining.member_epoch) == ("g", "m", 0)
@@ -104,7 +104,7 @@ def test_a_member_that_joins_tells_everything_about_itself() -> None:
     assert joining.topic_partitions == []
 
 
-def test_a_member_that_could_not_reach_its_coordinator_tells_everything_again() -> None:
+def test_a_member_that_could_not_reach_its_coordinator_reports_everything_again() -> None:
     """The coordinator may know nothing of what the lost heartbeats said."""
     group = stable()
     for error in (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NONE):
@@ -271,7 +271,7 @@ def test_a_newer_target_without_the_unknown_names_takes_the_place_of_the_older_o
     assert (group.member.state, group.owned, group.program.revoking) == (S.STABLE, [P0, P1], [])
 
 
-def test_a_newer_target_waits_for_the_reconciliation_under_way() -> None:
+def test_a_newer_target_waits_for_the_reconciliation_in_progress() -> None:
     group = reconciling()
     group.answer(3, [P1])
     assert (group.member.state, len(group.program.revoking)) == (S.RECONCILING, 1)

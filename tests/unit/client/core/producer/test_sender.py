@@ -345,7 +345,7 @@ def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_tim
     assert not core.sender.passed_over(topic)
 
 
-def test_a_leader_with_five_requests_under_way_takes_nothing() -> None:
+def test_a_leader_with_five_requests_in_progress_takes_nothing() -> None:
     core = ProducerCore(partitioner_availability_timeout_ms=100).start().meet()
     for n in range(6):
         core.send(b"%d" % n)

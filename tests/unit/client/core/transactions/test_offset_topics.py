@@ -102,7 +102,7 @@ def test_offsets_are_those_of_the_topic_that_was_read_even_if_the_metadata_is_ol
     assert result.value is None
 
 
-def test_what_was_read_of_a_topic_that_is_gone_is_not_committed() -> None:
+def test_offsets_of_a_deleted_topic_are_not_committed() -> None:
     world = World(a=SECOND)
     result = world.send(A, a=FIRST)
     world.answer_metadata(a=SECOND)

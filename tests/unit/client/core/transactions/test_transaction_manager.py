@@ -128,7 +128,7 @@ def test_v2_adds_nothing_and_adopts_the_next_epoch() -> None:
     assert core.wire.count(ADD_PARTITIONS_TO_TXN) == 0
 
 
-def test_v1_adds_partitions_first_and_goes_on_with_the_sequences() -> None:
+def test_v1_adds_partitions_first_and_continues_with_the_sequences() -> None:
     core = v1()
     for round_ in range(2):
         core.txn.begin()
@@ -346,7 +346,7 @@ def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Erro
 
 
 @pytest.mark.parametrize("error", [Error.NONE, Error.NOT_COORDINATOR, Error.GROUP_AUTHORIZATION_FAILED])
-def test_offsets_under_way_are_reported_when_the_producer_has_failed_meanwhile(error: Error) -> None:
+def test_offsets_in_progress_are_reported_when_the_producer_has_failed_meanwhile(error: Error) -> None:
     """Otherwise the sender waits for max.block.ms, and is told to call again."""
     core = v2()
     core.txn.begin()

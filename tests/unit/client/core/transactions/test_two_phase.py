@@ -71,7 +71,7 @@ def test_a_token_is_kafka_s_prepared_state_as_text(producer: ProducerIdAndEpoch)
 
 
 @pytest.mark.parametrize("text", ["42", "42:", ":1", "42:-1", "42:32768", f"{2**63}:1", " 42:1", "42:1\n", "٤٢:1"])
-def test_what_is_no_token_is_refused(text: str) -> None:
+def test_an_invalid_token_is_refused(text: str) -> None:
     with pytest.raises(TypeError, match="a token is a string"):
         producer_of(text.encode())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="is not a token of prepare"):
@@ -194,7 +194,7 @@ def test_an_open_transaction_is_not_completed() -> None:
             txn.complete(token)
 
 
-def test_what_another_producer_took_over_is_not_completed_here() -> None:
+def test_a_transaction_taken_over_by_another_producer_is_not_completed() -> None:
     core, txn = started((42, 103), ongoing=(42, 100))
     result = txn.complete("42:100")
     core.wire.take(END_TXN).answer(EndTxnResponse(error_code=Error.PRODUCER_FENCED))

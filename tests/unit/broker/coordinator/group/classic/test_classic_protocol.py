@@ -215,7 +215,7 @@ def test_followers_wait_for_the_leaders_assignment(g: GroupClient) -> None:
     assert first.value.error_code == Error.NONE
 
 
-def test_an_assignment_is_handed_out_only_when_it_is_stored(g: GroupClient) -> None:
+def test_an_assignment_is_delivered_only_when_it_is_stored(g: GroupClient) -> None:
     lead, _ = g.joined()
     g.host.pass_time(0)
     g.host.sync_at_once = False

@@ -117,7 +117,7 @@ def test_in_version_0_the_coordinator_names_the_member(g: GroupClient) -> None:
     assert g.beat(answer.member_id, answer.member_epoch).value.error_code == Error.NONE
 
 
-def test_a_heartbeat_without_news_tells_no_assignment(g: GroupClient) -> None:
+def test_a_heartbeat_without_news_reports_no_assignment(g: GroupClient) -> None:
     g.beat("a", 0)
     answer = g.beat("a", 2).value
     assert (answer.member_epoch, answer.assignment) == (2, None)
@@ -503,7 +503,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 # Describing
 
 
-def test_a_described_group_tells_what_members_have_and_are_to_have(g: GroupClient) -> None:
+def test_a_described_group_reports_what_members_have_and_are_to_have(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("b", 0)
     (described,) = g.host.coordinator.consumer_group_describe(["g"], g.host.now_ms, node_id=None).value

@@ -41,7 +41,7 @@ def update(admin: Admin, *wanted: tuple[str, int, int], version: int = 2, valida
     return admin.ask(UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only), version)
 
 
-def test_levels_are_reported_but_for_level_0(admin: Admin) -> None:
+def test_levels_are_reported_except_for_level_0(admin: Admin) -> None:
     assert finalized(admin) == (0, {GROUP: 1, SHARE: 1, TRANSACTION: 2})
     assert update(admin, (TRANSACTION, 1, SAFE)).error_code == 0
     epoch, levels = finalized(admin)

@@ -141,7 +141,7 @@ def test_the_default_of_addresses_is_found_among_them(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize(("name", "shown"), [("alice", "alice"), (None, "null")])
-def test_an_entity_with_a_quota_named_twice_is_left_as_it_was(admin: Admin, name: str | None, shown: str) -> None:
+def test_an_entity_with_a_quota_named_twice_is_left_unchanged(admin: Admin, name: str | None, shown: str) -> None:
     twice = EntryData([EntityData("user", name)], [OpData(RATE, rate, False) for rate in (1.0, 2.0)])
     once = EntryData([EntityData("user", "bob")], [OpData(RATE, 1.0, False)])
     answer: Any = admin.ask(AlterClientQuotasRequest([twice, once], False))

@@ -315,7 +315,7 @@ def test_records_of_internal_topics_are_not_deleted(admin: Admin) -> None:
     assert result.error_code == Error.INVALID_TOPIC_EXCEPTION
 
 
-def test_the_folder_tells_the_size_of_each_partition(with_topic: Admin) -> None:
+def test_the_folder_reports_the_size_of_each_partition(with_topic: Admin) -> None:
     partition = with_topic.broker.partition(TopicPartition("t", 1))
     assert partition is not None
     batch = encode_batch([Record(0, NOW_MS, None, b"v" * 100)])

@@ -188,7 +188,7 @@ def test_a_client_whose_log_has_another_end_learns_where_its_epoch_ended(
     assert (found.diverging_epoch.epoch, found.diverging_epoch.end_offset) == diverging
 
 
-def test_a_partition_whose_disk_failed_says_so(ports: FetchFakes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_whose_disk_failed_is_reported(ports: FetchFakes, monkeypatch: pytest.MonkeyPatch) -> None:
     ports.append()
     partition = ports.led[TopicPartition("t", 0)]
 

@@ -118,7 +118,7 @@ def setting(user: str, iterations: int = 4096, mechanism: int = SHA_256, passwor
 # --- ACLs
 
 
-def test_without_an_authorizer_each_api_says_so() -> None:
+def test_without_an_authorizer_each_api_is_reported() -> None:
     asker = SecurityAsker(authorizer=False)
     described = asker.ask(ApiKey.DESCRIBE_ACLS, 3, DescribeAclsRequest(*filter_of()))
     created = asker.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest([creation(READ_ORDERS), creation(READ_GROUP)]))

@@ -74,7 +74,7 @@ def test_partitions_are_made_unless_only_asked_about(ports: TopicFakes) -> None:
         (CreatePartitionsTopic("u", 2, None), Error.UNKNOWN_TOPIC_OR_PARTITION, None),
     ],
 )
-def test_what_is_no_increase_is_refused(
+def test_an_invalid_increase_is_refused(
     ports: TopicFakes, topic: CreatePartitionsTopic, error: Error, message: str | None
 ) -> None:
     assert ports.create(topic) == [(topic.name, error, message)]

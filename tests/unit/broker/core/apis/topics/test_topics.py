@@ -171,7 +171,7 @@ def test_metadata_of_all_topics_depends_on_the_version(admin: Admin) -> None:
     assert [found.name for found in admin.ask(MetadataRequest(None, True), 1).topics] == ["a", "b"]
 
 
-def test_metadata_tells_the_advertised_address(admin: Admin) -> None:
+def test_metadata_reports_the_advertised_address(admin: Admin) -> None:
     answer = metadata(admin)
     (node,) = answer.brokers
     assert (node.node_id, node.host, node.port, node.rack) == (1, "broker.example", 9092, "rack-1")
@@ -272,7 +272,7 @@ def test_pages_of_partitions_cover_all_of_them_once(admin: Admin) -> None:
         assert seen == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("c", 0), ("c", 1), ("c", 2), ("c", 3)]
 
 
-def test_a_page_of_a_missing_topic_says_so(admin: Admin) -> None:
+def test_a_page_of_a_missing_topic_is_reported(admin: Admin) -> None:
     answer = admin.ask(DescribeTopicPartitionsRequest([TopicRequest("no"), TopicRequest("b@d")], 10, None))
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
 

@@ -55,7 +55,7 @@ class Decoding:
         """Say, at the end, how many keys and values could not be decoded whose reasons were not printed."""
         rest = self._undecoded - MAX_REMARKS
         if rest > 0:
-            which = "key or value stays as it is" if rest == 1 else "keys and values stay as they are"
+            which = "key or value is not decoded" if rest == 1 else "keys and values are not decoded"
             remark(f"{rest} more {which}; --json has each reason")
 
     def as_json(self, record: Any) -> bytes:

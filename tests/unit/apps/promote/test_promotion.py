@@ -140,7 +140,7 @@ def test_a_data_folder_that_cannot_be_removed_is_reported(
             patch.setattr(Path, "rename", refuse)
         else:
             patch.setattr(shutil, "rmtree", refuse)
-        with pytest.raises(PromotionError, match=r"is whole, but the data folder.* could not be removed"):
+        with pytest.raises(PromotionError, match=r"is complete, but the old data folder.* could not be removed"):
             remove_source(plan.source, plan.target)
     assert (tmp_path / "data").exists() == (what == "Path.rename")
 

@@ -81,7 +81,7 @@ def test_sink_with_another_name_continues_where_all_are() -> None:
             made("a", "c"),
             {"orders__a": Place({P0: 7}), "orders__b": Place({P0: 8})},
             False,
-            "cannot be told where orders__c continues",
+            "nobody knows where orders__c continues",
         ),
         (
             made("a", sources=("sales",)),

@@ -150,7 +150,7 @@ def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: P
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
     assert Checkpoint.open(str(tmp_path)).remembered("g") == LastWrite("one", "g", 3)
     (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
-    with pytest.raises(CheckpointError, match="not what Spark writes"):
+    with pytest.raises(CheckpointError, match="that Spark did not write"):
         Checkpoint.open(str(tmp_path)).remembered("g")
 
 

@@ -74,7 +74,21 @@ def _of(*languages: str) -> list[Any]:
 
 
 def test_every_block_is_of_a_language_that_is_checked() -> None:
-    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid", "yaml", "ini", "diff", "sql"}
+    known = {
+        "console",
+        "python",
+        "toml",
+        "sh",
+        "fragment",
+        "text",
+        "mermaid",
+        "yaml",
+        "ini",
+        "diff",
+        "sql",
+        "java",
+        "go",
+    }
     assert not [example.name for example in EXAMPLES if example.language not in known]
     assert {"console", "python", "toml", "sh"} <= {example.language for example in EXAMPLES}
 

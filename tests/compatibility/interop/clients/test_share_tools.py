@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from confluent_kafka import Producer
 
 from tests.conftest import RunningBroker
-from tests.support.apache_kafka import run_tool
+from tests.support.apache_kafka import java_command, run_tool
 from tests.support.share_groups import make_topic_and_group
+from tests.support.share_recipes import EXPECTED, printed_by_worker, recipe
 
 pytestmark = pytest.mark.kafka
 
@@ -42,3 +45,10 @@ def test_javas_share_consumer_reads_and_kafkas_tool_shows_resets_and_deletes_its
 def lags(servers: tuple[str, ...], group: str) -> list[int]:
     shown = run_tool(GROUPS, *servers, "--describe", "--group", group)
     return [int(line.split()[4]) for line in shown.splitlines() if line.startswith(f"{group} ")]
+
+
+def test_the_worker_in_java_that_the_page_shows(broker: RunningBroker, unique_name: str, tmp_path: Path) -> None:
+    program = tmp_path / "Worker.java"
+    program.write_text(recipe("java"))
+    command = [*java_command(), "-Xmx256m", "-XX:TieredStopAtLevel=1", program]
+    assert printed_by_worker(command, broker.bootstrap_servers, unique_name) == EXPECTED

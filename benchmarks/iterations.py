@@ -20,15 +20,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
+from benchmarks.load import BenchmarkError
 from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
 from oncelog.broker.server.listener_settings import Address, Listener, parse_listeners
 from oncelog.broker.server.serve import serve as oncelog_serve
+from oncelog.errors import Error
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -67,9 +70,14 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from oncelog.protocol.wire import Message, Struct
 
 PARTITIONS = 10_000
 MB = 1024 * 1024
+WITH_ACLS = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 Case = Callable[[RawConnection], Any]
 
 
@@ -96,39 +104,61 @@ def serve(folder: str, pipe: Pipe) -> None:
         pipe.send(str(bound[0].address))
         threading.Thread(target=report, daemon=True).start()
 
-    oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), folder, {}, announce=announce)
+    oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), folder, WITH_ACLS, announce=announce)
+
+
+def accepted(client: RawConnection, request: Message, version: int) -> Any:
+    """Ask, and read the answer: a case that was refused would be measured as a short one."""
+    answer = client.ask(request, version)
+    found = Counter(_error_codes(answer))
+    if refused := {Error(code).name: count for code, count in found.items() if code}:
+        raise BenchmarkError(f"{type(request).__name__} was answered with {refused}")
+    return answer
+
+
+def _error_codes(part: Struct) -> Iterator[int]:
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list) and value and isinstance(value[0], Struct):
+            for inner in value:
+                yield from _error_codes(inner)
 
 
 def _topics(client: RawConnection) -> None:
     names = [f"t{number}" for number in range(1000)]
-    client.ask(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 60_000), 7)
-    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
+    accepted(client, CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 60_000), 7)
+    accepted(client, DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
 
 
 def _partitions(client: RawConnection) -> None:
     client.create_topic("grows")
-    client.ask(CreatePartitionsRequest([CreatePartitionsTopic("grows", 2000, None)], 60_000, False), 3)
-    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState("grows")], timeout_ms=60_000), 6)
+    accepted(client, CreatePartitionsRequest([CreatePartitionsTopic("grows", 2000, None)], 60_000, False), 3)
+    accepted(client, DeleteTopicsRequest(topics=[DeleteTopicState("grows")], timeout_ms=60_000), 6)
 
 
 def _first_use(client: RawConnection) -> None:
-    client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
-    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4)
+    accepted(client, FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
+    accepted(client, FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4)
 
 
 def _list_offsets(client: RawConnection) -> None:
     asked = [ListOffsetsPartition(index, -1, -1) for index in range(PARTITIONS)]
-    client.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)]), 7)
+    accepted(client, ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)]), 7)
 
 
 def _commit(client: RawConnection) -> None:
+    client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["committing"]), 4)
     committed = [OffsetCommitRequestPartition(index, 1, -1, "") for index in range(PARTITIONS)]
-    client.ask(OffsetCommitRequest("committing", topics=[OffsetCommitRequestTopic("wide", partitions=committed)]), 8)
+    accepted(
+        client, OffsetCommitRequest("committing", topics=[OffsetCommitRequestTopic("wide", partitions=committed)]), 8
+    )
 
 
 def _offset_fetch(client: RawConnection) -> None:
     topics = [OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)))]
-    client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=topics)]), 8)
+    accepted(client, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=topics)]), 8)
 
 
 def _produce(client: RawConnection) -> None:
@@ -147,16 +177,18 @@ def _bomb(client: RawConnection) -> None:
 
 
 def _transaction(client: RawConnection) -> None:
-    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["iterations"]), 4)
-    given = client.ask(InitProducerIdRequest(transactional_id="iterations", transaction_timeout_ms=60_000), 4)
+    accepted(client, FindCoordinatorRequest(key_type=1, coordinator_keys=["iterations"]), 4)
+    given = accepted(client, InitProducerIdRequest(transactional_id="iterations", transaction_timeout_ms=60_000), 4)
     topics = [AddPartitionsToTxnTopic("wide", list(range(PARTITIONS)))]
     producer = given.producer_id, given.producer_epoch
-    client.ask(AddPartitionsToTxnRequest([], "iterations", *producer, topics), 3)
-    client.ask(EndTxnRequest("iterations", *producer, True), 3)
+    accepted(client, AddPartitionsToTxnRequest([], "iterations", *producer, topics), 3)
+    accepted(client, EndTxnRequest("iterations", *producer, True), 3)
 
 
 def _acls(client: RawConnection) -> None:
-    client.ask(CreateAclsRequest([AclCreation(2, f"n{number}", 3, "User:a", "*", 3, 3) for number in range(5000)]), 3)
+    accepted(
+        client, CreateAclsRequest([AclCreation(2, f"n{number}", 3, "User:a", "*", 3, 3) for number in range(5000)]), 3
+    )
 
 
 def _quotas(client: RawConnection) -> None:
@@ -164,12 +196,12 @@ def _quotas(client: RawConnection) -> None:
         EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 1e6, False)])
         for number in range(2000)
     ]
-    client.ask(AlterClientQuotasRequest(entries, False), 1)
+    accepted(client, AlterClientQuotasRequest(entries, False), 1)
     entries = [
         EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 0.0, True)])
         for number in range(2000)
     ]
-    client.ask(AlterClientQuotasRequest(entries, False), 1)
+    accepted(client, AlterClientQuotasRequest(entries, False), 1)
 
 
 CASES: dict[str, Case] = {
@@ -179,8 +211,8 @@ CASES: dict[str, Case] = {
     "2,000 partitions added and deleted": _partitions,
     "ListOffsets of 10,000 partitions": _list_offsets,
     "OffsetCommit of 10,000 partitions": _commit,
-    "OffsetFetch of all of a group": lambda client: client.ask(
-        OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=None)]), 8
+    "OffsetFetch of all of a group": lambda client: accepted(
+        client, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=None)]), 8
     ),
     "OffsetFetch of 10,000 partitions": _offset_fetch,
     "Metadata of 10,000 topics": lambda client: client.ask(

@@ -112,22 +112,26 @@ def idempotent(server: Server, caller: Caller, seconds: float) -> Load:
     return Load(PARTITIONS, 5, scripts, repeat=False)
 
 
-def transactions(server: Server, caller: Caller, seconds: float) -> Load:
-    """KIP-890: Produce 12 adds the partition, EndTxn 5 begins a new epoch; 16 connections, each one after the other."""
-    topic = new_topic(server, PARTITIONS)
-    scripts = []
-    for index in range(16):
-        name = f"bench-{time.time_ns()}-{index}"
-        caller.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[name]), 4)
-        pid, epoch = _producer_id(caller, name)
-        script = []
-        for _ in range(int(seconds * 1000)):
-            data = batch(0, pid=pid, epoch=epoch, sequence=0, txn=True)
-            script.append(produce(topic, index % PARTITIONS, data, 12, name))
-            script.append(encode(EndTxnRequest(name, pid, epoch, True), 5))
-            epoch += 1
-        scripts.append(script)
-    return Load(16, 1, scripts, repeat=False, per=2)
+def transactions(connections: int) -> Callable[[Server, Caller, float], Load]:
+    """KIP-890: Produce 12 adds the partition, EndTxn 5 begins a new epoch; each connection one after the other."""
+
+    def load(server: Server, caller: Caller, seconds: float) -> Load:
+        topic = new_topic(server, PARTITIONS)
+        scripts = []
+        for index in range(connections):
+            name = f"bench-{time.time_ns()}-{index}"
+            caller.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[name]), 4)
+            pid, epoch = _producer_id(caller, name)
+            script = []
+            for _ in range(int(seconds * 16_000 / connections)):
+                data = batch(0, pid=pid, epoch=epoch, sequence=0, txn=True)
+                script.append(produce(topic, index % PARTITIONS, data, 12, name))
+                script.append(encode(EndTxnRequest(name, pid, epoch, True), 5))
+                epoch += 1
+            scripts.append(script)
+        return Load(connections, 1, scripts, repeat=False, per=2)
+
+    return load
 
 
 def _producer_id(caller: Caller, transactional_id: str | None) -> tuple[int, int]:
@@ -163,22 +167,50 @@ def fetch(size_bytes: int, connections: int, isolation: int = 0) -> Callable[[Se
     return load
 
 
-def offset_commits(server: Server, caller: Caller, seconds: float) -> Load:
-    """OffsetCommit of one partition, a group for each of 4 connections, 5 in flight."""
-    topic = new_topic(server, PARTITIONS)
-    scripts = []
-    for index in range(PARTITIONS):
-        group = f"bench-{time.time_ns()}-{index}"
-        caller.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]), 4)
-        part = OffsetCommitRequestPartition(partition_index=index, committed_offset=1, committed_metadata="")
-        request = OffsetCommitRequest(
-            group_id=group,
-            generation_id_or_member_epoch=-1,
-            topics=[OffsetCommitRequestTopic(name=topic, partitions=[part])],
-        )
-        caller.ask(request, 8)
-        scripts.append([encode(request, 8)])
-    return Load(PARTITIONS, 5, scripts)
+def waiting_fetch(connections: int) -> Callable[[Server, Caller, float], Load]:
+    """Fetch at the end of an empty partition: it waits there for a millisecond, and is answered with nothing."""
+
+    def load(server: Server, caller: Caller, seconds: float) -> Load:
+        topic = new_topic(server, PARTITIONS)
+        scripts = []
+        for index in range(PARTITIONS):
+            part = FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1_000_000)
+            request = FetchRequest(
+                max_wait_ms=1,
+                min_bytes=1,
+                max_bytes=1_000_000,
+                session_id=0,
+                session_epoch=-1,
+                topics=[FetchTopic(topic=topic, partitions=[part])],
+            )
+            scripts.append([encode(request, 12)])
+        return Load(connections, 1, scripts)
+
+    return load
+
+
+def offset_commits(connections: int, in_flight: int) -> Callable[[Server, Caller, float], Load]:
+    """OffsetCommit of one partition, a group for each connection."""
+
+    def load(server: Server, caller: Caller, seconds: float) -> Load:
+        topic = new_topic(server, PARTITIONS)
+        scripts = []
+        for index in range(connections):
+            group = f"bench-{time.time_ns()}-{index}"
+            caller.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]), 4)
+            part = OffsetCommitRequestPartition(
+                partition_index=index % PARTITIONS, committed_offset=1, committed_metadata=""
+            )
+            request = OffsetCommitRequest(
+                group_id=group,
+                generation_id_or_member_epoch=-1,
+                topics=[OffsetCommitRequestTopic(name=topic, partitions=[part])],
+            )
+            caller.ask(request, 8)
+            scripts.append([encode(request, 8)])
+        return Load(connections, in_flight, scripts)
+
+    return load
 
 
 CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
@@ -200,12 +232,17 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
         if codec is not Compression.NONE
     },
     "idempotent 1 KB, 4 x 5": idempotent,
-    "transactions of 1 record, 16 x 1": transactions,
+    "transactions of 1 record, 16 x 1": transactions(16),
+    "transactions of 1 record, 64 x 1": transactions(64),
     "fetch 1 record, 4 x 1": fetch(0, 4),
     "fetch 1 record, read_committed, 4 x 1": fetch(0, 4, isolation=1),
     "fetch 1 record, 64 x 1": fetch(0, 64),
     "fetch 1 MB, 4 x 1": fetch(1_000_000, 4),
-    "OffsetCommit, 4 x 5": offset_commits,
+    "fetch that waits 1 ms, 16 x 1": waiting_fetch(16),
+    "fetch that waits 1 ms, 64 x 1": waiting_fetch(64),
+    "OffsetCommit, 4 x 5": offset_commits(4, 5),
+    "OffsetCommit, 16 x 1": offset_commits(16, 1),
+    "OffsetCommit, 64 x 1": offset_commits(64, 1),
 }
 """Name (connections x in flight) and how its load is made."""
 

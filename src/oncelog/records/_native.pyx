@@ -1505,22 +1505,27 @@ if BATCHES_KEPT != _pure_scan.BATCHES_KEPT:
     raise ImportError("the twins disagree about the number of batches that are kept")
 
 
-cdef tuple header_fields(const uint8_t* p):
-    return (
-        load_64(p),
-        <int32_t> load_32(p + 8),
-        <int32_t> load_32(p + 12),
-        <int8_t> p[16],
-        load_32(p + 17),
-        load_16(p + 21),
-        <int32_t> load_32(p + 23),
-        load_64(p + 27),
-        load_64(p + 35),
-        load_64(p + 43),
-        load_16(p + 51),
-        <int32_t> load_32(p + 53),
-        <int32_t> load_32(p + 57),
-    )
+cdef object header_fields(const uint8_t* p, object kind=tuple):
+    """The fields of a header; ``kind``: a tuple, or a named one without a dictionary."""
+    cdef PyObject* made = PyType_GenericAlloc(<PyObject*> kind, 13)
+    PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
+    try:
+        put(made, 0, load_64(p))
+        put(made, 1, <int32_t> load_32(p + 8))
+        put(made, 2, <int32_t> load_32(p + 12))
+        put(made, 3, <int8_t> p[16])
+        put(made, 4, load_32(p + 17))
+        put(made, 5, load_16(p + 21))
+        put(made, 6, <int32_t> load_32(p + 23))
+        put(made, 7, load_64(p + 27))
+        put(made, 8, load_64(p + 35))
+        put(made, 9, load_64(p + 43))
+        put(made, 10, load_16(p + 51))
+        put(made, 11, <int32_t> load_32(p + 53))
+        put(made, 12, <int32_t> load_32(p + 57))
+        return <object> made
+    finally:
+        Py_DECREF(<object> made)
 
 
 cdef struct Run:
@@ -1760,6 +1765,8 @@ cdef object batch_header = None
 def set_produce_types(plain_run_type, batch_header_type):
     """The named tuples that :func:`scan_produces` makes; they live in layers above this one."""
     global plain_run, batch_header
+    if not issubclass(batch_header_type, tuple) or batch_header_type.__basicsize__ != tuple.__basicsize__:
+        raise TypeError("headers are made of a named tuple without a dictionary")
     plain_run, batch_header = plain_run_type, batch_header_type
 
 
@@ -1902,7 +1909,7 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
                 break
             correlation_ids.append(<int32_t> load_32(base + start + 8))
             batches.append(whole[batch - base : batch - base + size])
-            headers.append(new_tuple(batch_header, header_fields(batch)))
+            headers.append(header_fields(batch, batch_header))
             ends.append(frame_end)
             start = frame_end
     finally:

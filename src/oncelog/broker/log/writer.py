@@ -95,7 +95,7 @@ class LogWriter(LogPart):
         return checked
 
     def append_run(
-        self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
+        self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], leader_epoch: int, now_ms: int
     ) -> list[int]:
         """Append batches from one producer's connection with one write; returns the base offsets of those appended.
 
@@ -103,8 +103,8 @@ class LogWriter(LogPart):
         before the first batch that needs a check of its producer or a new segment; pass that one to
         :meth:`append_client`.
         """
-        log = self._log
-        if log.failed is not None:
+        log = self._owner()
+        if log is None or log.failed is not None:
             return []
         count = log.producers.admit_at_once(headers)
         if not count:
@@ -116,8 +116,13 @@ class LogWriter(LogPart):
         end = next_offsets[-1]
         written = False
         try:
-            if active.takes_run(size_bytes, latest, end - 1, count, now_ms, config, self._jitter_ms):
-                active.append_run(run, headers, next_offsets, now_ms, config.index_interval_bytes)
+            if active.fits_without_roll(size_bytes, latest, end - 1, config) or active.takes_run(
+                size_bytes, latest, end - 1, count, now_ms, config, self._jitter_ms
+            ):
+                if count == 1:
+                    active.append(run, size_bytes, end - 1, latest, now_ms, config.index_interval_bytes)
+                else:
+                    active.append_run(run, headers, next_offsets, now_ms, config.index_interval_bytes)
                 written = True
         except StorageError as error:
             self._append_failed(error)

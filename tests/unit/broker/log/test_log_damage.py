@@ -150,7 +150,7 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
     log.fail("cannot sync")
     data = batch(pid=1, seq=0)
     writer = log.writer
-    assert writer.append_run([data], [read_header(data)], leader_epoch=0, now_ms=NOW_MS) == []
+    assert writer.append_run([data], [read_header(data)], 0, NOW_MS) == []
     checked = writer.append_client(data, leader_epoch=0, now_ms=NOW_MS, checked=ValidatedBatch(read_header(data), data))
     own = writer.append_coordinator([(b"k", b"v")], leader_epoch=0, now_ms=NOW_MS)
     assert (checked.error, own.error) == (Error.KAFKA_STORAGE_ERROR,) * 2

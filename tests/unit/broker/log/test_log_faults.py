@@ -45,7 +45,7 @@ def test_a_run_that_finds_no_room_is_as_its_producer_sent_it(disk: FaultyDisk) -
     fill(log, 1)
     run = [batch(), batch()]
     disk.free_bytes = 20
-    assert log.writer.append_run(run, [read_header(one) for one in run], leader_epoch=3, now_ms=NOW_MS) == []
+    assert log.writer.append_run(run, [read_header(one) for one in run], 3, NOW_MS) == []
     assert append(log, bytearray(run[0])).error is Error.KAFKA_STORAGE_ERROR
     disk.free_bytes = None
     assert append(log, run[0]).base_offset == 1

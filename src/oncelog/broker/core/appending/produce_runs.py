@@ -30,7 +30,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainRun, ProduceShape, scan
 from oncelog.records.validation import ValidatedBatch
-from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.core.appending.pipeline import AppendPipeline
@@ -46,7 +46,7 @@ PATTERNS_KEPT: Final = 8
 """Patterns per connection: a producer that alternates between more topics takes the general path."""
 SMALL_BATCH_BYTES: Final = 16 * 1024
 """Up to this size, a transaction's first batch is copied out of the buffer of its connection."""
-LIMITS_KEPT_MS: Final = 100
+LIMITS_KEPT_MS: Final = 1000
 """How long a topic's timestamp limits are cached; a batch this close to them takes the general path."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
@@ -75,9 +75,9 @@ class AnswerTemplate:
 
     def fill(self, correlation_ids: Sequence[int], offsets: Sequence[int], log_start_offset: int) -> bytes:
         """The answers to as many batches as there are offsets, one after the other."""
-        pack, size, head, tail = self._pack, self._size, self._head, self._tail
         if len(offsets) == 1:  # most often
-            return pack(size, correlation_ids[0], head, offsets[0], -1, log_start_offset, tail)
+            return self._pack(self._size, correlation_ids[0], self._head, offsets[0], -1, log_start_offset, self._tail)
+        pack, size, head, tail = self._pack, self._size, self._head, self._tail
         pairs = zip(correlation_ids, offsets)  # noqa: B905 # there may be more of the first
         return b"".join([pack(size, number, head, offset, -1, log_start_offset, tail) for number, offset in pairs])
 
@@ -101,9 +101,14 @@ class RunPorts(AccessPorts, Protocol):
 
 
 class ProducePattern:
-    """The topic and answers of plain Produce requests of one form. ``request`` is the one that it was learned from."""
+    """The topic and answers of plain Produce requests of one form.
 
-    __slots__ = ("_limits", "_now_ms", "_targets", "limits", "request", "shape", "topic", "version")
+    :ivar request: the one that it was learned from.
+    :ivar limits: what a batch may be until ``limits_until_ms``: never more than the topic's settings allow.
+    :ivar targets: partitions that were written to, and their answers.
+    """
+
+    __slots__ = ("_relative", "limits", "limits_until_ms", "request", "shape", "targets", "topic", "version")
 
     def __init__(
         self,
@@ -118,26 +123,24 @@ class ProducePattern:
         self.version = version
         self.request = request
         self.topic = topic
+        self._relative = limits
+        self.targets: dict[int, tuple[Partition, AnswerTemplate]] = {}
+        self.limits_until_ms = _MIN_LONG
         self.limits = limits
-        self._targets: dict[int, tuple[Partition, AnswerTemplate]] = {}
-        self._now_ms = _MIN_LONG
-        self._limits = limits
 
-    def limits_at(self, now_ms: int) -> Limits:
-        """The current timestamp limits, cached for a short time: never wider than the real ones."""
-        if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
-            max_bytes, require_keys, before_max_ms, after_max_ms, transactional = self.limits
-            low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
-            self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high, transactional)
-        return self._limits
+    def renew_limits(self, now_ms: int) -> None:
+        """Compute the timestamp limits for the time that begins now."""
+        max_bytes, require_keys, before_max_ms, after_max_ms, transactional = self._relative
+        low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
+        self.limits = Limits(max_bytes, require_keys, low, high, transactional)
+        self.limits_until_ms = now_ms + LIMITS_KEPT_MS
 
-    def target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
-        """The partition and its answers; None if the topic does not have the partition."""
-        target = self._targets.get(index)
-        if target is None:
-            partition = ports.partition(TopicPartition(self.topic, index))
-            if partition is not None:
-                target = self._targets[index] = (partition, AnswerTemplate(self.version, self.request, index))
+    def new_target(self, ports: RunPorts, index: int) -> tuple[Partition, AnswerTemplate] | None:
+        """A partition that was not written to yet and its answers; None if the topic does not have it."""
+        partition = ports.partition(TopicPartition(self.topic, index))
+        if partition is None:
+            return None
+        target = self.targets[index] = partition, AnswerTemplate(self.version, self.request, index)
         return target
 
 
@@ -213,27 +216,40 @@ class ProduceRuns:
             pattern = next((each for each in patterns if each.shape.fits(buffer, start)), pattern)
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
-        found = scan(buffer, start, end, pattern.shape, pattern.limits_at(now_ms))
+        if now_ms >= pattern.limits_until_ms or now_ms < pattern.limits_until_ms - LIMITS_KEPT_MS:
+            pattern.renew_limits(now_ms)
+        found = scan(buffer, start, end, pattern.shape, pattern.limits)
         if found is None:
             return start
-        target = pattern.target(self._ports, found.partition)
+        index, correlation_ids, batches, headers, ends = found
+        target = pattern.targets.get(index) or pattern.new_target(self._ports, index)
         if target is None:
             return start
         partition, template = target
-        offsets = partition.append_run(found.batches, found.headers, now_ms)
-        run = new_tuple(_Run, (channel, slot, pattern, template, found, begun_ns))
+        offsets: Sequence[int] | None = partition.append_run(batches, headers, now_ms)
         if not offsets:
-            return self._begin_transaction(partition, run, start, now_ms)
-        answers, count = template.fill(found.correlation_ids, offsets, partition.log.log_start_offset), len(offsets)
-        self._answer(partition, run, answers, count, now_ms)
-        return found.ends[count - 1]
+            run = _Run(channel, slot, pattern, template, found, begun_ns)
+            offsets = self._begin_transaction(partition, run, now_ms)
+            if not offsets:
+                return start if offsets is None else ends[0]
+        log, count, acks = partition.log, len(offsets), pattern.request.acks
+        answers = template.fill(correlation_ids, offsets, log.log_start_offset)
+        if acks and log.high_watermark < log.log_end_offset:
+            run = _Run(channel, slot, pattern, template, found, begun_ns)
+            self._answer_later(partition, run, answers, count, now_ms)
+        else:
+            if requests is not None:
+                requests.run_answered(pattern.version, requests.clock() - begun_ns, count)
+            channel.reply(slot, (answers,) if acks else ())
+        return ends[count - 1]
 
-    def _begin_transaction(self, partition: Partition, run: _Run, start: int, now_ms: int) -> int:
-        """Pass a transaction's first batch, if it is small, to the general path, which begins with verification."""
+    def _begin_transaction(self, partition: Partition, run: _Run, now_ms: int) -> Sequence[int] | None:
+        """Verify a transaction's first batch, if it is small: its offset if it was appended at once, no offset if it
+        will be answered later, None to leave it to the general path."""
         channel, slot, pattern, template, found, begun_ns = run
-        correlation_id, header, end = found.correlation_ids[0], found.headers[0], found.ends[0]
+        correlation_id, header = found.correlation_ids[0], found.headers[0]
         if not header.is_transactional or not pattern.request.acks or header.size_bytes > SMALL_BATCH_BYTES:
-            return start
+            return None
         ports, request = self._ports, pattern.request
         context = RequestContext(channel, slot, ApiKey.PRODUCE, pattern.version, correlation_id, "", now_ms)
         records = bytearray(found.batches[0])
@@ -243,9 +259,7 @@ class ProduceRuns:
         if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
             result = partition.append_client(records, now_ms, verified.value.guard, ValidatedBatch(header, records))
             if result.error is NONE and not result.duplicate and partition.replicas is None:
-                answers = template.fill((correlation_id,), (result.base_offset,), result.log_start_offset)
-                self._answer(partition, run, answers, 1, now_ms)
-                return end
+                return (result.base_offset,)
         requests, local_ns = ports.request_metrics, 0
 
         def answer(part: PartitionProduceResponse) -> None:
@@ -264,18 +278,7 @@ class ProduceRuns:
             local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, pattern.version, local_ns)
         answered.then(answer, lambda error: _failed(run, partition, error))
-        return end
-
-    def _answer(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
-        """Answer the first ``count`` batches, now if they are committed."""
-        log, pattern = partition.log, run.pattern
-        if pattern.request.acks and log.high_watermark < log.log_end_offset:
-            self._answer_later(partition, run, answers, count, now_ms)
-            return
-        requests = self._ports.request_metrics
-        if requests is not None:
-            requests.run_answered(pattern.version, requests.clock() - run.begun_ns, count)
-        run.channel.reply(run.slot, (answers,) if pattern.request.acks else ())
+        return ()
 
     def _answer_later(self, partition: Partition, run: _Run, answers: bytes, count: int, now_ms: int) -> None:
         """Answer them once they are committed, or on a failure, or at the producer's timeout."""

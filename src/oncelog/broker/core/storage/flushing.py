@@ -98,7 +98,7 @@ class Flushing:
             return
         self._dirty[partition] = None
         log = partition.log
-        if log.activity.bytes_in - log.files.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
+        if self._at_intervals and log.activity.bytes_in - log.files.flush_begun_bytes >= EARLY_BYTES:
             self._early[partition] = None
         if log.syncs_early and not self.before_commit:
             self._by_its_topic(partition)

@@ -170,11 +170,11 @@ class Partition:
         self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
     ) -> list[int]:
         """Base offsets of the batches, from the first on, appended at once (:meth:`LogWriter.append_run`)."""
-        offsets = self.log.writer.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        log = self.log
+        offsets = log.writer.append_run(run, headers, self.leader_epoch, now_ms)
         if offsets:
             self._on_dirty(self)
             if not self._sync_before_commit:
-                log = self.log
                 self._advance(self._written_or_synced if log.syncs_early else log.log_end_offset)
         elif self.failed:
             self._stopped()
@@ -283,8 +283,8 @@ class Partition:
             offset = self.replicas.committed(offset)
         if not self.log.maybe_advance_high_watermark(offset):
             return
-        waiters = self._waiters
-        if waiters:
+        if self._waiters:
+            waiters = self._waiters
             outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else NONE
             while waiters and waiters[0][0] <= offset:
                 heapq.heappop(waiters)[2].resolve(outcome)

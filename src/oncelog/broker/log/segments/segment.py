@@ -348,14 +348,13 @@ class Segment:
         config: TopicConfig,
         jitter_ms: Callable[[], int],
     ) -> bool:
-        """Whether none of ``count`` batches needs a new segment. May return False for some that would fit.
+        """Whether none of ``count`` batches that :meth:`fits_without_roll` does not admit needs a new segment. May
+        return False for some that would fit.
 
         :param size_bytes: of all of them.
         """
         if not self.size_bytes:
             return False
-        if self.fits_without_roll(size_bytes, max_timestamp, last_offset, config):
-            return True
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1
         return (
             len(self.offset_index) + count <= entries
@@ -372,7 +371,7 @@ class Segment:
 
     def append(
         self,
-        buffers: list[Buffer],
+        buffers: Sequence[Buffer],
         size_bytes: int,
         last_offset: int,
         max_timestamp: int,
@@ -413,22 +412,23 @@ class Segment:
 
         :param next_offsets: the offset after each of them.
         """
-        position = self.size_bytes
+        position, since_entry, newest = self.size_bytes, self._bytes_since_index_entry, self.max_timestamp
         (self._file or self.file).append(run)
         self.last_append_ms = now_ms
-        tail_positions = self._tail_positions
         for batch, header, offset in zip(run, headers, next_offsets):  # noqa: B905 # as many of all three
-            size_bytes, latest = len(batch), header.max_timestamp
-            tail_positions.append(position)
-            if latest > self.max_timestamp or self._bytes_since_index_entry > interval_bytes:
-                self._index(position, offset - 1, latest, offset - 1, size_bytes, interval_bytes)
+            self._tail_positions.append(position)
+            size_bytes = len(batch)
+            if header.max_timestamp > newest or since_entry > interval_bytes:
+                self._bytes_since_index_entry = since_entry
+                self._index(position, offset - 1, header.max_timestamp, offset - 1, size_bytes, interval_bytes)
+                since_entry, newest = self._bytes_since_index_entry, self.max_timestamp
             else:
-                self._bytes_since_index_entry += size_bytes
+                since_entry += size_bytes
             position += size_bytes
+        self._bytes_since_index_entry, self.size_bytes = since_entry, position
         self._tail_next.fromlist(next_offsets)
         if len(self._tail_next) > _TAIL_MAX:
             self._shorten_tail()
-        self.size_bytes = position
 
     def _shorten_tail(self) -> None:
         self._tail_low = self._tail_next[-_TAIL_KEPT - 1]

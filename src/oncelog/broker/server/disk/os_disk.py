@@ -163,20 +163,20 @@ class OsFile:
         return b"".join(parts)
 
     def append(self, buffers: Sequence[Buffer]) -> None:
-        end = self._size if self._size >= 0 else self.size()
-        total = len(buffers[0]) if len(buffers) == 1 else sum(map(len, buffers))
+        start = self._size if self._size >= 0 else self.size()
+        end = start + (len(buffers[0]) if len(buffers) == 1 else sum(map(len, buffers)))
         held = self._descriptor or self._hold()
         self._unsynced = True
         try:
-            if end + total > self._reserved:
-                self._reserved = reserve(held.number, end, end + total)
-            written = os.pwritev(held.number, buffers, end) if len(buffers) <= _IOV_MAX else 0
-            if written != total:
-                _write_all(held, b"".join(buffers), written, end)
+            if end > self._reserved:
+                self._reserved = reserve(held.number, start, end)
+            written = os.pwritev(held.number, buffers, start) if len(buffers) <= _IOV_MAX else 0
+            if start + written != end:
+                _write_all(held, b"".join(buffers), written, start)
         except OSError as error:
-            self._cut_off(held, end, error)
+            self._cut_off(held, start, error)
         self._unsynced = True  # marked again: a sync may have begun before these bytes were written
-        self._size = end + total
+        self._size = end
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
         """Undo a write that failed part-way, and raise."""

@@ -102,7 +102,8 @@ class Server:
         """Connections whose answers are sent at the end of this iteration, last to first."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
-        self._ends_soon = False
+        self.ends_soon = False
+        """Whether the end of this iteration has been arranged."""
         self.iteration_ms = 0
         """The time as this iteration last read it, for connections that have received something; 0: not yet."""
         self.is_stopping = self._over = False
@@ -204,7 +205,7 @@ class Server:
         broker, deadline = self.broker, self.loop.time() + CHECKS_S
         while (
             self._syncing.under_way
-            or self._ends_soon
+            or self.ends_soon
             or (
                 self.loop.time() < deadline
                 and (broker.tasks or broker.logs.checkpoints.is_writing or self._checking.is_coming)
@@ -358,13 +359,13 @@ class Server:
         """
         if len(self._connections) < 2:
             self._end_iteration()
-        elif not self._ends_soon:
-            self._ends_soon = True
+        elif not self.ends_soon:
+            self.ends_soon = True
             self.loop.call_soon(self._end_iteration)
 
     def _end_iteration(self) -> None:
         """Send what is ready, arrange a sync and the next wake-up."""
-        self._ends_soon = False
+        self.ends_soon = False
         self.iteration_ms = 0
         writable = self.writable
         while writable:

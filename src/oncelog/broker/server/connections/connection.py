@@ -24,8 +24,10 @@ import socket
 from struct import Struct
 from typing import TYPE_CHECKING, Protocol, cast
 
+from oncelog.broker.server.connections.parts import FIRST_FRAME_BYTES, IncomingFrame, is_produce
 from oncelog.broker.server.connections.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending, SendingHost
 from oncelog.broker.server.listener_settings import host_text
+from oncelog.errors import InvariantError
 from oncelog.runtime import forks, real_time
 
 if TYPE_CHECKING:
@@ -39,10 +41,6 @@ READ_BUFFER_BYTES = 256 * 1024
 READ_IF_SHORT_BYTES = 4 * 1024
 """The part of the shared buffer that is filled while connections wait for memory: an incomplete request in it is kept,
 and counted."""
-FIRST_FRAME_BYTES = 16 * 1024
-"""Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
-PARTS_OF_A_REQUEST = 64
-"""A request of which less than one part has arrived for a while is considered stalled."""
 ITERATION_BUDGET = 256 * 1024
 """The budget of one connection in an iteration: bytes sent to it, and a cost for each request."""
 REQUEST_COST = 4 * 1024
@@ -50,7 +48,6 @@ NS_OF_A_BYTE = 2
 """What a request takes on the general path costs as well: half a millisecond is a whole budget, because a pipeline of
 such requests would delay all other connections."""
 _SIZE = Struct(">i")
-PRODUCE = 0
 
 
 class ConnectionHost(SendingHost, Protocol):
@@ -62,6 +59,7 @@ class ConnectionHost(SendingHost, Protocol):
     spare_buffers: SpareBuffers
     is_stopping: bool
     iteration_ms: int
+    ends_soon: bool
 
     def now_ms(self) -> int: ...
 
@@ -76,24 +74,15 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     __slots__ = (
         "_frame",
-        "_frame_capacity",
-        "_frame_filled",
-        "_frame_mark",
-        "_frame_size",
-        "_frame_wanted",
         "_held_bytes",
         "_largest",
         "_lent",
-        "_next_slot",
-        "_only_produce",
         "_rest",
         "_throttle_timer",
         "_throttled_until",
         "_waiting_end",
-        "_yielded",
         "begun",
         "connection_id",
-        "request_begun",
         "session",
     )
 
@@ -104,21 +93,12 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self.connection_id = connection_id
         self.session = session
         self._rest = b""
-        self._frame: bytearray | None = None
-        self._frame_size = 0
-        self._frame_filled = 0
-        self._frame_capacity = 0
-        self._frame_wanted = 0
-        self._frame_mark = 0
+        self._frame: IncomingFrame | None = None
         self.begun = self.last_active
-        self.request_begun = 0.0
         self._largest = 0
         self._held_bytes = 0
         self._lent = False
         self._waiting_end = 0
-        self._yielded = False
-        self._next_slot = 0
-        self._only_produce = True
         self._throttled_until = 0.0
         self._throttle_timer: asyncio.TimerHandle | None = None
 
@@ -142,7 +122,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._out.clear()
         self._keep(0)
         self._waiting = None
-        self._replies.clear()
+        self._order.replies.clear()
         self._frame = None
         self._disarm_writer()
         self._end_throttle_timer()
@@ -198,14 +178,16 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Whether a part of a request has arrived and more of it is to come."""
         return self._frame is not None
 
+    @property
+    def request_begun(self) -> float:
+        """When the request that it is receiving began to arrive."""
+        return 0.0 if self._frame is None else self._frame.begun
+
     # --- reading
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
-            if len(self._frame) < self._frame_capacity:
-                begun, self._frame = self._frame, self._server.spare_buffers.take(self._frame_capacity)
-                self._frame[: self._frame_filled] = memoryview(begun)[: self._frame_filled]
-            return memoryview(self._frame)[self._frame_filled : self._frame_capacity]
+            return self._frame.room()
         rest, server = self._rest, self._server
         view = server.read_view if not server.memory.waiting else server.read_view[:READ_IF_SHORT_BYTES]
         if not rest:
@@ -216,49 +198,49 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
             return
-        now = self._server.loop.time()
+        server = self._server
+        now = server.loop.time()
         if now != self.last_active:  # another iteration
             self.last_active = now
-            self._iteration_used = 0
+            self._budget.used = 0
         self._received(nbytes)
-        self._server.end_iteration_soon()
+        if not server.ends_soon:
+            server.end_iteration_soon()
 
     def _received(self, nbytes: int) -> None:
         """This many plain bytes are new in the buffer that ``get_buffer`` returned."""
-        self._iteration_used += nbytes
+        budget = self._budget
+        budget.used += nbytes
         if self._frame is None:
-            self._take(self._server.read_buffer, 0, len(self._rest) + nbytes)
+            self._start(self._server.read_buffer, len(self._rest) + nbytes)
         else:
-            self._frame_filled += nbytes
-            if self._frame_filled == self._frame_size:
-                frame, self._frame = self._frame, None
-                self._largest = max(self._largest, self._frame_size)
-                self._take_own(frame, self._frame_size)
-                self._release(self._frame_capacity)
-            else:
-                if self._frame_filled >= self._frame_mark:
-                    self._note_progress()
-                if self._frame_filled == self._frame_capacity:
-                    self._want_capacity(min(self._frame_size, 2 * self._frame_capacity))
-        if self._iteration_used >= ITERATION_BUDGET:
+            self._continue_frame(self._frame, nbytes)
+        if budget.used >= ITERATION_BUDGET:
             self._yield()
 
-    def _take_own(self, buffer: bytearray, end: int) -> None:
-        """The same for a buffer of the connection's own, which is given to others when it is no longer needed."""
+    def _continue_frame(self, frame: IncomingFrame, nbytes: int) -> None:
+        if frame.received(nbytes):
+            self.progressed = self._server.loop.time()
+        if frame.is_complete:
+            self._frame = None
+            self._largest = max(self._largest, frame.size_bytes)
+            self._start_own(frame.take(), frame.size_bytes)
+            self._release(frame.capacity)
+        elif frame.is_full:
+            self._want_capacity(frame, min(frame.size_bytes, 2 * frame.capacity))
+
+    def _start_own(self, buffer: bytearray, end: int) -> None:
+        """As :meth:`_start`, for a buffer of its own, which is given to others when it is no longer needed."""
         self._lent = False
-        self._take(buffer, 0, end)
+        self._start(buffer, end)
         if not self._lent:
             self._server.spare_buffers.give(buffer)
         elif self._waiting is not buffer:
             self._server.spare_buffers.lend(buffer)
 
-    def _take(self, buffer: bytearray, position: int, end: int) -> None:
-        """Start the requests in ``buffer[position:end]`` that may start now, and keep the rest."""
-        self._rest = b""
-        position = self._start_all(buffer, position, end)
+    def _keep_rest(self, buffer: bytearray, position: int, end: int) -> None:
+        """Keep what could not be started: a part of a request, or one that has to wait."""
         left = end - position
-        if self._closing or not left:
-            return
         if left < 4:
             self._rest = bytes(buffer[position:end])
             return
@@ -276,39 +258,34 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _begin_frame(self, begun: memoryview, size: int) -> None:
         """Begin a request of ``size`` bytes with ``begun``; a connection that sent one this large before is trusted."""
-        self.request_begun = self.last_active
-        self._frame_size, self._frame_filled, self._frame_capacity = size, len(begun), len(begun)
-        self._note_progress()
+        server = self._server
+        frame = self._frame = IncomingFrame(size, len(begun), self.last_active, server.spare_buffers)
+        self.progressed = server.loop.time()
         self._hold(len(begun))
         if not self._closing:
-            self._want_capacity(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
-        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is reserved when more arrives
-            self._frame = bytearray(begun)
-        else:
-            self._frame = self._server.spare_buffers.take(self._frame_capacity)
-            self._frame[: len(begun)] = begun
-
-    def _note_progress(self) -> None:
-        """The request makes progress, unless the next part takes too long: single bytes are not progress."""
-        self.progressed = self._server.loop.time()
-        self._frame_mark = self._frame_filled + max(1, self._frame_size // PARTS_OF_A_REQUEST)
+            self._want_capacity(frame, min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
+        frame.begin(begun)
 
     # --- memory
 
-    def _want_capacity(self, capacity: int) -> None:
+    def _want_capacity(self, frame: IncomingFrame, capacity: int) -> None:
         """Let the frame grow to ``capacity``, now or when there is memory for it; until then reading stops."""
-        more = capacity - self._frame_capacity
-        self._frame_wanted = capacity
+        more = capacity - frame.capacity
+        frame.wanted = capacity
         if self._server.memory.reserve(self, more):
             self._held_bytes += more
-            self._frame_capacity = capacity
+            frame.capacity = capacity
         elif self._transport is not None:
             self._transport.pause_reading()
 
     def memory_granted(self) -> None:
-        self._held_bytes += self._frame_wanted - self._frame_capacity
-        self._frame_capacity = self._frame_wanted
-        self._note_progress()
+        frame = self._frame
+        if frame is None:
+            raise InvariantError("a connection that receives no long request was granted memory for one")
+        self._held_bytes += frame.wanted - frame.capacity
+        frame.capacity = frame.wanted
+        frame.note_progress()
+        self.progressed = self._server.loop.time()
         if self._may_read():
             self._read_on()
 
@@ -327,15 +304,21 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     # --- requests
 
-    def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
-        """Start requests in order; returns the start of the first one that is incomplete or has to wait."""
-        server = self._server
-        broker, largest, now_ms = server.broker, server.max_request_bytes, server.iteration_ms or server.now_ms()
-        authenticator = self.session.authenticator
+    def _start(self, buffer: bytearray, end: int) -> None:
+        """Start the requests in ``buffer[:end]`` in order, as far as they may start now, and keep the rest."""
+        server, order, budget = self._server, self._order, self._budget
+        broker, now_ms, authenticator = (
+            server.broker,
+            server.iteration_ms or server.now_ms(),
+            self.session.authenticator,
+        )
+        self._rest = b""
+        position = 0
         while end - position >= 4 and not self._closing:
             (size,) = _SIZE.unpack_from(buffer, position)
-            if not 0 <= size <= largest:
-                self.close(f"a request of {size} bytes; socket.request.max.bytes allows {largest}")
+            if not 0 <= size <= server.max_request_bytes:
+                most = server.max_request_bytes
+                self.close(f"a request of {size} bytes; socket.request.max.bytes allows {most}")
                 break
             if authenticator is not None and not authenticator.is_authenticated and size > authenticator.largest_frame:
                 self.close(
@@ -344,16 +327,16 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 )
                 break
             after = position + 4 + size
-            if after > end or self._iteration_used >= ITERATION_BUDGET or not self._may_start(buffer, position):
+            if after > end or budget.used >= ITERATION_BUDGET or not self._may_start(buffer, position):
                 break
-            slot = self._next_slot
-            self._next_slot = slot + 1
+            slot = order.next_slot
+            order.next_slot = slot + 1
             run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
             if run_end > position:
-                self._iteration_used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
+                budget.used += REQUEST_COST * ((run_end - position) // (after - position))  # about that many
                 position = run_end
                 continue
-            self._only_produce = self._only_produce and _is_produce(buffer, position)
+            order.only_produce = order.only_produce and is_produce(buffer, position)
             if not position and after == end and buffer is not server.read_buffer:
                 frame = memoryview(buffer)[4:after]  # the request owns its buffer
                 self._lent = True
@@ -361,48 +344,48 @@ class Connection(Sending, asyncio.BufferedProtocol):
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
             position, begun_ns = after, real_time.perf_counter_ns()
             broker.receive(self, slot, frame, now_ms)
-            self._iteration_used += REQUEST_COST + (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE
-        return position
+            budget.used += REQUEST_COST + (real_time.perf_counter_ns() - begun_ns) // NS_OF_A_BYTE
+        if position < end and not self._closing:
+            self._keep_rest(buffer, position, end)
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
-        """Whether a request may start although earlier ones have not been answered."""
-        if (
-            self._throttled_until
-            or self._writer is not None
-            or self._out_bytes >= OUT_AT_ONCE_BYTES
-            or len(self._out) >= SEND_AT_ONCE
-        ):
+        """Whether the request whose size is at ``position`` may start now, as far as its connection goes."""
+        if self._throttled_until or self._writer is not None:
             return False
-        if self._next_reply == self._next_slot:
-            self._only_produce = True
+        if self._out and (self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE):
+            return False
+        order = self._order
+        if order.next_reply == order.next_slot:
+            order.only_produce = True
             return True
-        return self._only_produce and _is_produce(buffer, position)
+        return order.only_produce and is_produce(buffer, position)
 
     def _yield(self) -> None:
         """Pause reading and starting requests here until the next iteration, unless all that arrived has been started:
         then a slow request costs no pause."""
         if self._waiting is None and self._frame is None:
             return
-        self._iteration_used = 0
-        if not self._yielded and not self._closing and self._transport is not None:
-            self._yielded = True
+        budget = self._budget
+        budget.used = 0
+        if not budget.is_over and not self._closing and self._transport is not None:
+            budget.is_over = True
             self._transport.pause_reading()
             self._server.loop.call_soon(self._continue)
 
     def _continue(self) -> None:
-        self._yielded = False
-        self._iteration_used = 0
+        self._budget.is_over = False
+        self._budget.used = 0
         self.resume()
         self._server.end_iteration_soon()
 
     def resume(self) -> None:
         """Start the waiting requests that may start now; called at the end of an iteration."""
-        waiting = self._waiting
-        if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
+        waiting, budget = self._waiting, self._budget
+        if waiting is not None and not budget.is_over and not self._closing and self._may_start(waiting, 0):
             self._waiting = None
             self._release(self._waiting_end)
-            self._take_own(waiting, self._waiting_end)
-            if self._iteration_used >= ITERATION_BUDGET:
+            self._start_own(waiting, self._waiting_end)
+            if budget.used >= ITERATION_BUDGET:
                 self._yield()
         if self._may_read():
             self._read_on()
@@ -413,11 +396,11 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def pause_requests(self) -> None:
-        self._only_produce = False
+        self._order.only_produce = False
 
     def resume_requests(self, slot: int) -> None:
-        if slot == self._next_slot - 1:
-            self._only_produce = True
+        if slot == self._order.next_slot - 1:
+            self._order.only_produce = True
         self._server.writable[self] = None  # resumes the waiting requests
 
     def throttle(self, wait_ms: int) -> None:
@@ -455,11 +438,6 @@ class Connection(Sending, asyncio.BufferedProtocol):
 
     def _may_read(self) -> bool:
         """Whether to read more: nothing waits, there is memory for it, and no stop has begun."""
-        if self._waiting is not None or self._yielded or self._closing or self.silent or self._server.is_stopping:
+        if self._waiting is not None or self._budget.is_over or self._closing or self.silent:
             return False
-        return self._frame is None or self._frame_filled < self._frame_capacity
-
-
-def _is_produce(buffer: bytearray, position: int) -> bool:
-    """Whether the request whose size is at ``position`` is a Produce."""
-    return len(buffer) >= position + 6 and buffer[position + 4] == 0 and buffer[position + 5] == PRODUCE
+        return not self._server.is_stopping and (self._frame is None or self._frame.filled < self._frame.capacity)

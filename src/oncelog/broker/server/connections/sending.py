@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log.results import FileSlice
+from oncelog.broker.server.connections.parts import AnswerOrder, Budget
 from oncelog.errors import StorageError
 from oncelog.runtime.ports import Buffer
 
@@ -60,16 +61,15 @@ class SendingHost(Protocol):
 
 
 class Sending:
-    """The answers that a connection has to send; ``iteration_used`` is the used part of its budget."""
+    """The answers that a connection has to send: long ones use up its budget."""
 
     __slots__ = (
+        "_budget",
         "_closing",
-        "_iteration_used",
-        "_next_reply",
+        "_order",
         "_out",
         "_out_bytes",
         "_out_counted",
-        "_replies",
         "_server",
         "_socket",
         "_transport",
@@ -89,14 +89,13 @@ class Sending:
         self._writer: socket.socket | None = None
         self.client_host = ""
         self.last_active = self.progressed = server.loop.time()
-        self._next_reply = 0
-        self._replies: dict[int, Sequence[Part]] = {}
+        self._order = AnswerOrder()
+        self._budget = Budget()
         self._out: deque[Part] = deque()
         self._out_bytes = 0
         self._out_counted = 0
         self.kept_since = 0.0
         """Since when the peer has not read all of its answers, of those that are counted."""
-        self._iteration_used = 0
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
@@ -109,24 +108,22 @@ class Sending:
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
         if self._socket is None:
             return
-        if slot != self._next_reply:
-            self._replies[slot] = parts
+        order = self._order
+        if slot != order.next_reply:
+            order.replies[slot] = parts
             return
-        self._queue(parts)
-        replies = self._replies
-        while replies and (ready := replies.pop(self._next_reply, None)) is not None:
-            self._queue(ready)
+        ready: Sequence[Part] | None = parts
+        while ready is not None:
+            order.next_reply = slot = slot + 1
+            for part in ready:
+                self._out.append(part)
+                if type(part) is not FileSlice:
+                    size = len(part)
+                    self._out_bytes += size
+                    if size > LARGE_ANSWER_BYTES:
+                        self._budget.used += ANSWER_PRICE * size
+            ready = order.replies.pop(slot, None) if order.replies else None
         self._server.writable[self] = None  # at the end of this iteration
-
-    def _queue(self, parts: Sequence[Part]) -> None:
-        self._next_reply += 1
-        self._out.extend(parts)
-        for part in parts:
-            if type(part) is not FileSlice:
-                size = len(part)
-                self._out_bytes += size
-                if size > LARGE_ANSWER_BYTES:
-                    self._iteration_used += ANSWER_PRICE * size
 
     def write(self) -> None:
         """Send what is ready; while the socket is full, the loop calls this again."""
@@ -175,6 +172,7 @@ class Sending:
                     self._send_buffers(target)
                 elif (sent := target.send(first)) == len(first):
                     out.clear()
+                    break
                 else:
                     out[0] = memoryview(first)[sent:]
             except BlockingIOError:

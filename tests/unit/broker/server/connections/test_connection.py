@@ -121,16 +121,15 @@ def test_connections_whose_bytes_arrive_together_are_answered_together(monkeypat
 def test_others_have_their_turn_behind_each_request_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipeline of 256 short requests was a single turn of 22 ms."""
     started: list[int] = []
-    start_all = Connection._start_all
+    start = Connection._start
 
-    def counted(connection: Connection, *rest: Any) -> int:
-        before = connection._next_slot
-        end = start_all(connection, *rest)
-        started.append(connection._next_slot - before)
-        return end
+    def counted(connection: Connection, *rest: Any) -> None:
+        before = connection._order.next_slot
+        start(connection, *rest)
+        started.append(connection._order.next_slot - before)
 
     monkeypatch.setattr(connection_module, "real_time", SimpleNamespace(perf_counter_ns=Ticks()))
-    monkeypatch.setattr(Connection, "_start_all", counted)
+    monkeypatch.setattr(Connection, "_start", counted)
     with (
         oncelog.Broker() as broker,
         socket.create_connection((broker.address.host, broker.address.port)) as connection,

@@ -1,0 +1,112 @@
+"""What a connection keeps of the request that it is receiving, of its budget, and of the order of its answers.
+
+Called only by ``connection`` and ``sending``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oncelog.broker.core.requests.session import Part
+    from oncelog.broker.server.connections.spare_buffers import SpareBuffers
+
+FIRST_FRAME_BYTES = 16 * 1024
+"""Initial buffer for a request that does not fit; when it fills up it grows to twice its size."""
+PARTS_OF_A_REQUEST = 64
+"""A request of which less than one part has arrived for a while is considered stalled."""
+PRODUCE = 0
+
+
+class IncomingFrame:
+    """A request that does not fit into the buffer that all connections share, as it arrives.
+
+    :ivar size_bytes: of the whole request.
+    :ivar capacity: how much of it there is memory for; ``wanted``: how much is asked for.
+    :ivar begun: when it began to arrive.
+    """
+
+    __slots__ = ("_buffer", "_mark", "_spare", "begun", "capacity", "filled", "size_bytes", "wanted")
+
+    def __init__(self, size_bytes: int, filled: int, now: float, spare: SpareBuffers) -> None:
+        self.size_bytes = size_bytes
+        self.filled = self.capacity = self.wanted = filled
+        self.begun = now
+        self._spare = spare
+        self._buffer = bytearray()
+        self._mark = 0
+        self.note_progress()
+
+    def begin(self, begun: memoryview) -> None:
+        """Take the part that has arrived, once the memory for more is counted."""
+        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its memory is taken when more arrives
+            self._buffer = bytearray(begun)
+        else:
+            self._buffer = self._spare.take(self.capacity)
+            self._buffer[: len(begun)] = begun
+
+    def room(self) -> memoryview:
+        """Where the next bytes go."""
+        if len(self._buffer) < self.capacity:
+            begun, self._buffer = self._buffer, self._spare.take(self.capacity)
+            self._buffer[: self.filled] = memoryview(begun)[: self.filled]
+        return memoryview(self._buffer)[self.filled : self.capacity]
+
+    def received(self, nbytes: int) -> bool:
+        """So many bytes are new in :meth:`room`; True if that is progress: single bytes are none."""
+        self.filled += nbytes
+        if self.filled < self._mark:
+            return False
+        self.note_progress()
+        return True
+
+    def note_progress(self) -> None:
+        self._mark = self.filled + max(1, self.size_bytes // PARTS_OF_A_REQUEST)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.filled == self.size_bytes
+
+    @property
+    def is_full(self) -> bool:
+        return self.filled == self.capacity
+
+    def take(self) -> bytearray:
+        """The buffer with the complete request."""
+        return self._buffer
+
+
+class Budget:
+    """What a connection has used up in an iteration, and whether it waits for the next one.
+
+    :ivar used: in bytes, those sent to it and a cost for each request.
+    """
+
+    __slots__ = ("is_over", "used")
+
+    def __init__(self) -> None:
+        self.used = 0
+        self.is_over = False
+
+
+class AnswerOrder:
+    """The requests that have been started and not answered: each has a slot, and answers go out in their order.
+
+    :ivar next_slot: of the next request; ``next_reply``: of the next answer.
+    :ivar replies: answers that are there before their turn.
+    :ivar only_produce: whether all requests under way are Produce requests, behind which another one may start.
+    """
+
+    __slots__ = ("next_reply", "next_slot", "only_produce", "replies")
+
+    def __init__(self) -> None:
+        self.next_slot = self.next_reply = 0
+        self.replies: dict[int, Sequence[Part]] = {}
+        self.only_produce = True
+
+
+def is_produce(buffer: bytearray, position: int) -> bool:
+    """Whether the request whose size is at ``position`` is a Produce."""
+    return len(buffer) >= position + 6 and buffer[position + 4] == 0 and buffer[position + 5] == PRODUCE

@@ -21,11 +21,10 @@ from benchmarks.servers import Oncelog, free_port, running
 CELLS_TAKEN = ("produce 1 KB, 4 x 5", "produce 1 KB, 1 x 1")
 QUESTIONS = {
     "        if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):\n"
-    "            self.handle(channel, slot, frame, now_ms)\n": "        self._receive(channel, slot, frame, now_ms)\n",
-    "if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:": (
-        "if not context.may_be_repeated:"
+    "            self.handle(channel, slot, frame, now_ms)\n": "        self.handle(channel, slot, frame, now_ms)\n",
+    "        if self.cluster is not None or self.interceptor is not None:\n            return": (
+        "        if False:\n            return"
     ),
-    "            or self.cluster is not None\n            or self.interceptor is not None\n": "",
 }
 """What ``oncelog.broker.core.broker`` asks for each request, and what stands there without the kit."""
 

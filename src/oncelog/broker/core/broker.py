@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.sharing.share_partitions import SharePartitions
     from oncelog.protocol.acls import Acl
+    from oncelog.protocol.generated.api_versions_response import ApiVersion
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +135,13 @@ class Broker:
         self.interceptor = interceptor
         self._coordinators.marker_interceptor = markers
         self.forget_patterns()
+
+    @cached_property
+    def advertised(self) -> list[ApiVersion]:
+        """The answer to who asks for APIs and versions."""
+        from oncelog.broker.core.apis.cluster.api_versions import advertised
+
+        return advertised(self.served)
 
     @cached_property
     def fetch_sessions(self) -> FetchSessionCache:
@@ -312,8 +320,10 @@ class Broker:
             channel.close(f"a request could not be read: {error}")
             return
         self._request_life.begin(context, request, len(frame), begun_ns)
-        if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
-            return  # with several nodes, or with an interceptor, no patterns are used: see receive_run
+        if not context.may_be_repeated or self.throttle is not None:
+            return
+        if self.cluster is not None or self.interceptor is not None:
+            return  # nodes, faults and quotas look at each request
         self._pattern_cache(header.api_key).learn(context, request, frame, body)  # type: ignore[arg-type]
 
     @cached_property
@@ -351,19 +361,13 @@ class Broker:
         One answer for all of them goes to ``slot``. The buffer is free again on return.
         """
         self.now_ms, authenticator = now_ms, channel.session.authenticator
-        if (
-            self.throttle is not None
-            or self.cluster is not None
-            or self.interceptor is not None
-            or (authenticator is not None and not authenticator.allows_requests(now_ms))
-        ):
+        cache = self._pattern_caches.get(buffer[start + 5]) if end - start > 5 else None
+        if cache is None or (authenticator is not None and not authenticator.allows_requests(now_ms)):
             return start
-        api_key = buffer[start + 5] if end - start > 5 else -1
         try:
-            cache = self._pattern_caches.get(api_key)
-            return start if cache is None else cache.receive(channel, slot, buffer, start, end, now_ms)
+            return cache.receive(channel, slot, buffer, start, end, now_ms)
         except Exception as error:
-            name = ApiKey(api_key).name
+            name = ApiKey(buffer[start + 5]).name
             logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
             channel.close(f"{name} could not be answered: {error!r:.200}")
             return end
@@ -393,6 +397,8 @@ class Broker:
         throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
         throttle.update(quotas)
         self.throttle = throttle if throttle.is_needed else None
+        if self.throttle is not None:
+            self.forget_patterns()
 
     # --- partitions, settings, transactions
 

@@ -38,6 +38,7 @@ from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import Message
 
 if TYPE_CHECKING:
+    from oncelog.broker.core.registry import Served
     from oncelog.broker.core.requests.session import Channel
     from oncelog.broker.core.security.security_log import SecurityLog
     from oncelog.runtime.timers import Timers
@@ -85,6 +86,7 @@ class LoginResult:
 class AuthenticatorPorts(VersionPorts, Protocol):
     """What a login needs from the broker."""
 
+    served: Mapping[int, Served]
     security_log: SecurityLog
     timers: Timers
 

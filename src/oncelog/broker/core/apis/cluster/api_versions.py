@@ -42,8 +42,10 @@ class VersionPorts(Protocol):
     """Supported APIs and versions, finalized features, and who answers."""
 
     metadata: MetadataStore
-    served: Mapping[int, Served]
     node: SimulatedNode
+
+    @property
+    def advertised(self) -> list[ApiVersion]: ...
 
 
 def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
@@ -60,10 +62,7 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
     finalized = ports.metadata.finalized_features
     return ApiVersionsResponse(
         error_code=Error.NONE,
-        api_keys=[
-            ApiVersion(api_key=key, min_version=served.advertised_from, max_version=served.high)
-            for key, served in sorted(ports.served.items())
-        ],
+        api_keys=ports.advertised,
         supported_features=[
             # Clients of versions 0-3 regard a lowest version of 0 as an error (KAFKA-17011).
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
@@ -77,6 +76,14 @@ def handle(ports: VersionPorts, context: RequestContext, request: ApiVersionsReq
             if level > 0
         ],
     )
+
+
+def advertised(served: Mapping[int, Served]) -> list[ApiVersion]:
+    """As in each answer: every new connection asks for it."""
+    return [
+        ApiVersion(api_key=key, min_version=api.advertised_from, max_version=api.high)
+        for key, api in sorted(served.items())
+    ]
 
 
 def refuse_version(channel: Channel, slot: int, header: RequestHeader) -> None:

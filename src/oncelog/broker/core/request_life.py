@@ -71,7 +71,9 @@ class RequestLife:
 
         :param begun_ns: when it arrived, for metrics.
         """
-        self._carry_out(context, self._handle_and_answer(context, request, size_bytes, begun_ns))
+        ended = carry_out(self._handle_and_answer(context, request, size_bytes, begun_ns))
+        if not ended.succeeded:
+            self._drop_on_failure(context, ended)
 
     def begin_long(self, context: RequestContext, frame: memoryview, body: int, begun_ns: int) -> None:
         """A long request has arrived: decode it when there is memory for it and its turn among other long ones has
@@ -79,14 +81,12 @@ class RequestLife:
         admitted, turn = self._ports.long_requests.arrived(context, len(frame)), Deferred[None]()
         if context.api_key in NEVER_QUEUED:
             turn.resolve(None)
-        self._carry_out(context, self._decode_and_handle(context, frame, body, turn, begun_ns))
+        self._drop_on_failure(context, carry_out(self._decode_and_handle(context, frame, body, turn, begun_ns)))
         if not turn.done:
             self._ports.tasks.begin(_resolving(turn, admitted), context)
 
-    def _carry_out(self, context: RequestContext, steps: Work[None]) -> None:
-        ended = carry_out(steps)
-        if not ended.succeeded:
-            ended.then(lambda _: None, lambda error: self._drop(context, error))
+    def _drop_on_failure(self, context: RequestContext, ended: Deferred[None]) -> None:
+        ended.then(lambda _: None, lambda error: self._drop(context, error))
 
     def _decode_and_handle(
         self, context: RequestContext, frame: memoryview, body: int, turn: Deferred[None], begun_ns: int
@@ -115,7 +115,7 @@ class RequestLife:
         requests, local_ns = ports.request_metrics, 0
         if ports.metadata_sync.checkpointing is not None:
             yield from ports.metadata_sync.until_changes_are_possible(context)
-        result = self._handle(context, request)
+        result = (self._handler if ports.throttle is None else self._handle_and_measure)(context, request)
         del request
         if not isinstance(result, Deferred):
             answer = result
@@ -148,11 +148,9 @@ class RequestLife:
         context.channel.reply(context.slot, parts)
         self._release(context)
 
-    def _handle(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
+    def _handle_and_measure(self, context: RequestContext, request: Message) -> Answer | Deferred[Answer]:
         """Call the API's handler; its work counts for quotas."""
         ports = self._ports
-        if ports.throttle is None:
-            return self._handler(context, request)
         begun_ns = ports.tasks.begins_for(context)
         try:
             return self._handler(context, request)

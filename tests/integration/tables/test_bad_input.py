@@ -244,7 +244,7 @@ def test_folder_that_does_not_exist_is_named(world: World) -> None:
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], indirect=True)
 def test_partitions_other_than_the_tables_are_refused(world: World, query: Query) -> None:
-    with pytest.raises(ConfigError, match="is partitioned by nothing, and partitionBy says text"):
+    with pytest.raises(ConfigError, match="is partitioned by nothing, and partitionBy says text: leave it out"):
         Query(query.root, replace(world.options, partition_by=("text",))).write(1, [(1, "b")])
 
 

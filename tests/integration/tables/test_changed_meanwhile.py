@@ -42,7 +42,10 @@ def written(query: Query) -> Callable[[], Sequence[WrittenPart]]:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"data": arrow([(0, "a")]), "partition_by": ["id"]}, "is partitioned by id"),
+        (
+            {"data": arrow([(0, "a")]), "partition_by": ["id"]},
+            "is partitioned by id, and partitionBy says nothing: set it to id",
+        ),
         ({"data": pa.table({"id": ["0"], "text": ["a"]})}, "Column id of .* is string"),
         (None, "got the CHECK constraint small .* while a batch was written"),
     ],

@@ -9,6 +9,7 @@ import click
 from oncelog.cli.doctor.findings import DoctorFinding, Status, bad
 from oncelog.cli.shared.options import ConnectionOptions
 from oncelog.cli.shared.output import show_json, show_table
+from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.cli.shared.registry_option import RegistryAccess, registry_option
 from oncelog.cli.shared.wait_messages import waits_reported
@@ -23,9 +24,7 @@ from oncelog.errors import OncelogError
     "--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Check that it is free."
 )
 @click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Check this cluster too.")
-@click.option(
-    "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The client's properties file."
-)
+@click.option("--config", "-F", type=PropertiesFile(), help="The client's properties file.")
 @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")
 @click.option("--checkpoint", help="A query's checkpoint, compared with its marker in that cluster.")
 @click.option(

@@ -18,6 +18,7 @@ from oncelog.apps.promote.promotion import promote
 from oncelog.apps.promote.unfinished_transactions import UnfinishedTransaction
 from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.shared.output import counted, progress, remark, show_json
+from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.runtime import real_time
 from oncelog.runtime.shown import show_time
@@ -48,7 +49,7 @@ _DELETED = re.compile(r".+\.[0-9a-f]{32}-delete")
 @click.option(
     "--config",
     "-F",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PropertiesFile(),
     help="As it was given to oncelog serve.",
 )
 @click.option(

@@ -14,6 +14,7 @@ from oncelog.broker.faults.control import FaultControl
 from oncelog.broker.faults.fault_texts import KINDS, add_fault
 from oncelog.broker.server.listener_settings import Address
 from oncelog.cli.shared.output import cleaning_up, remark, show_json
+from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.client.core.config import ClientConfig
 
@@ -25,7 +26,7 @@ _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs i
 @click.option(
     "--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: any free port."
 )
-@click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=_CONFIG_HELP)
+@click.option("--config", "-F", type=PropertiesFile(), help=_CONFIG_HELP)
 @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="One such property.")
 @click.option(
     "--open", "open_to_all", is_flag=True, help="Do not ask clients for a login even if the proxy itself logs in."

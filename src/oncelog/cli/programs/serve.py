@@ -15,7 +15,7 @@ from oncelog.broker.server.listener_settings import Address, Listener, parse_lis
 from oncelog.broker.server.opening import DEFAULT_LISTENER, data_folder
 from oncelog.broker.server.process.log_lines import json_line, log_to_stderr
 from oncelog.broker.server.serve import serve
-from oncelog.cli.shared.parameters import PathParameter
+from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "Port 0: any free port.",
 )
 @click.option("--data", type=click.Path(), help="Folder for all data. Default: log.dirs, else memory.")
-@click.option("--config", "-F", type=PathParameter(exists=True, dir_okay=False), help="A properties file.")
+@click.option("--config", "-F", type=PropertiesFile(), help="A properties file.")
 @click.option(
     "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker."
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from oncelog.cli.shared.parameters import PropertiesFile
 from oncelog.cli.shared.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
@@ -108,7 +109,7 @@ def _options(command: Function, fallback: str, default: Callable[[], str | None]
     @click.option(
         "--config",
         "-F",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=PropertiesFile(),
         help="A properties file of the client, as Apache Kafka's tools take it.",
     )
     @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")

@@ -240,7 +240,8 @@ def check_partitions(found: Sequence[str], options: TableOptions) -> None:
     if options.partition_by != tuple(found):
         raise ConfigError(
             f"{options} is partitioned by {', '.join(found) or 'nothing'}, and partitionBy says "
-            f"{', '.join(options.partition_by) or 'nothing'}: set it to the table's value"
+            f"{', '.join(options.partition_by) or 'nothing'}: "
+            + (f"set it to {', '.join(found)}" if found else "leave it out")
         )
 
 

@@ -1,4 +1,4 @@
-"""Kafka Connect, unmodified, with ``exactly.once.source.support``: no line of a file is lost or doubled by a kill."""
+"""Kafka Connect, unmodified, with ``exactly.once.source.support``: a kill loses and doubles no record of a source."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 
-from oncelog import Admin, Broker
+from oncelog import Admin, Broker, TopicPartition
 from oncelog.client.core.admin.admin_types import NewTopic
-from oncelog.spark.maven import jars
+from oncelog.spark.java import find_java
 from tests.compatibility.interop.clients.python_clients import wait_for
 from tests.integration.client.reading import values
 from tests.integration.security.sides import free_ports
-from tests.support.apache_kafka import KAFKA_VERSION, java_command
+from tests.support.apache_kafka import java_command, kafka_jars
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
 
-LINES = 400
-"""Lines, each the size of the connector's buffer: it holds back a line until more of the file follows it."""
+PARTITION, LATEST = TopicPartition("numbers", 0), -1
+OFFSETS = 400
+"""How many the numbers and markers of each worker have at least."""
 WORKER = """
 bootstrap.servers={servers}
 group.id=workers
@@ -47,10 +48,6 @@ plugin.discovery=only_scan
 """
 
 
-def line(number: int) -> str:
-    return f"{number:01023}"
-
-
 class Worker:
     """A distributed worker; its connectors are asked for, and given, through its REST API."""
 
@@ -59,12 +56,15 @@ class Worker:
         properties = folder / "worker.properties"
         properties.write_text(WORKER.format(servers=servers, port=self.port))
         *java, class_path = java_command()
-        connect_file = jars("connect-file", (("org.apache.kafka", "connect-file", KAFKA_VERSION),), transitive=False)
+        compiler = [find_java(), "-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", str(folder / "connector")]
+        connector = Path(__file__).with_name("NumberSource.java")
+        jars = ":".join(str(jar) for jar in sorted(kafka_jars().glob("*.jar")))
+        subprocess.run([*compiler, "-cp", jars, str(connector)], check=True)
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         self.log = folder / "connect.log"
         command = [
             *java,
-            f"{class_path}:{connect_file}/*",
+            f"{class_path}:{folder / 'connector'}",
             "-Xmx256m",
             "-XX:TieredStopAtLevel=1",
             main,
@@ -99,41 +99,29 @@ def worker(servers: str, folder: Path) -> Iterator[Worker]:
         started.kill()
 
 
-def test_lines_arrive_once_when_the_worker_is_killed(tmp_path: Path, kafka_jars: Path) -> None:
-    source = tmp_path / "lines.txt"
+def test_numbers_arrive_once_when_the_worker_is_killed(tmp_path: Path) -> None:
     connector = {
-        "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "connector.class": "NumberSource",
         "tasks.max": "1",
-        "file": str(source),
-        "topic": "lines",
-        "batch.size": "5",
+        "topic": "numbers",
         "exactly.once.support": "required",
         "transaction.boundary": "poll",
     }
-    with (
-        Broker(tmp_path / "data", settings={"group.initial.rebalance.delay.ms": 0}) as broker,
-        source.open("w") as lines,
-    ):
+    with Broker(tmp_path / "data", settings={"group.initial.rebalance.delay.ms": 0}) as broker:
         servers = broker.bootstrap_servers
         with Admin(bootstrap_servers=servers) as admin:
-            admin.create_topics([NewTopic("lines", 1, 1)])
+            admin.create_topics([NewTopic("numbers", 1, 1)])
 
-        def write(numbers: range) -> None:
-            lines.writelines(f"{line(number)}\n" for number in numbers)
-            lines.flush()
+        def end() -> int:
+            """The offset behind the last number and its transaction's marker."""
+            with Admin(bootstrap_servers=servers) as admin:
+                return admin.list_offsets({PARTITION: LATEST})[PARTITION].offset
 
-        write(range(LINES))
         with worker(servers, tmp_path) as first:
-            wait_for(lambda: first.ask("PUT", "/connectors/lines/config", connector), "the connector")
-            wait_for(lambda: len(values(servers, "lines")) > LINES // 4, "the first lines")
-        write(range(LINES, 2 * LINES))
+            wait_for(lambda: first.ask("PUT", "/connectors/numbers/config", connector), "the connector")
+            wait_for(lambda: end() > OFFSETS, f"numbers; the worker wrote {first.log}")
+        stopped_at = end()
         with worker(servers, tmp_path) as second:
-
-            def all_lines() -> list[bytes | None]:
-                write(range(2 * LINES, 2 * LINES + 5))  # what follows pushes out what the connector holds back
-                found = values(servers, "lines")
-                return found if len(found) >= 2 * LINES else []
-
-            found = wait_for(all_lines, f"all lines; the worker wrote {second.log}")
-    expected = [line(number).encode() for number in range(2 * LINES)]
-    assert found[: 2 * LINES] == expected
+            wait_for(lambda: end() > stopped_at + OFFSETS, f"more numbers; the worker wrote {second.log}")
+        found = values(servers, "numbers")
+    assert found == [b"%d" % number for number in range(len(found))]

@@ -39,7 +39,7 @@ IMPORTS = {
     "confluent-kafka": "import confluent_kafka, confluent_kafka.admin",
 }
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""For programs whose modules Python compiles once: at their first run here, at the installation elsewhere."""
+"""The environment of programs whose modules Python compiles once, as an installation does."""
 BROKER = "import oncelog; broker = oncelog.Broker(); broker.start(); broker.stop()"
 
 

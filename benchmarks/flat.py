@@ -63,7 +63,7 @@ class Dumped(Counted):
         return min(self.counted(work) for _ in range(ROUNDS))
 
     def settle(self) -> None:
-        """Until what was just made is synced."""
+        """Wait until new data is synced."""
         for _ in range(60):
             if self.counted(lambda: time.sleep(2)) < SETTLED:
                 return

@@ -117,7 +117,7 @@ def settle(node: ServeProcess) -> None:
 
 
 def single_requests(node: ServeProcess, client: RawConnection, when: str) -> None:
-    """Of a topic of one partition, which has nothing to do with what the broker is filled with."""
+    """CPU of requests to a topic of one partition, apart from the data that fills the broker."""
     settle(node)
     one = batch(b"v" * 100)
     show(f"produce, CPU a request, {when}", per_request_us(node, lambda _: client.produce("one", one)), "us")

@@ -41,7 +41,7 @@ FORMAT, EACH, OWN = "`format` sink", "`for_each_batch`", "Spark's own sink"
 WRITE = ("kafka", "kafka-each", "format", "each")
 """The sinks that write to a topic."""
 PLAIN = "checkpoint as in pipelines"
-"""Of a query whose name of a sink ends so: the session has the setting that pipelines have for local checkpoints."""
+"""The suffix of a sink's name whose session has the pipelines' setting for local checkpoints."""
 READY = "a Python source whose rows are there already"
 CHAINS: dict[tuple[str, str], str] = {
     ("rate", "noop"): f"{RATE} to `noop`",

@@ -146,7 +146,7 @@ def slowest_inputs() -> list[bytes]:
     for path in (FOUND / "requests.hex", FOUND / "sasl.hex"):
         inputs += [data for sequence in read_inputs(path) for data in sequence]
     taken: list[float] = []
-    for _ in range(2):  # what is imported, is so at the first use
+    for _ in range(2):  # modules are imported at first use
         harness, taken = Harness(), []
         for number, data in enumerate(inputs):
             if number % KEPT == 0:
@@ -183,7 +183,7 @@ def spin(address: str) -> None:
 
 ATTACKS: tuple[Attack, ...] = (bomb, dense, future, announce, metadata, keys, waiting, expression, flood, fuzzed)
 COMPARED: tuple[Attack, ...] = (*ATTACKS, spin)
-"""Those that are carried out where they are asked for by name."""
+"""Attacks that run only if they are named."""
 
 
 def once(attack: Attack, address: str) -> None:

@@ -95,7 +95,7 @@ def start(kafka: ApacheKafka, target: Path, partitions: int) -> None:
 
 
 def end_of(connection: RawConnection, partition: int) -> int:
-    """Its high watermark, once it is led."""
+    """The partition's high watermark, once it has a leader."""
 
     def probe() -> int | None:
         found = connection.list_offset("t", LATEST, partition)
@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--segment-megabytes", type=int, default=1024)
     parser.add_argument("--mode", choices=("link", "copy", "move"), default="link")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started and written goes then, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # processes and files are removed then, too
     folder = Path(tempfile.mkdtemp(prefix="oncelog-promotion-"))
     try:
         fill(folder / "data", int(chosen.gigabytes * GB), chosen.partitions, chosen.segment_megabytes * MB)

@@ -244,7 +244,7 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "OffsetCommit, 16 x 1": offset_commits(16, 1),
     "OffsetCommit, 64 x 1": offset_commits(64, 1),
 }
-"""Name (connections x in flight) and how its load is made."""
+"""Each cell's name (connections x in flight), and the function that makes its load."""
 
 WARM_S = 1.0
 

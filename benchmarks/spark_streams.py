@@ -254,7 +254,7 @@ def _steps(path: Path) -> dict[int, dict[str, float]]:
 
 
 def cpu_s(pid: int) -> dict[int, float]:
-    """CPU seconds of a process and of each one below it."""
+    """CPU seconds of a process and its descendants."""
     found, root = {}, psutil.Process(pid)
     for process in (root, *root.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):  # Spark starts a `chmod` for each file of a checkpoint

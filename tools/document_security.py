@@ -31,7 +31,7 @@ NOT_IN_THE_TABLE = {
     "super.users": "| `super.users` | string | empty | |",
     "allow.everyone.if.no.acl.found": "| `allow.everyone.if.no.acl.found` | boolean | `false` | |",
 }
-"""Those that belong to Apache Kafka's authorizer, not to its broker."""
+"""Properties of Apache Kafka's authorizer, not of its broker."""
 
 
 def main() -> int:

@@ -36,7 +36,7 @@ def place(path: Path, line: int) -> str:
 
 
 def docstrings() -> Iterator[Place]:
-    """Of modules, classes and functions, and the strings below constants and fields."""
+    """Docstrings of modules, classes and functions, and the strings below constants and fields."""
     for path in sources(*CODE):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:

@@ -89,7 +89,7 @@ def _payment(number: int, n: int) -> bytes:
 
 @contextmanager
 def open_transaction(broker: oncelog.Broker) -> Iterator[None]:
-    """One that is open, of an id whose older producer was fenced, and a reader that waits behind it."""
+    """An open transaction of an id whose older producer was fenced, and a reader that waits behind it."""
     servers = broker.bootstrap_servers
     for _ in range(2):
         with Producer(bootstrap_servers=servers, transactional_id="billing-2") as before, before.transaction():

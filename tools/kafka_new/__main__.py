@@ -179,7 +179,7 @@ def _defined(version: str) -> dict[str, dict[str, str]]:
 
 
 def _as_defined(known: KafkaProperty) -> str:
-    """One of our properties as ``Release.java`` prints one."""
+    """A property of ours in the form of ``Release.java``."""
     default = "required" if known.required else "null" if known.default is None else known.default
     return f"{known.kind.name.lower()} {default}{' internal' if known.internal else ''}"
 

@@ -160,7 +160,7 @@ class _ArrayChunk(list[Any]):
     def __init__(self, elements: list[Any], length: int, parts: list[Buffer]) -> None:
         super().__init__(elements)
         self.begin = self.end = 0
-        """Which of ``parts`` are the elements."""
+        """The slice of ``parts`` that holds the elements."""
         self._length = length
         self._parts = parts
 

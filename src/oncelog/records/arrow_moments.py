@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _UNITS = {"s": (1, 0), "ms": (1000, 3), "us": (1_000_000, 6), "ns": (1_000_000_000, 9)}
-"""Of timestamps: how many are a second, and its digits."""
+"""For each unit of timestamps: units per second, and decimal digits."""
 _FIRST_DAY, _END_DAY = -719_162, 2_932_897
 """The days of 0001-01-01 and 10000-01-01 since 1970."""
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400

@@ -31,7 +31,7 @@ class SocketOwner(Protocol):
     """What has open sockets."""
 
     def descriptors(self) -> Iterable[int]:
-        """Their descriptors; -1 for those that have none any more. Called in the child, on any thread."""
+        """The descriptors; -1 for a closed one. Called in the child, on any thread."""
         ...
 
 
@@ -42,7 +42,7 @@ class HttpSockets:
         self._server, self._listening = server, listening
 
     def descriptors(self) -> list[int]:
-        """Those that it listens on, and those of its connections."""
+        """The descriptors of listening sockets and of connections."""
         served = [getattr(connection, "transport", None) for connection in self._server.server_state.connections]
         return [self._listening.fileno(), *(descriptor_of(transport) for transport in served)]
 

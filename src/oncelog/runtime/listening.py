@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from oncelog.runtime import forks
 
 ITERATIONS = 3
-"""Of the loop, until a connection that was accepted has its transport."""
+"""Iterations of the loop until an accepted connection has its transport."""
 
 
 async def close_servers(servers: Iterable[asyncio.Server]) -> None:

@@ -271,7 +271,7 @@ class _Pulse:
         self._asked = self._answered = self._silent = 0
 
     def silent_ticks(self) -> int:
-        """For how many calls the loop has given no sign of life."""
+        """The number of checks without a sign of life from the loop."""
         if self._answered == self._asked:
             self._silent, self._asked = 0, self._asked + 1
             try:

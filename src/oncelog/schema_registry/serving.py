@@ -180,7 +180,7 @@ class RegistryThread:
         forks.let_go_in_children(self)
 
     def descriptors(self) -> list[int]:
-        """Of the socket that it listens on, while it is still loading."""
+        """The descriptor of the listening socket, while the registry is still loading."""
         return [self._listening.fileno()]
 
     def start(self) -> Self:

@@ -18,7 +18,7 @@ MAX_NESTED_TYPES = 1000
 MAX_IDLE = 10_000
 """Limit for records and nulls of a value that take no bytes: a few lines of schema can double them repeatedly."""
 MAX_IDLE_PER_BYTE = 16
-"""The same limit for each byte of a value that repeats an item of no bytes."""
+"""The limit per byte of an item, which a value may contain many times."""
 
 
 def max_bytes(parsed: Any) -> int | None:

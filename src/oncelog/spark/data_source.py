@@ -95,7 +95,7 @@ class OncelogDataSource(DataSource):
         return cast(Mapping[str, str], self.options)
 
     def _source_options(self, given: StructType, *, streaming: bool) -> SourceOptions:
-        """Those of the read, from the statement and from the SQL table that has these columns.
+        """The options of the read, from the statement and from the SQL table with these columns.
 
         Refuses a schema from the user: Spark passes on what was given to ``schema()``, if that was called.
         """

@@ -78,7 +78,7 @@ SOURCE_OPTIONS = (
 )
 STREAM_READ_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
 BATCH_READ_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-"""Those options of reading that have a meaning in streams only, and in batches only."""
+"""The options of reading that have a meaning only in streams, and only in batches."""
 SINK_OPTIONS = (
     "topic",
     "topics",

@@ -49,7 +49,7 @@ class DisplayedValue:
     schema: str = ""
 
     def preview(self) -> DisplayedValue:
-        """Its beginning, for a table."""
+        """The beginning of the value, for a table."""
         if len(self.text) <= PREVIEW_CHARACTERS:
             return self
         return replace(self, text=self.text[:PREVIEW_CHARACTERS], cut=True)

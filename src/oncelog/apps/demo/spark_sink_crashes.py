@@ -24,7 +24,7 @@ from oncelog.spark.maven import DownloadFailed, spark_connector_jars
 BATCHES = 10
 """Roughly how many micro-batches the topic is divided into."""
 KILLS = 1
-"""Of its driver: each costs another start of Spark, and one is enough to see duplicates."""
+"""The number of kills of the driver: each costs a start of Spark, and one is enough to see duplicates."""
 _TIMEOUT_S = 300.0
 _LATEST = -1
 

@@ -174,9 +174,9 @@ class Export:
         return found
 
     def commit(self) -> None:
-        """Commit the rows that were read, and how far they are.
+        """Commit the rows that were read, and the position after them.
 
-        :raises ExportError: the topic is another one now, and some of the rows may be its.
+        :raises ExportError: the topic was recreated, and some rows may come from the new topic.
         """
         if self._uncommitted:
             if self._topic_number() != self._source.topic_number:

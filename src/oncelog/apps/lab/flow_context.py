@@ -188,7 +188,7 @@ class FlowContext:
         return group, self.topic_id()
 
     def _delete_share_group(self, group: str) -> None:
-        """Its members have left with their connections, or leave now."""
+        """Delete the group: its members have left with their connections, or leave now."""
         set_group(self._watcher, group, "share.auto.offset.reset", None)
         send_members_away(self._watcher, group)
         self._delete_group(group)

@@ -133,7 +133,7 @@ class PartitionView:
                 del self._open[producer_id]
 
     def open_transactions(self) -> Iterable[CutTransaction]:
-        """Those without a marker up to where it was scanned."""
+        """The transactions without a marker up to the end of the scan."""
         return self._open.values()
 
     def boundary(self, size_bytes: int) -> int:

@@ -116,7 +116,7 @@ async def settable(
     wanted: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
     written: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
 ) -> GroupsOnB:
-    """Those of the translated positions whose group is inactive on B and has not moved there by itself.
+    """The translated positions whose group is inactive on B and has not moved there by itself.
 
     :param written: what the mirror set last (:func:`kept_of`).
     """

@@ -103,7 +103,7 @@ NO_ID = bytes(16).hex()
 
 
 def is_replaced(known_id: str, topic_id: str) -> bool:
-    """Whether a topic is another one than that of the id known before.
+    """Whether a topic differs from the topic with the id known before.
 
     A cluster that is upgraded gives ids to the topics that it has: an id in the place of none says nothing.
     """

@@ -532,7 +532,7 @@ class Mirror:
         return len(found.positions)
 
     async def _translated(self, name: TopicPartition, offset: int) -> int:
-        """The offset on the target of the same record; one below 0 names none."""
+        """The offset of the same record on the target; an offset below 0 names no record."""
         translated = offset if offset < 0 else self._state.map_of(name).translate(offset)
         if translated is not None:
             return translated

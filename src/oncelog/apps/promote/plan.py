@@ -136,7 +136,7 @@ class PromotionPlan:
     if transactions are to be completed."""
     open_transactions: tuple[UnfinishedTransaction, ...]
     decided_transactions: tuple[UnfinishedTransaction, ...]
-    """Those that lack markers, which the target gets."""
+    """The decided transactions that lack markers, which the target gets."""
     metadata: MetadataCopy
     snapshot: Snapshot
     listeners: NodeListeners

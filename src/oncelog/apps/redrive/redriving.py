@@ -77,7 +77,7 @@ class Redrive:
         self._limit = limit
         self._first_run = first_run
         self._stored: dict[TopicPartition, int] = {}
-        """Of all partitions: they are stored together, so they expire together."""
+        """Positions of all partitions: they are stored together, so they expire together."""
         self._keeps = False
         """Whether positions are in the group that nothing has stored again since the start."""
         self._ends: Mapping[TopicPartition, int] = {}

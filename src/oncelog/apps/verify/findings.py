@@ -114,7 +114,7 @@ class Report:
             self._found.append(Finding(name, where, first, end, producer_id, producer_epoch, detail, transactional_id))
 
     def findings(self, *verdicts: Verdict) -> Iterator[Finding]:
-        """Those of some verdicts, by default all: first what is broken, then what could not be checked, then the
+        """The findings of some verdicts, by default all: first contradictions, then what could not be checked, then the
         rest.
         """
         for verdict in verdicts or tuple(Verdict):

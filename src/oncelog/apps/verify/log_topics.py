@@ -336,7 +336,7 @@ class _Run:
         if not open_before:
             return
         known = {} if listed is None else await self._described(listed, {producer for _, producer, _ in open_before})
-        # A transaction that ended in between was open first and unknown later, too: only one still open hangs.
+        # A transaction that ended in between was also open first and unknown later: only a still open one hangs.
         known_to_end = []
         for check in self._undecided:
             with self._reported(check.where, [check]):

@@ -78,7 +78,7 @@ class Outcomes:
         self._waiting.clear()
 
     def elsewhere(self, producer_id: int, producer_epoch: int, where: TopicPartition) -> Ended | None:
-        """How the same transaction ended in another partition, if its epoch is its own."""
+        """How the same transaction ended in another partition, if no other transaction has its epoch."""
         self._write()
         row = self._store.execute(
             "SELECT * FROM ended WHERE producer_id = ? AND producer_epoch = ? AND (topic, partition) <> (?, ?) "

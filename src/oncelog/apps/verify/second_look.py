@@ -16,7 +16,7 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 
 async def still_there(admin: Admin, where: TopicPartition, offsets: Collection[int]) -> set[int]:
-    """Those of some offsets that have a record now."""
+    """The given offsets that still have a record."""
     found: set[int] = set()
     position = 0
     for wanted in sorted(offsets):

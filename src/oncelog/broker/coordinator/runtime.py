@@ -123,7 +123,8 @@ class Shard(Protocol):
         ...
 
     def unloaded(self) -> None:
-        """This broker no longer coordinates: cancel timers, answer all waiting requests with NOT_COORDINATOR."""
+        """This broker no longer coordinates the partition: cancel timers, answer all waiting requests with
+        NOT_COORDINATOR."""
         ...
 
 

@@ -116,7 +116,7 @@ class Fault:
         self.error = error
         self.delay_ms = delay_ms
         self.phase = phase
-        """For a crashing coordinator: at which point of the transaction's end."""
+        """The point of a transaction's end at which the coordinator crashes."""
         self.hits = 0
         """How often it has hit."""
         self._owner = owner
@@ -149,7 +149,7 @@ class Fault:
         return self
 
     def remove(self) -> None:
-        """It hits no more requests; ``hits`` stays."""
+        """Remove the fault: it hits no more requests; ``hits`` stays."""
         self._owner.remove(self)
 
     def __enter__(self) -> Self:
@@ -273,7 +273,7 @@ class Faults:
             return [fault for fault in self._faults if fault.action in actions]
 
     def strike(self, candidates: Sequence[Fault], subject: RequestTarget | None) -> list[Fault]:
-        """Those of ``candidates`` that hit the request; each counts a hit."""
+        """The ``candidates`` that hit the request; each counts a hit."""
         with self.changed:
             struck = [
                 fault

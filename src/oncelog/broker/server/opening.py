@@ -116,7 +116,7 @@ class SystemRandom:
 
 
 def prepare_folder(path: str | os.PathLike[str]) -> None:
-    """Create the data folder, so that a power failure leaves it where it is; an error says why that is not possible."""
+    """Create the data folder durably; an error says why that is not possible."""
     from oncelog.broker.server.disk.os_disk import sync_names
 
     made: list[str] = []

@@ -58,7 +58,7 @@ def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceType, str] | None:
-    """The one resource that the options name; None if they name none."""
+    """The resource that the options name, or None."""
     found = [(_KINDS[kind], name) for kind, name in names.items() if name is not None]
     if cluster_resource:
         found.append((AclResourceType.CLUSTER, CLUSTER_NAME))

@@ -51,7 +51,7 @@ class TopScreen:
     transactions: tuple[Row, ...] | None
     groups: Mapping[str, Mapping[TopicPartition, int]]
     share_lags: Mapping[str, int]
-    """Of the share groups among them, whose position is a start: records behind it may be delivered for good."""
+    """The lag of share groups behind their start offset; later records may be processed already."""
 
 
 @click.command("top")

@@ -82,7 +82,7 @@ def list_transactions(
 
 
 def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
-    """Which of them have an open transaction whose outcome a database decides."""
+    """The ids with an open transaction whose outcome a database decides."""
     found = set()
     for name in transactional_ids:
         try:

@@ -150,7 +150,7 @@ def _display() -> Iterator[Display]:
 
 
 class _Lines:
-    """For logs: prints events, each bar about every ten seconds, and what the demo waits for every five."""
+    """Display for logs: prints events, each bar about every ten seconds, and every five seconds the current wait."""
 
     def __init__(self) -> None:
         self._start = self._last = real_time.monotonic()

@@ -320,12 +320,12 @@ def _why_java_ended(log: Path, begin: int) -> str:
 
 
 def _not_twice(record: logging.LogRecord) -> bool:
-    """This command ends with the refusal itself."""
+    """The command ends with the refusal as its error."""
     return record.levelno < logging.ERROR
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """It prints the traceback of each call that a JVM did not answer; :func:`_jvm_may_end` says that once."""
+    """py4j prints the traceback of each call that a JVM did not answer; :func:`_jvm_may_end` reports it once."""
     return Path(record.pathname).parent.name != "py4j"
 
 

@@ -267,7 +267,7 @@ def _bounds(
 
 
 class _Quiet:
-    """For how long no record has come. After a while it reports what open transactions hold back, which otherwise looks
+    """The time without a new record. After a while it reports what open transactions hold back, which otherwise looks
     like records that do not exist.
 
     :param partitions: empty if the reader sees open transactions.

@@ -440,7 +440,7 @@ def _json_headers(given: Any, number: int) -> Headers:
 
 
 def _message_name(fields: dict[str, Any], part: str) -> str | None:
-    """Which message of a Protobuf file a key or value is, as ``consume --json`` says."""
+    """The message of a Protobuf file that a key or value has, in the notation of ``consume --json``."""
     schema = fields.get(f"{part}_schema")
     if not schema:
         return None

@@ -446,7 +446,7 @@ class Producer(Generic[SentK, SentV]):
 
     @property
     def prepared(self) -> str | None:
-        """The token of the transaction that waits for :meth:`complete`; None if none does."""
+        """The token of the transaction that waits for :meth:`complete`, or None."""
         self.start()
         return self._producer.prepared
 

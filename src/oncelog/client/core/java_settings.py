@@ -1,7 +1,7 @@
 """The settings of Apache Kafka's Java clients, for properties files written for them.
 
-Called by :mod:`oncelog.client.core.config`: a setting of Java's clients that none of ours has is left out with a
-warning, as Java does for one that the client in question does not have; an unknown name is refused as a typo.
+Called by :mod:`oncelog.client.core.config`: a setting that only Java's clients have is ignored with a warning, as Java
+does for one that the client in question does not have; an unknown name is refused as a typo.
 ``tests/compatibility/interop/settings`` compares the table with the classes ``ProducerConfig``, ``ConsumerConfig`` and
 ``AdminClientConfig`` of Apache Kafka 4.4.
 """

@@ -1,4 +1,4 @@
-"""Which release of Apache Kafka first had what a broker does not offer, and which releases a broker is at least of.
+"""The first release of Apache Kafka with a feature that a broker lacks, and the lowest release of a broker.
 
 Called by the connection, for messages, and by the conformance checks. Brokers do not report their release, but the
 versions of the APIs that they serve.
@@ -84,7 +84,8 @@ def shown_by(release: str) -> tuple[ApiKey, int]:
 
 
 def is_since(offered: Mapping[int, tuple[int, int]], release: str) -> bool:
-    """Whether a broker with these versions, by API, has what came with ``release``, one of those that are told apart.
+    """Whether a broker with these versions, by API, has the features of ``release``, a release that this module
+    distinguishes.
 
     A broker that is not Apache Kafka counts as of the releases whose versions it offers.
     """

@@ -105,7 +105,7 @@ class JsonSchemaNode(NamedTuple):
         return found if isinstance(found, str) else None
 
     def without(self, names: Sequence[str]) -> dict[str, Any]:
-        """Its keywords without these."""
+        """The schema's keywords without these."""
         return {name: value for name, value in self.schema.items() if name not in names}
 
     @property
@@ -175,10 +175,8 @@ class Reading:
         return node.inner(self._made.setdefault((id(node.schema), what), schema))
 
     def _own(self, node: JsonSchemaNode, *, writes: bool) -> JsonSchemaNode:
-        """Its keywords that do not combine schemas.
-
-        What is unevaluated depends on those that do: for a reader it is taken as all that its own keywords do not name,
-        for a writer as nothing.
+        """The schema's keywords that do not combine schemas. What is unevaluated depends on those that do: for a reader
+        it is taken as all that its own keywords do not name, for a writer as nothing.
         """
         names = (*COMBINED, *_UNEVALUATED) if writes else COMBINED
         return self._part(node, "writes" if writes else "reads", node.without(names))
@@ -377,7 +375,8 @@ class Reading:
                 yield _REMOVED[inner.schema is False], inner, before
 
     def _patterns(self, reader: JsonSchemaNode, writer: JsonSchemaNode, path: str) -> list[Problem]:
-        """One that only the reader has must take whatever the writer lets have such a name."""
+        """A pattern that only the reader has must accept every property that the writer allows under a matching
+        name."""
         found: list[Problem] = []
         ours, theirs = _patterns_of(reader), _patterns_of(writer)
         for pattern, inner in ours.items():

@@ -12,7 +12,7 @@ MAX_DEPTH = 150
 
 
 class Dependency(NamedTuple):
-    """The text of a schema that another one refers to, under the name that it uses; its own ones come before it."""
+    """The text of a referenced schema under the name of the reference; its own references come first."""
 
     name: str
     text: str

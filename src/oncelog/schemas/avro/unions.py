@@ -1,4 +1,4 @@
-"""Which type of a union a value is of. Pure; called by all who write.
+"""Finds the type of a union that a value has. Pure; called by every writer.
 
 The types that a value fits exactly come before those that it fits after a change, as a whole number fits a ``double``.
 Of several numbers, the choice is that of Confluent's and fastavro's serializers, which changes no number: the first

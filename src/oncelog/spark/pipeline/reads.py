@@ -37,7 +37,7 @@ class SourceRead(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in Spark, of letters, digits and ``_``: no other read has it."""
+        """The read's unique name in Spark, of letters, digits and ``_``."""
         return f"{_spelt(self.source)}__{_DEAD_LETTERS if self.sink is None else _spelt(self.sink)}"
 
 

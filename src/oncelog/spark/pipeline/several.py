@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """One sink, and the number of its rows; None if all rows are its own."""
+    """One sink, and the number of its rows; None if it gets all rows."""
 
     write: Callable[[DataFrame, int], None]
     number: int | None

@@ -94,7 +94,7 @@ def ids_of_tag(context: Any, tag: str) -> list[int]:
 
 @contextmanager
 def own_group(context: Any, tag: str) -> Iterator[None]:
-    """For :data:`ids_of_tag` where Spark does not find jobs by tags: this thread's jobs are in the group ``tag``."""
+    """Replaces :data:`ids_of_tag` where Spark cannot find jobs by tags: this thread's jobs are in the group ``tag``."""
     before = context.getLocalProperty(GROUP)
     context.setLocalProperty(GROUP, tag)
     try:
@@ -117,7 +117,7 @@ def _one_by_one(spark: Any) -> Callable[[], None]:
 
 
 def _public_settings(spark: Any) -> Mapping[str, str]:
-    """Not those that Spark hides from ``SET``, which it does before 4.0 to those that sound secret."""
+    """The settings except those that Spark hides from ``SET``, as before 4.0 any with a secret-sounding name."""
     if hasattr(spark.conf, "getAll"):
         return dict(spark.conf.getAll)
     hidden = "*********(redacted)"

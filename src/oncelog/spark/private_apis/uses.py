@@ -102,7 +102,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _means_missing(error: Exception) -> bool:
-    """Not an error of Java's, nor of a connection that ended: those are classes below ``Py4JError``."""
+    """Neither an error of Java's nor of an ended connection, which are subclasses of ``Py4JError``."""
     py4j = sys.modules.get("py4j.protocol")
     return py4j is None or not isinstance(error, py4j.Py4JError) or type(error) is py4j.Py4JError
 

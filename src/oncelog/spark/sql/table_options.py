@@ -30,7 +30,7 @@ from oncelog.spark.options import (
 
 SERVERS = "kafka.bootstrap.servers"
 WRITING = ("topic", "topics", "createTopics", "transactionalIdPrefix", "maxBatchBytes", "markerTopic")
-"""Those options of writing that a table may have: they mean the same for each INSERT."""
+"""The options of writing that a table may have: they mean the same for each INSERT."""
 _OF_A_QUERY = 'it belongs to a query: give it to writeStream.format("oncelog")'
 _EACH_INSERT = "it names a single write: INSERT INTO orders WITH ({0} = ...) (key, value) ..."
 REFUSED_IN_A_TABLE: Mapping[str, str] = {

@@ -43,7 +43,7 @@ class RecordedConsumer(Recorded):
             self._rebalanced(assigned)
 
     def _rebalanced(self, assigned: Iterable[tuple[str, int]] = ()) -> None:
-        """It continues elsewhere: at committed positions, or where the program says."""
+        """The consumer continues elsewhere: at committed positions, or at the program's."""
         self._history.add(Rebalanced(self._name, tuple(TopicPartition(*name) for name in sorted(assigned))))
 
     def getmany(self, *partitions: Any, **more: Any) -> Any:

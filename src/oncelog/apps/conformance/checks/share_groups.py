@@ -319,7 +319,7 @@ def the_last_request_of_a_session_releases_what_is_left(fixture: Fixture, by: st
 
 @check("KIP-932")
 def a_member_that_dies_in_the_middle_of_a_batch_releases_the_rest(fixture: Fixture) -> None:
-    """Its connection ends: others need not wait for the locks."""
+    """The member's connection ends: other members need not wait for the locks."""
     queue = Queue(fixture)
     two = queue.member()
     dying = queue.connection.another()

@@ -26,7 +26,7 @@ FINAL_EPOCH = -1
 RECORD_LIMIT = 1
 """The acquire mode in which the limit of records is exact (KIP-1206)."""
 VERSION = 2
-"""Of ShareFetch and ShareAcknowledge: what Apache Kafka has since 4.2, when share groups were finished."""
+"""The version of ShareFetch and ShareAcknowledge since Apache Kafka 4.2, the first with finished share groups."""
 GROUP_RESOURCE, SET, DELETE = 32, 0, 1
 BEING_SET_UP = {*LOADING, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID, Error.NOT_LEADER_OR_FOLLOWER}
 """Errors of a share partition whose state is being created."""

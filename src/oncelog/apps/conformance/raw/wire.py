@@ -78,7 +78,7 @@ class TestedCluster:
     coordinators: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
     """The node and address of coordinators, by kind and key."""
     producer_ids: set[int] = field(default_factory=set)
-    """Those that it has been given."""
+    """Producer ids that the broker has given out."""
 
 
 def coordinated_by(message: Message) -> tuple[int, str] | None:
@@ -211,7 +211,7 @@ class RawConnection:
         return min(wanted, self.world.offered[api_key][1])
 
     def versions(self, api_key: int, wanted: range) -> Sequence[int]:
-        """Those of the wanted versions that the broker offers; raises NotOffered if it has none of them."""
+        """The wanted versions that the broker offers; raises NotOffered if it offers none."""
         found = [version for version in wanted if self.offers(api_key, version)]
         if not found:
             raise NotOffered(f"no version of {api_name(api_key)} from {wanted[0]} to {wanted[-1]} is offered")
@@ -440,7 +440,7 @@ class RawConnection:
         return self.topic_id(name)
 
     def topic_id(self, name: str) -> bytes:
-        """Its id, or zeros if the broker reports none."""
+        """The topic's id, or zeros if the broker reports none."""
         version = self.best(MetadataRequest.API_KEY, 12)
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=version < 4)
         (topic,) = self.ask(request, version).topics
@@ -448,7 +448,7 @@ class RawConnection:
         return found
 
     def _ask_for_topic(self, name: str, partitions: int) -> bytes:
-        """For a broker that creates topics only when asked about them, like librdkafka's mock; it reports no ids."""
+        """Create a topic by asking for it, which brokers like librdkafka's mock need; they report no ids."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
         version = self.best(MetadataRequest.API_KEY, 4)
         self.ask_until(request, version, lambda answer: answer.topics[0].error_code == 0)

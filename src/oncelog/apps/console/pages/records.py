@@ -101,7 +101,7 @@ def _chosen(visit: ConsoleRequest, count: int) -> list[TopicPartition]:
 
 
 def _led(topic: TopicDescription, chosen: list[TopicPartition]) -> tuple[list[TopicPartition], list[TopicPartition]]:
-    """Those of the partitions that have a leader, and the others.
+    """The partitions that have a leader, and the others.
 
     :raises Refused: none has a leader.
     """

@@ -86,7 +86,8 @@ class ShareGroup:
     # --- changes, from records alone
 
     def apply(self, key: Any, value: Any) -> None:
-        """One of its records; a value of None is a tombstone. That of the group itself is its owner's matter."""
+        """One of its records; a value of None is a tombstone. The owner of the group handles the record of the group
+        itself."""
         _APPLY[key.API_KEY](self, key, value)
 
 

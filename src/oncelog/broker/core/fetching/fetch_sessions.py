@@ -55,7 +55,7 @@ class FetchSession:
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
     weight: int = 0
-    """Its share of ``MAX_PARTITIONS``."""
+    """The session's share of ``MAX_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
         """Apply an incremental request's changes. Of a topic deleted meanwhile only the id is known."""

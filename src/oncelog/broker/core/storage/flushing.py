@@ -61,11 +61,11 @@ class Flushing:
         self._at_intervals = ports.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
         self._early: dict[Partition, None] = {}
-        """Those to be synced early: much is waiting, or the topic's settings require it."""
+        """Logs to be synced early: much is waiting, or the topic's settings require it."""
         self._timed: dict[Partition, Timer] = {}
-        """Those checked again when ``flush.ms`` is over."""
+        """Logs that are checked again when ``flush.ms`` is over."""
         self._held_up: dict[Partition, None] = {}
-        """Those whose last sync was refused for now."""
+        """Logs whose last sync was refused for now."""
         self._due = 0
         """How many of the longest waiting partitions to sync although no caller waits for them."""
 

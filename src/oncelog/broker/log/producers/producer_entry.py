@@ -21,7 +21,7 @@ NONE_OPEN = -1
 
 
 class BatchMetadata(NamedTuple):
-    """What is kept of an appended batch to recognise a duplicate; ``timestamp`` is its largest, in ms."""
+    """The state of an appended batch that identifies duplicates; ``timestamp`` is the batch's largest, in ms."""
 
     last_sequence: int
     last_offset: int

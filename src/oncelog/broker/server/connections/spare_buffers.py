@@ -39,7 +39,7 @@ class SpareBuffers:
             del self._spare[:-SPARE_BUFFERS]
 
     def lend(self, buffer: bytearray) -> None:
-        """The same for a buffer that requests under way refer to: it is reused once none does."""
+        """Keep a buffer that requests in progress refer to: it is reused when none of them does."""
         if STEP_BYTES < len(buffer) <= SPARE_BYTES:
             self._lent.append(buffer)
             del self._lent[:-LENT_BUFFERS]

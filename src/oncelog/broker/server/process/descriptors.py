@@ -17,7 +17,8 @@ except ImportError:
 logger = logging.getLogger(__name__)
 
 RESERVED = 96
-"""For the metadata store, the event loop, logs, checkpoints being written, and second descriptors of slow peers."""
+"""Descriptors reserved for the metadata store, the event loop, logs, checkpoints and second descriptors of slow
+peers."""
 MAX_FOR_FILES = 8192
 FEW = 4096
 """A lower limit is logged."""

@@ -178,7 +178,7 @@ async def _share_positions(admin: Admin, offsets: Mapping[TopicPartition, ShareG
 
 
 async def _led(admin: Admin, names: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """Those of the partitions that exist and have a leader."""
+    """The partitions that exist and have a leader."""
     there = set(await admin.list_topics(internal=True)) & {name.topic for name in names}
     led = {
         TopicPartition(topic.name, item.partition)

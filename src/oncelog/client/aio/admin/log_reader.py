@@ -36,7 +36,7 @@ class RecordOutcome(Enum):
     ABORTED = "aborted"
     OPEN = "open"
     ENDED = "ended"
-    """Its transaction is over, but the marker with its outcome lies beyond the look-ahead."""
+    """The batch's transaction has ended, but its marker lies beyond the look-ahead."""
     NOT_TRANSACTIONAL = "not transactional"
     COMMIT_MARKER = "commit marker"
     ABORT_MARKER = "abort marker"

@@ -276,7 +276,7 @@ class BrokerConnection(asyncio.BufferedProtocol):
             stream.abort()
 
     def descriptor(self) -> int:
-        """Of its socket, for a forked child; -1 if it has none."""
+        """The descriptor of the socket, for a forked child; -1 without a socket."""
         return forks.descriptor_of(self._under or self._transport)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -469,7 +469,7 @@ class Producer(Generic[SentK, SentV]):
 
     @property
     def prepared(self) -> str | None:
-        """The token of the transaction that waits for :meth:`complete`; None if none does."""
+        """The token of the transaction that waits for :meth:`complete`, or None."""
         transactions = self._transactions
         if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not ClientTxnState.PREPARED:
             return None

@@ -176,7 +176,7 @@ def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[in
 
 
 def larger_than(rows: Rows, limit_bytes: int) -> int:
-    """The size of a row that may exceed the limit; 0 if none does."""
+    """The size of a row that may exceed the limit; 0 if no row does."""
     longest = max((len(value) for value in rows.values if value is not None), default=0)
     longest += max((len(key) for key in rows.keys or () if key is not None), default=0)
     if rows.headers is None and largest_size(None, None, ()) + longest <= limit_bytes:

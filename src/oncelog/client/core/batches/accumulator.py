@@ -77,8 +77,7 @@ class ProducerBatch:
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
-        """It is certainly not stored under its sequence and never will be: it waits for a new epoch, outside its
-        queue."""
+        """The batch is certainly not stored under its sequence: it waits for a new epoch, outside its queue."""
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False

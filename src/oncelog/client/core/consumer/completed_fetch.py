@@ -235,7 +235,8 @@ def _deserialized(
 
 
 def _advice(error: Exception) -> str:
-    """What to do after a deserializer's exception. To pass over the record is advised only if the fault is its own."""
+    """What to do after a deserializer's exception. The advice to skip the record is given only if the record is at
+    fault."""
     from oncelog.schemas.schema_errors import SchemaError, SchemaMismatch
 
     is_foreign = isinstance(error, ValueError) and not isinstance(error, OncelogError)

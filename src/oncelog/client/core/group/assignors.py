@@ -115,7 +115,7 @@ def _owners(members: list[AssignedMember]) -> dict[TopicPartition, str | None]:
 
 
 def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> list[TopicPartition]:
-    """For members that all read the same topics: take partitions from those with more than the even share."""
+    """If all members read the same topics: take partitions from members with more than the even share."""
     share, extra = divmod(count, len(assignment))
     released: list[TopicPartition] = []
     for names in sorted(assignment.values(), key=len, reverse=True):

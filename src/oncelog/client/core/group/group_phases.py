@@ -15,7 +15,7 @@ class Phase(Enum):
     """The member's progress."""
 
     OUT = auto()
-    """Not in the group; joins at the next poll."""
+    """The member is not in the group and joins at the next poll."""
     PREPARING = auto()
     """Revoking partitions before joining."""
     JOINING = auto()

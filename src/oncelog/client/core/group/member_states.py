@@ -16,7 +16,7 @@ class ClientMemberState(Enum):
     """The member's state in its group and in its partitions."""
 
     JOINING = auto()
-    """Not in the group, without partitions. Its heartbeats ask to join."""
+    """The member is not in the group and has no partitions. Its heartbeats ask to join."""
     STABLE = auto()
     """In the group; the last target has been reached, and may have to be reported."""
     RESOLVING = auto()
@@ -24,7 +24,7 @@ class ClientMemberState(Enum):
     RECONCILING = auto()
     """In the group; the listener is running for revoked or assigned partitions. A newer target waits."""
     FENCED = auto()
-    """Not in the group; the listener is running for lost partitions. Its heartbeats ask to join."""
+    """The member is not in the group; the listener runs for lost partitions. Its heartbeats ask to join."""
     REJOINED = auto()
     """In the group again, while the listener is still running for the lost partitions. The new target waits."""
     UNSUBSCRIBED = auto()

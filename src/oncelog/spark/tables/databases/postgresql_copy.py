@@ -30,7 +30,7 @@ STAGED = "oncelog_staged_"
 """The names of tables of staged rows begin with this; then follows when they were made, in seconds since 1970."""
 ON_THEIR_WAY = "oncelog: staged rows of "
 ENCODING = "UTF8"
-"""Of rows that are copied and of names; the server converts to the database's own, which is the default otherwise."""
+"""The encoding of copied rows and of names; the server converts it to the database's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,7 +315,7 @@ def _elements(values: pa.Array) -> pa.Array:
 
 
 def _check_text(values: pa.Array, column: TableColumn) -> None:
-    """Raises _Lost for a text that no column holds."""
+    """Raises _Lost for a text that no column can hold."""
     import pyarrow.compute as pc
 
     index = first_invalid(values)
@@ -383,7 +383,7 @@ def _check_text_scale(values: pa.Array, column: TableColumn) -> None:
 
 
 def _check_text_digits(values: pa.Array, digits: int, stored: Callable[[Decimal], Decimal]) -> None:
-    """Of binary numbers; what is no number, or beyond them, PostgreSQL refuses."""
+    """Check the digits of binary numbers; PostgreSQL itself refuses texts that are no number."""
     import pyarrow.compute as pc
 
     if not pc.any(pc.greater(pc.binary_length(values), digits)).as_py():

@@ -176,7 +176,7 @@ class DeltaTableStore:
         return arranged(rows, self._kept, columns, self._options)
 
     def missing_rights(self) -> list[str]:
-        """Of a folder of this machine; an object store is not asked."""
+        """Missing write permissions of a local folder; an object store is not asked."""
         path = self._options.table.removeprefix("file://")
         if "://" in path:
             return []
@@ -315,7 +315,7 @@ class DeltaTableStore:
         )
 
     def _details(self, table: DeltaTable, group: str, number: int) -> dict[str, Any]:
-        """What the commit of the batch says of itself, if the log still has it."""
+        """The details that oncelog stored in the batch's commit; empty if the log no longer has it."""
         for info in self._infos(table):
             if info.get("sink") == group and info.get("batchId") == number:
                 return info

@@ -153,7 +153,7 @@ _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/|/")
 
 
 def _paths(table: DeltaTable) -> list[str]:
-    """Of the table's files, as its log has them."""
+    """The paths of the table's files, from its log."""
     import pyarrow as pa
 
     return [str(path) for path in pa.table(table.get_add_actions())["path"].to_pylist()]

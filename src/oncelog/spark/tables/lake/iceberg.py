@@ -179,7 +179,7 @@ class IcebergTable:
         return pa.schema([wide.field(name) for name, _ in missing]) if missing else None
 
     def missing_rights(self) -> list[str]:
-        """Of a warehouse in a folder of this machine; an object store is not asked."""
+        """Missing write permissions of a local warehouse; an object store is not asked."""
         table = self._load()
         location = str(self._options.catalog.get("warehouse", "")) if table is None else table.location()
         if not location.startswith(("file:", "/")):

@@ -154,7 +154,7 @@ class ConsumerGroup:
         return self._regexes.keys()
 
     def topics_among(self, existing: Set[str]) -> Set[str]:
-        """Those of the ``existing`` topics that any member subscribes to; members may name thousands that are not."""
+        """The ``existing`` topics that any member subscribes to; members may name thousands of others."""
         resolved = [self.regexes[regex].topics & existing for regex in self._regexes if regex in self.regexes]
         return (self._topics.keys() & existing).union(*resolved)
 

@@ -94,7 +94,7 @@ SHORT = ("An API", "A command")
 @pytest.mark.parametrize(
     "walk", [pytest.param(w, id=w.title, marks=() if w.title in SHORT else pytest.mark.soak) for w in WALKS]
 )
-def test_a_walk_leads_where_it_says(walk: Walk, tree: Path) -> None:
+def test_the_links_of_a_walk_lead_to_their_pages(walk: Walk, tree: Path) -> None:
     assert {kind for kind, _ in walk.steps} == {"change", "commands"}
     for kind, text in walk.steps:
         if kind == "change":

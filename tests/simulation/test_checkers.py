@@ -50,7 +50,7 @@ def test_else_it_may_not(history: History) -> None:
     ]
 
 
-def test_who_is_forgotten_too_early_is_not_excused() -> None:
+def test_a_producer_forgotten_too_early_is_reported() -> None:
     history = History()
     ((_, header),) = iter_headers(batch(pid=PRODUCER_ID, seq=0, timestamp=5000))
     for expiration_ms in (1000, 2000):

@@ -61,7 +61,7 @@ def test_the_world_outside_is_as_before() -> None:
     assert functions == (time.time, os.urandom, socket.socket, datetime.datetime)
 
 
-def test_what_was_imported_meanwhile_is_real_afterwards() -> None:
+def test_modules_imported_during_a_simulation_are_real_afterwards() -> None:
     """A module that is first imported inside the simulation keeps the replacements for good."""
     kept: dict[str, Any] = {}
 
@@ -106,7 +106,7 @@ async def _program(world: Simulation) -> None:
     ("main", "what"),
     [(_thread, "a thread"), (_sleep, "time.sleep"), (_connection, "a socket"), (_program, "processes")],
 )
-def test_what_is_real_is_refused_by_name(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
+def test_real_resources_are_refused_by_name(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
     with pytest.raises(NotSimulated, match=what):
         simulate(main)
 
@@ -120,7 +120,7 @@ def test_waiting_for_what_never_comes_is_reported() -> None:
         simulate(main)
 
 
-def test_what_does_not_end_is_reported() -> None:
+def test_a_simulation_that_does_not_end_is_reported() -> None:
     async def main(world: Simulation) -> None:
         while True:
             await asyncio.sleep(60)
@@ -284,7 +284,7 @@ def test_a_trouble_of_several_nodes_is_refused_with_one() -> None:
 
 
 @pytest.mark.parametrize("power", [False, True])
-def test_what_was_acknowledged_survives_the_broker(power: bool) -> None:
+def test_acknowledged_records_survive_the_broker(power: bool) -> None:
     async def main(world: Simulation) -> list[bytes | None]:
         async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
             for number in range(5):
@@ -329,7 +329,7 @@ def test_a_parted_network_delivers_nothing_until_it_is_healed() -> None:
     assert 20 <= simulate(main) < 25
 
 
-def test_who_reads_the_real_clock_is_named() -> None:
+def test_a_caller_that_reads_the_real_clock_is_named() -> None:
     """Functions that hold on to the real clock from before the simulation replaced it."""
     real = time.time
 
@@ -452,7 +452,7 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_simulated_is_refused_by_name(given: dict[str, Any], reported: str) -> None:
+def test_an_unsupported_call_is_refused_by_name(given: dict[str, Any], reported: str) -> None:
     async def main(world: Simulation) -> None:
         """Not reached."""
 

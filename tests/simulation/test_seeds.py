@@ -43,7 +43,7 @@ HUNTED = [
 
 
 @pytest.mark.parametrize("seed", ONCE_FAILED)
-def test_what_failed_once_holds(seed: int) -> None:
+def test_seeds_that_failed_once_pass(seed: int) -> None:
     assert run(seed).breaches == []
 
 

@@ -105,7 +105,7 @@ COMPLEX_FUNCTIONS = {
     "tests/support/random_avro.py:written": EACH_FIELD,
     "tests/unit/broker/coordinator/group/consumer/test_consumer_protocol.py:"
     "test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned": ONE_SCRIPT,
-    "tests/unit/broker/coordinator/group/test_group_crash.py:test_what_is_loaded_is_what_was": ONE_SCRIPT,
+    "tests/unit/broker/coordinator/group/test_group_crash.py:test_a_loaded_group_equals_the_stored_group": ONE_SCRIPT,
     "tests/unit/broker/server/disk/test_os_disk.py:"
     "test_threads_that_share_few_descriptors_never_meet_another_file": ONE_SCRIPT,
     "tests/unit/spark/kafka/test_lanes.py:test_failure_is_raised_when_nothing_is_in_progress_any_more": ONE_SCRIPT,

@@ -19,7 +19,7 @@ async def close_servers(servers: Iterable[asyncio.Server]) -> None:
     """
     loop, closing = asyncio.get_running_loop(), list(servers)
     sockets = [sock for server in closing for sock in server.sockets]
-    if isinstance(loop, asyncio.SelectorEventLoop):  # others accept a connection and make its transport at once
+    if isinstance(loop, asyncio.SelectorEventLoop):  # other loops make a transport as soon as they accept a connection
         for sock in sockets:
             loop.remove_reader(sock.fileno())
         for _ in range(ITERATIONS):

@@ -186,7 +186,7 @@ async def test_a_partition_that_does_not_exist_is_reported_at_once_as_either_err
 
 
 @pytest.mark.parametrize("kind", [AIOKafkaProducer, AIOKafkaConsumer, AIOKafkaClient, AIOKafkaAdminClient])
-def test_what_aiokafka_refuses_is_refused_by_the_names_of_its_arguments(kind: Callable[..., object]) -> None:
+def test_arguments_that_aiokafka_refuses_are_refused_by_name(kind: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match=r"`security_protocol` should be SSL or PLAINTEXT, .*, not 'SOME'"):
         kind(security_protocol="SOME")
     for protocol in ("SSL", "SASL_SSL"):

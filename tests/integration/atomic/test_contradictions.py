@@ -106,7 +106,7 @@ def test_a_position_that_has_expired_is_no_reason_to_send_again(shop: Shop) -> N
     assert shop.sent() == [b"a", b"b"]
 
 
-def test_to_send_the_last_batch_again_is_a_choice_too(shop: Shop) -> None:
+def test_the_last_batch_can_be_sent_again_on_request(shop: Shop) -> None:
     shop.write("a")
     shop.relay(batches=1)
     with Admin(bootstrap_servers=shop.servers) as admin:

@@ -112,7 +112,7 @@ def test_killed_at_every_point_each_record_is_a_row_once(node: ServeProcess, dat
 
 
 @pytest.mark.soak
-def test_killed_a_thousand_times(node: ServeProcess, database: str, unique_name: str) -> None:
+def test_nothing_is_lost_in_a_thousand_kills(node: ServeProcess, database: str, unique_name: str) -> None:
     assert kill_rounds(node, unique_name, database, 1000, broker_every=100) > 1000
 
 

@@ -248,7 +248,9 @@ def test_spark_of_a_release_that_is_not_taken_is_bad(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("version", "lacks"), [("3.5.9", 'without format("oncelog")'), ("4.1.4", "one more source in a query")]
 )
-def test_what_an_older_spark_lacks_is_reported(monkeypatch: pytest.MonkeyPatch, version: str, lacks: str) -> None:
+def test_features_that_an_older_spark_lacks_are_reported(
+    monkeypatch: pytest.MonkeyPatch, version: str, lacks: str
+) -> None:
     monkeypatch.setattr("oncelog.spark.versions.PYSPARK", version)
     found = here(monkeypatch)["spark"]
     assert found.status is Status.OK and lacks in found.found

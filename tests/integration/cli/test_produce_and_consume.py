@@ -103,7 +103,7 @@ def test_json_lines_carry_keys_headers_partition_and_bytes(served: Served, topic
     ]
 
 
-def test_what_consume_writes_as_json_produce_takes_back(served: Served, topic: str, unique_name: str) -> None:
+def test_produce_accepts_the_json_that_consume_writes(served: Served, topic: str, unique_name: str) -> None:
     producer = Producer({"bootstrap.servers": served.bootstrap_servers})
     producer.produce(topic, key=b"\xff", value=b"v", headers=[("h", b"1"), ("h", None)], timestamp=1700000000000)
     producer.produce(topic, value=None)

@@ -203,7 +203,7 @@ async def test_a_bootstrap_server_that_says_nothing_does_not_keep_the_others_fro
 
 
 @on_loop
-async def test_of_several_bootstrap_servers_that_say_nothing_each_is_named() -> None:
+async def test_each_silent_bootstrap_server_is_named() -> None:
     async with listening(says_nothing) as one, listening(says_nothing) as other:
         with pytest.raises(KafkaConnectionError) as reported:
             await Network(config(f"{one},{other}", request_timeout_ms=2000)).start()

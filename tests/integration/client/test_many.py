@@ -448,7 +448,7 @@ async def test_a_partitioner_of_the_programs_own_is_asked_for_each_key(
 
 
 @on_loop
-async def test_of_a_table_with_a_row_that_cannot_be_sent_nothing_is(servers: str, unique_name: str) -> None:
+async def test_a_table_with_a_bad_row_is_not_sent(servers: str, unique_name: str) -> None:
     name = await make_topic(servers, unique_name, 2)
     good = [b"v"] * 70_000
     some = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

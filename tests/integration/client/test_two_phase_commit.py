@@ -129,7 +129,7 @@ def test_a_zombie_that_has_not_prepared_cannot_prepare_more(enabled: Broker, uni
 
 
 @on_loop
-async def test_of_instances_that_complete_at_once_the_last_one_does(enabled: Broker, unique_name: str) -> None:
+async def test_the_last_of_several_completing_instances_completes(enabled: Broker, unique_name: str) -> None:
     await make_topic(enabled.bootstrap_servers, unique_name)
     token = await asyncio.to_thread(prepared_by_a_dead_producer, enabled, unique_name)
     instances = [

@@ -167,7 +167,7 @@ def test_versions_0_and_1_answer_for_each_feature(connection: RawConnection, ver
     assert reported == [(name, 0, "NONE") for name, _, _ in (wanted if version < 2 else ())]
 
 
-def test_of_a_feature_that_is_named_twice_the_last_level_holds(connection: RawConnection) -> None:
+def test_the_last_level_of_a_repeated_feature_applies(connection: RawConnection) -> None:
     assert update(connection, (TRANSACTION, 2, UPGRADE), (TRANSACTION, 3, UPGRADE)).error_code == INVALID_UPDATE_VERSION
     assert update(connection, (TRANSACTION, 3, UPGRADE), (TRANSACTION, 1, SAFE)).error_code == 0
     eventually(lambda: finalized(connection)[1].get(TRANSACTION, 0) == 1)

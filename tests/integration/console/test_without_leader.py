@@ -67,7 +67,7 @@ def test_records_of_the_others_are_shown_and_it_is_named(console: RunningConsole
         "/partition?topic=t&partition=1",
     ],
 )
-def test_where_only_it_is_asked_for_a_sentence_says_why_there_is_nothing(console: RunningConsole, path: str) -> None:
+def test_an_unsupported_area_alone_is_explained_in_a_sentence(console: RunningConsole, path: str) -> None:
     page = get(console, path)
     assert page.status == 400
     assert "no node leads" in page.text

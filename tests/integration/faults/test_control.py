@@ -137,9 +137,7 @@ def test_a_body_that_cannot_be_read_is_reported(sent: bytes, complaint: str, idl
     assert idle_control.all() == []
 
 
-def test_whoever_precedes_the_answer_is_not_reported_of(
-    control: FaultControl, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_requests_before_the_answer_are_not_reported(control: FaultControl, capsys: pytest.CaptureFixture[str]) -> None:
     host, port = control.address.split(":")
     fault = control.add({"fault": "lose_answer Produce"})
     for sent in (

@@ -267,7 +267,7 @@ def test_an_answer_that_a_slow_reader_does_not_take_is_dropped(monkeypatch: pyte
         endpoint.stop()
 
 
-def test_whoever_waits_no_more_is_reported_nothing(
+def test_a_client_that_no_longer_waits_gets_no_report(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from oncelog.broker.metrics import broker_source

@@ -76,7 +76,7 @@ def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
         next(iter(admin.create_topics([ConfluentTopic("five", 1, 5)]).values())).result(120)
 
 
-def test_who_does_not_lead_is_reported(broker: oncelog.Broker) -> None:
+def test_a_node_that_does_not_lead_reports_the_leader(broker: oncelog.Broker) -> None:
     make_topic(broker)
     with to_leader(broker) as leader, RawConnection(broker.node(others(broker)[0]).bootstrap_servers) as follower:
         assert leader.produce("t", one(b"a")).error == 0
@@ -298,7 +298,7 @@ def test_a_node_with_id_0_is_stopped_started_and_moved_to_like_any_other() -> No
         assert broker.leader("t", 0) == 0
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None:
+def test_an_impossible_cluster_is_refused_in_a_sentence(broker: oncelog.Broker) -> None:
     with pytest.raises(ConfigError, match="nodes=0: a broker has from 1 to 9 nodes"):
         oncelog.Broker(nodes=0)
     with pytest.raises(ConfigError, match="nodes='3': a broker has from 1 to 9 nodes"):

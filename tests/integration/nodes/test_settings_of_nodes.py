@@ -109,7 +109,7 @@ def test_idle_producers_are_forgotten_as_the_leader_says(
     alter(admin, "2", "producer.id.expiration.ms", None)
 
 
-def test_what_the_process_does_once_is_set_for_the_first_node_or_all(admin: Admin) -> None:
+def test_settings_of_the_whole_process_come_from_the_first_node_or_apply_to_all(admin: Admin) -> None:
     alter(admin, "1", BACKOFF, "50")
     assert described(admin, "1", BACKOFF) == ("50", "DYNAMIC_BROKER_CONFIG")
     with pytest.raises(KafkaError, match=r"set them for every broker \(resource name \"\"\) or for broker 1"):

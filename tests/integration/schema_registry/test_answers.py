@@ -111,7 +111,7 @@ NOT_THERE: list[tuple[str, str, Any, int, int]] = [
 ]
 
 
-def test_what_is_refused_has_confluents_codes(url: str) -> None:
+def test_refusals_have_confluents_codes(url: str) -> None:
     register(url, "x", '"string"')
     register(url, "gone", '"string"')
     assert call(url, "DELETE", "/subjects/gone").body == [1]

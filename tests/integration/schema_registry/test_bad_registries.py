@@ -42,7 +42,7 @@ WRONG: list[tuple[Answer, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "printed"), WRONG, ids=[printed[:20] for _, printed in WRONG])
-def test_what_is_no_registrys_answer_is_one_clear_error(stand_in: StandIn, answer: Answer, printed: str) -> None:
+def test_an_answer_that_no_registry_gives_is_one_clear_error(stand_in: StandIn, answer: Answer, printed: str) -> None:
     stand_in.misbehave = lambda target: answer
     with pytest.raises(SchemaRegistryError, match=printed):
         SchemaRegistry(stand_in.url, retries=1).schema(1)

@@ -64,7 +64,7 @@ CASES: list[tuple[str, object, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "schema", "value", "kind", "named"), CASES, ids=[case[3] for case in CASES])
-def test_what_produce_encodes_consume_decodes(
+def test_consume_decodes_the_values_that_produce_encodes(
     oncelog_command: Commands, orders: str, name: str, schema: object, value: dict[str, Any], kind: str, named: str
 ) -> None:
     file = oncelog_command.file(name, schema)
@@ -112,7 +112,7 @@ def test_keys_are_encoded_too_and_null_stays_null(oncelog_command: Commands, ord
     ]  # fmt: skip
 
 
-def test_what_cannot_be_decoded_stays_with_the_reason(oncelog_command: Commands, orders: str) -> None:
+def test_an_undecodable_value_is_shown_with_the_reason(oncelog_command: Commands, orders: str) -> None:
     with oncelog.Producer(bootstrap_servers=oncelog_command.servers) as producer:
         producer.send_and_wait(orders, b"\0\0\0\0\x09x")
     shown = oncelog_command("consume", "-t", orders, "--from-beginning", "-e").done()
@@ -194,7 +194,7 @@ def test_schemas_are_registered_checked_compared_and_deleted(oncelog_command: Co
     oncelog_command("schemas", "delete", "s", "--permanent").done()
 
 
-def test_what_is_missing_or_wrong_is_one_sentence(
+def test_a_missing_or_wrong_schema_is_reported_in_one_sentence(
     oncelog_command: Commands, orders: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "refuses" in oncelog_command("schemas", "show", "nothing").sentence()

@@ -60,7 +60,7 @@ def test_an_address_that_no_registry_announced_is_not_asked(
     assert thief.requests == []
 
 
-def test_what_came_over_tls_goes_nowhere_without_it(tmp_path: Path, thief: StandIn) -> None:
+def test_credentials_received_over_tls_are_never_sent_without_it(tmp_path: Path, thief: StandIn) -> None:
     identity = Authority(tmp_path).issue("registry")
     forwarder = Forwarder(str(identity.certificate))
     headers = [(b"authorization", LOGIN["Authorization"].encode())]

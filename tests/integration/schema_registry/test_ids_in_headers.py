@@ -216,7 +216,7 @@ def test_a_decoded_value_that_is_written_as_json_does_not_claim_to_be_avro(
     assert (same.value, same.headers) == (first.value, first.headers)
 
 
-def test_what_cannot_be_written_or_read_is_refused_with_the_reason(url: str) -> None:
+def test_unsupported_values_are_refused_with_the_reason(url: str) -> None:
     registry = SchemaRegistry(url)
     serializer = AvroSerializer(registry, avro("a"), topic="orders", schema_id_serializer="header")
     with pytest.raises(ConfigError, match="needs the record's headers, which this producer does not hand over"):

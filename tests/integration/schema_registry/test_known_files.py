@@ -63,7 +63,7 @@ def test_every_known_file_can_be_imported(url: str) -> None:
 
 
 @pytest.mark.parametrize("file", [meta_pb2, decimal_pb2, variant_pb2], ids=["meta", "decimal", "variant"])
-def test_confluents_files_mean_what_they_mean_there(file: Any) -> None:
+def test_confluents_properties_files_keep_their_meaning(file: Any) -> None:
     theirs = FileDescriptorProto.FromString(file.DESCRIPTOR.serialized_pb)
     ours = known_file(theirs.name)
     theirs.ClearField("options")

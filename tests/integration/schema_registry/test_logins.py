@@ -58,7 +58,7 @@ def servers() -> Iterator[str]:
         yield str(broker.addresses["ASKING"])
 
 
-def test_who_may_write_to_the_topic_may_register(servers: str, tmp_path: Path) -> None:
+def test_a_user_who_may_write_to_the_topic_may_register(servers: str, tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     identity = authority.issue("registry")
     properties = {

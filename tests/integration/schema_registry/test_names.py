@@ -98,7 +98,7 @@ def stored(topic: str, broker: RunningBroker, subject: str, schema_id: int, sche
         producer.send_and_wait(topic, encode_value(value), key=encode_key(Key(SCHEMA, subject, 1)))
 
 
-def test_what_is_in_the_topic_is_not_checked_again(start: Start, topic: str, url: str, broker: RunningBroker) -> None:
+def test_schemas_in_the_topic_are_not_checked_again(start: Start, topic: str, url: str, broker: RunningBroker) -> None:
     odd = record("R-1", "a-b", {"type": "enum", "name": "E", "symbols": ["c d"]})
     odd["fields"][0]["default"] = 5
     assert call(url, "GET", "/subjects").body == [], "the registry has made its topic"

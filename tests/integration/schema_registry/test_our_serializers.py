@@ -204,7 +204,7 @@ def test_subjects_are_named_by_topic_record_or_both(url: str) -> None:
         AvroSerializer(registry, ORDER)(VALUE)
 
 
-def test_what_is_not_registered_is_refused_without_auto_register(url: str) -> None:
+def test_an_unregistered_schema_is_refused_without_auto_register(url: str) -> None:
     registry = SchemaRegistry(url)
     with pytest.raises(SchemaRegistryError) as refused:
         AvroSerializer(registry, ORDER, topic="t", auto_register=False)(VALUE)

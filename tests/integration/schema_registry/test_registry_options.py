@@ -192,7 +192,7 @@ def test_an_option_wins_over_the_file_and_that_over_the_environment(
         ({"url": ""}, "add url=https://HOST:PORT"),
     ],
 )
-def test_what_a_file_may_not_say_is_refused(
+def test_forbidden_settings_in_a_file_are_refused(
     lines: dict[str, str], printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ONCELOG_SCHEMA_REGISTRY", raising=False)

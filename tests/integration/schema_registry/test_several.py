@@ -40,7 +40,7 @@ def stored(broker: RunningBroker, topic: str) -> list[tuple[Any, Any]]:
     return [(json.loads(one.key or b"null"), json.loads(one.value or b"null")) for one in found]
 
 
-def test_changes_go_to_the_one_that_writes_and_another_takes_over(start: Start, topic: str) -> None:
+def test_changes_go_to_the_writing_registry_and_another_takes_over(start: Start, topic: str) -> None:
     first = start(topic)
     assert register(first.url, "x", avro("a")).body["id"] == 1
     second = start(topic)

@@ -145,7 +145,7 @@ def test_a_registry_that_cannot_listen_leaves_a_console_without_one() -> None:
         (["serve", "--listen", "127.0.0.1:0", "--schema-registry", "0.0.0.0:0"], "listens on this machine alone"),
     ],
 )
-def test_what_would_be_open_to_everybody_is_refused(arguments: list[str], why: str) -> None:
+def test_a_registry_open_to_everybody_is_refused(arguments: list[str], why: str) -> None:
     command = [sys.executable, "-m", "oncelog", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ended.returncode == 1

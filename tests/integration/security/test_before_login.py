@@ -94,7 +94,7 @@ def test_no_request_gets_past_the_login(side: Side, sent: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("sent", [[HELLO, RIGHT], [VERSIONS, HELLO, RIGHT], [HELLO_BARE, RIGHT_BARE]])
-def test_what_is_sent_together_with_a_good_login_is_served(side: Side, sent: list[bytes]) -> None:
+def test_requests_sent_together_with_a_successful_login_are_served(side: Side, sent: list[bytes]) -> None:
     asked = frame(MetadataRequest([MetadataRequestTopic(name="sneaked")], False), 9)
     with RawConnection(side.asking_servers) as honest:
         honest.send_bytes(b"".join([*sent, asked]))

@@ -98,7 +98,7 @@ def test_without_acknowledgements_nothing_is_written_and_the_connection_ends(sid
         assert values(side, "unasked") == [b"may"] * 3
 
 
-def test_who_may_write_to_the_topic_writes_into_no_transaction_of_others(side: Side) -> None:
+def test_a_user_with_write_permission_cannot_write_into_transactions_of_others(side: Side) -> None:
     """A request with a transactional id needs the right to it if its batch is transactional, and only then."""
     topic, txn_id = "shared", "alices"
     side.admin.create_topic(topic)
@@ -174,7 +174,7 @@ def test_a_quota_set_later_holds_back_who_wrote_before(side: Side) -> None:
             quota(0.0, True)
 
 
-def test_who_logs_in_again_writes_nothing_until_that_is_done(side: Side) -> None:
+def test_a_client_writes_nothing_during_reauthentication(side: Side) -> None:
     """KIP-368, and never as another user; a second login is accepted no sooner than a second after the first."""
     with writer(side, "relogin") as connection:
 

@@ -130,7 +130,7 @@ def test_a_handshake_after_a_login_renews_only_a_session_that_expires(sides: tup
         *("handshake 0, handshake 0", "handshake 0, request", "handshake 0, login"),
     ],
 )
-def test_what_comes_before_a_login(sides: tuple[Side, Side], order: str) -> None:
+def test_requests_before_a_login(sides: tuple[Side, Side], order: str) -> None:
     ours, theirs = (answers(side, [SENT[name] for name in order.split(", ")]) for side in sides)
     assert ours == theirs
 

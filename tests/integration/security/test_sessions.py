@@ -142,7 +142,7 @@ def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Sid
         assert [(answer.error, answer.base_offset) for answer in answers] == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_what_comes_behind_a_login_that_fails_is_not_done(side: Side, topic: str) -> None:
+def test_requests_behind_a_failed_login_are_not_served(side: Side, topic: str) -> None:
     with side.connect("alice") as connection:
         lasted_a_second(connection)
         assert connection.produce(topic, batch(b"before")).error == 0

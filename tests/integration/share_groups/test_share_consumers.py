@@ -159,7 +159,7 @@ def test_a_read_uncommitted_group_sees_records_of_every_outcome(server: Server) 
     assert [each.value() for each in found] == [b"abort", b"behind"]
 
 
-def test_what_was_acknowledged_before_a_kill_never_comes_back_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_records_acknowledged_before_a_kill_are_never_redelivered_or_lost(tmp_path: Path) -> None:
     server = Server(tmp_path)
     group = Group(server)
     values = group.produce()
@@ -215,7 +215,7 @@ def test_a_group_whose_offsets_are_deleted_or_that_is_deleted_begins_anew(server
             assert forget() == 0
 
 
-def test_a_member_that_joins_is_assigned_at_once_and_one_that_unsubscribes_gives_up_at_once(server: Server) -> None:
+def test_joining_members_are_assigned_and_unsubscribing_members_released_at_once(server: Server) -> None:
     """Whatever the interval between two assignments of a group, ``share.assignment.interval.ms``, is. A group's first
     member waits, as in Apache Kafka, until the states of its partitions exist, and is asked to come back soon."""
     name = f"assigned-{next(_numbers)}"

@@ -140,7 +140,7 @@ def test_rows_are_the_same_in_each_way(spark: SparkSession) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-def test_what_is_missing_shows_nothing_instead_of_failing(spark: SparkSession) -> None:
+def test_missing_reports_show_nothing_and_do_not_fail(spark: SparkSession) -> None:
     assert (driver.gauges(spark), driver.java_process(), driver.has_java()) == (None, None, True)
     assert (driver.submitted_master(), streams.plain_checkpoint_files(spark)) == ("", None)
 

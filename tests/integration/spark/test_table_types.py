@@ -176,7 +176,7 @@ def test_nested_values_are_json_that_spark_reads_back(
 
 
 @pytest.mark.parametrize("form", [TableFormat.DELTA, TableFormat.ICEBERG], ids=lambda form: str(form.value))
-def test_what_is_never_null_in_the_first_batch_may_be_null_later(
+def test_a_column_without_nulls_in_the_first_batch_may_have_nulls_later(
     spark: SparkSession, tmp_path: Path, form: TableFormat
 ) -> None:
     """Spark infers NOT NULL for literals and built structs, and makes tables without it."""

@@ -78,7 +78,7 @@ def test_table_that_has_lost_batches(world: World, query: Query) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_batch_that_may_be_there(world: World, query: Query, is_there: bool) -> None:
+def test_a_batch_that_may_be_written(world: World, query: Query, is_there: bool) -> None:
     """The identities were removed: the message says to look, and what to choose then."""
     if is_there:
         query.write(3, [ROWS[3]])

@@ -346,7 +346,7 @@ ADVISED = [
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("column_type", "value", "stored"), ADVISED)
-def test_what_a_refusal_says_to_write_is_taken(
+def test_the_option_that_a_refusal_suggests_is_accepted(
     spark: SparkSession, postgres: Postgres, tmp_path: Path, column_type: str, value: str, stored: str
 ) -> None:
     url = postgres.new_database()
@@ -394,7 +394,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("made", "says"), KEYS)
-def test_what_is_said_about_a_key_without_an_index_helps(existing: Existing, made: str, says: str) -> None:
+def test_the_advice_about_a_key_without_an_index_works(existing: Existing, made: str, says: str) -> None:
     existing.run(made)
     columns = ("id", "at") if "PARTITION" in made else ("id",)
     with pytest.raises(ConfigError, match=f"no unique index of the table is on just these .*: .*{says}") as found:
@@ -446,7 +446,7 @@ TYPES_ALONE: list[tuple[str, DataType, str]] = [
 
 
 @pytest.mark.parametrize(("column_type", "kind", "why"), TYPES_ALONE)
-def test_what_the_types_say_is_refused_before_rows_are_computed(
+def test_rows_of_unsuitable_types_are_refused_before_they_are_computed(
     existing: Existing, column_type: str, kind: DataType, why: str
 ) -> None:
     existing.run(POSTGRESQL_SETUP + f"CREATE TABLE o (c {column_type})")

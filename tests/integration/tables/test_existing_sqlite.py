@@ -169,7 +169,7 @@ START: list[tuple[str, dict[str, DataType], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("made", "columns", "options", "why"), START)
-def test_what_the_table_says_is_refused_before_rows_are_computed(
+def test_rows_that_the_table_forbids_are_refused_before_they_are_computed(
     sqlite: ExistingSqlite, made: str, columns: dict[str, DataType], options: dict[str, Any], why: str
 ) -> None:
     sqlite.run(made)

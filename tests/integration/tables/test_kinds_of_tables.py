@@ -121,7 +121,7 @@ START: list[tuple[str, dict[str, DataType], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("made", "columns", "options", "why"), START)
-def test_what_the_table_says_is_refused_before_rows_are_computed(
+def test_rows_that_the_table_forbids_are_refused_before_they_are_computed(
     existing: Existing, made: str, columns: dict[str, DataType], options: dict[str, Any], why: str
 ) -> None:
     if existing.way == "tasks":
@@ -221,7 +221,7 @@ def test_partitioned_table(existing: Existing) -> None:
     assert existing.run("SELECT count(*) FROM o") == [(2,)]
 
 
-def test_table_that_inherits_and_one_that_is_unlogged(existing: Existing) -> None:
+def test_inherited_and_unlogged_tables(existing: Existing) -> None:
     existing.run("CREATE TABLE parent (id bigint CHECK (id > 0)); CREATE TABLE o (a text) INHERITS (parent)")
     existing.write({"id": numbers(1), "a": texts("x")})
     with pytest.raises(

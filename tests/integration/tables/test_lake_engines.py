@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "rest", "alter", "says"), REFUSED)
-def test_what_pyiceberg_cannot_write_is_refused_before(
+def test_tables_that_pyiceberg_cannot_write_are_refused_before_rows_are_computed(
     engine: LakeEngine, name: str, rest: str, alter: tuple[str, ...], says: str
 ) -> None:
     _table(engine, name, rest, ICE, *alter)

@@ -63,7 +63,7 @@ def age(world: World, hours: float = 100) -> None:
 
 
 @pytest.mark.parametrize("form", IN_TASKS, indirect=True)
-def test_what_a_lost_attempt_of_a_task_left_is_found_and_deleted(world: World, query: Query) -> None:
+def test_files_of_a_lost_task_attempt_are_found_and_deleted(world: World, query: Query) -> None:
     query.store.prepare(SCHEMA)
     lost = task(query)
     assert [part.inline for part in lost] == [None] * len(lost)

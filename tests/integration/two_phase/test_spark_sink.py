@@ -70,7 +70,7 @@ def test_a_cluster_without_it_is_reported(oncelog_broker: RunningBroker, unique_
         ({"kafka.transaction.timeout.ms": "1000"}, "contradicts"),
     ],
 )
-def test_what_contradicts_it_is_refused(
+def test_contradicting_options_are_refused(
     oncelog_broker: RunningBroker, tmp_path: Path, more: dict[str, str], complaint: str
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):

@@ -69,7 +69,7 @@ def test_complete_copy_has_no_finding(broker: RunningBroker, topics: tuple[str, 
         assert outcome.json["looked_at"]["matched"] == 200
 
 
-def test_what_is_lost_doubled_or_swapped_is_found(broker: RunningBroker, topics: tuple[str, str]) -> None:
+def test_lost_duplicated_and_swapped_records_are_found(broker: RunningBroker, topics: tuple[str, str]) -> None:
     numbers = [*range(17), *range(18, 100), 99, 107, *range(100, 107), *range(108, 200)]
     fill(broker, topics[1], numbers)
     outcome = verify(broker, *topics)

@@ -136,7 +136,7 @@ def of_kind(history: History, kind: type[Event]) -> list[Any]:
 
 
 @pytest.mark.parametrize("run", [blocking, asynchronous, of_aiokafka, confluent])
-def test_what_a_client_does_is_recorded(run: Run, oncelog_broker: Broker, unique_name: str) -> None:
+def test_the_calls_of_a_client_are_recorded(run: Run, oncelog_broker: Broker, unique_name: str) -> None:
     with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(unique_name, 1, 1)])
     history = History()
@@ -156,7 +156,7 @@ def test_what_a_client_does_is_recorded(run: Run, oncelog_broker: Broker, unique
     assert check(history) == []
 
 
-def test_what_a_broker_loses_is_found(oncelog_broker: Broker, unique_name: str) -> None:
+def test_records_lost_by_a_broker_are_found(oncelog_broker: Broker, unique_name: str) -> None:
     """Records are deleted behind the history's back."""
     where = TopicPartition(unique_name, 0)
     history = History()

@@ -75,9 +75,7 @@ class Copier:
         raise AssertionError(self._log.read_text()[-3000:])
 
 
-def test_what_kafkas_system_test_leaves_has_nothing_to_be_found(
-    node: ServeProcess | ApacheKafka, tmp_path: Path
-) -> None:
+def test_the_log_of_kafkas_system_test_has_no_findings(node: ServeProcess | ApacheKafka, tmp_path: Path) -> None:
     rng = random.Random(7)
     servers = node.bootstrap_servers
     with Admin(bootstrap_servers=servers) as admin:

@@ -288,7 +288,7 @@ def test_offsets_of_batches_that_follow_each_other(
 
 
 @pytest.mark.parametrize("codec", [native, _pure])
-def test_what_is_shorter_than_a_header_gets_no_offset(codec: Any) -> None:
+def test_a_batch_shorter_than_a_header_gets_no_offset(codec: Any) -> None:
     with pytest.raises(ValueError, match="60 bytes are shorter"):
         codec.assign_offsets([bytearray(60)], 0, 0)
     with pytest.raises((TypeError, BufferError)):

@@ -39,7 +39,7 @@ def test_the_log_says_whether_the_last_batch_is_in_it(
         (NUMBERED, LogPosition(6, "another"), "a copy"),
     ],
 )
-def test_what_contradicts_is_never_guessed(note: DatabasePosition, position: LogPosition | None, words: str) -> None:
+def test_contradicting_positions_are_refused(note: DatabasePosition, position: LogPosition | None, words: str) -> None:
     found = is_sent(note, position)
     assert isinstance(found, Contradiction)
     assert words in found.reason

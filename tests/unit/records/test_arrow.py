@@ -328,7 +328,7 @@ def test_a_headers_key_and_value_are_reported_by_their_names_not_by_their_order(
         _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=other, default_timestamp_ms=T)
 
 
-def test_of_a_slice_no_more_than_its_own_nulls_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_nulls_of_the_slice_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large table is sent slice by slice: otherwise each slice would cost as much as the whole."""
     keys = pa.array([None, b"a", b"b"] * 100_000, pa.binary())
     looked_at: list[int] = []

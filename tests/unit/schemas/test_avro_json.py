@@ -120,7 +120,7 @@ AMBIGUOUS: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "printed"), AMBIGUOUS)
-def test_of_two_types_that_fit_none_is_guessed(schema: Any, value: Any, printed: str) -> None:
+def test_an_ambiguous_type_is_refused(schema: Any, value: Any, printed: str) -> None:
     with pytest.raises(SchemaError) as refused:
         AvroCodec(Schema(json.dumps(schema)), {}).from_json(value)
     assert printed in str(refused.value)

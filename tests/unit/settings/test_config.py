@@ -318,7 +318,7 @@ def test_limits_of_addresses_that_cannot_be_read_are_refused_before_a_connection
         BrokerConfig().with_dynamic({name: text})
 
 
-def test_limits_of_addresses_are_by_address() -> None:
+def test_each_address_has_its_own_limit() -> None:
     config = parse(BrokerConfig, {"max.connections.per.ip.overrides": "10.0.0.1:5, fe80::1:7,"})
     assert per_ip_overrides(config.max_connections_per_ip_overrides) == {"10.0.0.1": 5, "fe80::1": 7}
 

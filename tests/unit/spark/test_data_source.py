@@ -40,7 +40,7 @@ def test_timestamp_does_not_depend_on_what_a_session_takes_the_word_for() -> Non
     assert schema["headers"].dataType.simpleString() == "array<struct<key:string,value:binary>>"
 
 
-def test_write_over_spark_connect_is_refused_with_what_works_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_over_spark_connect_is_refused_with_an_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
     rows: Any = None
     with pytest.raises(ConfigError, match=r"session is one of Spark Connect: use rows\.write\.format"):
@@ -64,7 +64,7 @@ def test_data_source_is_refused_by_a_pyspark_that_is_not_taken(monkeypatch: pyte
         OncelogDataSource({})
 
 
-def test_import_without_python_data_sources_names_what_works_there() -> None:
+def test_import_without_python_data_sources_names_an_alternative() -> None:
     """As on PySpark 3.5, in a process of its own."""
     program = "import sys; sys.modules['pyspark.sql.datasource'] = None; import oncelog.spark.data_source"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -76,6 +76,6 @@ def test_import_without_python_data_sources_names_what_works_there() -> None:
 @pytest.mark.parametrize(
     "kind", [BatchReader, StreamReader, TaskSide, Encoder, BarrierWriter, PartReporter, _Decode, _Encode]
 )
-def test_objects_sent_to_tasks_are_compared_there(kind: type) -> None:
+def test_objects_sent_to_tasks_are_compared_in_the_tasks(kind: type) -> None:
     assert issubclass(kind, VersionChecked)
     assert "__reduce__" not in vars(kind)

@@ -309,7 +309,7 @@ class _Proxy:
 
     async def _serve(self, broker: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream = await self._upstream.reach(*broker)
-        if upstream is not None:  # else the client's connection ends, as the broker itself would end it
+        if upstream is not None:  # otherwise the client's connection is closed, as the broker would close it
             await _Connection(self, (reader, writer), upstream).run()
 
     def _served(self, task: asyncio.Task[None]) -> None:

@@ -25,7 +25,7 @@ class Expected:
     """Nothing may be open for longer, whatever its own timeout is."""
 
     now_ms: int = 2**63 - 1
-    """No record was appended after it, whatever timestamp its producer gave it."""
+    """The time after which no record was appended, whatever timestamps producers set."""
 
     @staticmethod
     def is_internal(where: TopicPartition) -> bool:

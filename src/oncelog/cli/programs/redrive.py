@@ -95,7 +95,9 @@ def command(
     from oncelog.apps.redrive.letters import NAME, Plan
 
     if (max_attempts is None) != (parking is None):
-        raise ConfigError("--max-attempts and --parking need each other: how often, and where letters go then")
+        raise ConfigError(
+            "--max-attempts and --parking need each other: the number of attempts, and the topic after them"
+        )
     if topic in (to, parking):
         raise ConfigError(f"--to and --parking name other topics than the dead letters' own, {topic}")
     if not NAME.fullmatch(name):

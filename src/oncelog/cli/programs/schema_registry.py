@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--listen", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="Port 0: any free port."
 )
-@click.option("--topic", "-t", default="_schemas", show_default=True, help="The topic that keeps everything.")
+@click.option("--topic", "-t", default="_schemas", show_default=True, help="The topic that keeps schemas and settings.")
 @click.option(
     "--url",
     metavar="URL",

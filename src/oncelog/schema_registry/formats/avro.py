@@ -85,7 +85,7 @@ class AvroSchema:
             found = checker.get_compatibility(self._schema, writer._schema)
         except RecursionError:
             return ["{errorType:'TOO_DEEP', description:'the schemas are nested too deeply to be compared'}"]
-        except _NOT_A_SCHEMA as error:  # a stored schema that no registry would take now
+        except _NOT_A_SCHEMA as error:  # a stored schema that no registry would accept today
             return [f"{{errorType:'SCHEMA_NOT_COMPARED', description:'{_reason(error)}'}}"]
         if found.compatibility is SchemaCompatibilityType.compatible:
             return []

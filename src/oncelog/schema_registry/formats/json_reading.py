@@ -299,7 +299,7 @@ class Reading:
         return found + self._keywords(reader, writer, path)
 
     def _by_types(self, branches: list[JsonSchemaNode], writer: JsonSchemaNode, path: str, name: str) -> list[Problem]:
-        """A writer of several types may have a branch for each."""
+        """A writer's schema with several types is compared type by type."""
         types = sorted(writer.types)
         if writer.get("type") is not None and len(types) > 1:
             alone = [self._part(writer, one, {**writer.schema, "type": one}) for one in types]

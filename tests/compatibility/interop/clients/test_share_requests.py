@@ -274,7 +274,7 @@ def test_a_lower_delivery_limit_holds_from_the_next_release_on(new_topic: NewTop
 # --- offsets
 
 
-def test_where_a_group_stands(new_topic: NewTopic) -> None:
+def test_the_position_of_a_group(new_topic: NewTopic) -> None:
     topic = new_topic(20)
     assert (offsets(topic), all_offsets(topic)) == (NOTHING, []), "nobody knows the group"
     member = ShareMember(topic, "m")

@@ -40,7 +40,7 @@ def read(servers: str, wanted: set[bytes], kind: Callable[[Message], Acknowledge
     return found
 
 
-def test_records_that_were_acknowledged_here_are_not_delivered_there(tmp_path: Path) -> None:
+def test_records_acknowledged_before_the_promotion_are_not_delivered_again(tmp_path: Path) -> None:
     for folder in ("broker", "kafka"):
         (tmp_path / folder).mkdir()
     node = ServeProcess(tmp_path / "broker", {})

@@ -82,7 +82,7 @@ def test_a_batch_that_is_larger_than_expected_is_not_collected(spark: SparkSessi
     assert len(records_of(collected(rows, fits))) == 500
 
 
-def test_what_is_too_much_is_not_returned(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_excessive_result_is_not_returned(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a row beyond the share, but for the one that shows it, nor more than a byte too many of a large value."""
     returned: list[Any] = []
 
@@ -121,7 +121,7 @@ def test_a_bad_row_is_reported_before_anything_is_written(spark: SparkSession) -
         collected(rows)
 
 
-def test_what_was_resolved_for_one_batch_bounds_the_next_with_the_same_columns(
+def test_a_resolved_condition_serves_the_next_batch_with_the_same_columns(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this_process().part(ResolvedBounds).close()

@@ -125,7 +125,7 @@ def test_columns_of_a_stream_and_a_value_that_fails_it(
         run()
 
 
-def test_what_cannot_be_written_is_reported(spark: SparkSession, url: str, unique_name: str) -> None:
+def test_an_unwritable_destination_is_reported(spark: SparkSession, url: str, unique_name: str) -> None:
     with pytest.raises(SchemaRegistryError, match="cannot be reached"):
         from_registry("value", {"url": "http://127.0.0.1:1", "retries": 0}, subject="s")
     with SchemaRegistry(url) as registry:

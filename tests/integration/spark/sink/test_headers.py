@@ -108,7 +108,7 @@ REFUSED = [("headers", expression) for expression in NO_HEADERS.values()] + [
 
 
 @pytest.mark.parametrize(("name", "expression"), REFUSED)
-def test_what_the_refusal_of_a_type_advises_is_taken(spark: SparkSession, name: str, expression: str) -> None:
+def test_the_advice_in_the_refusal_of_a_type_works(spark: SparkSession, name: str, expression: str) -> None:
     columns = {"value": "'v'", "topic": "'t'", name: expression}
     rows = spark.range(1).selectExpr(*(f"{given} AS {column}" for column, given in columns.items()))
     with pytest.raises(ConfigError, match=f"Column {name} has type") as refused:

@@ -75,7 +75,7 @@ def new_query(folder: Path) -> Path:
     return checkpoint
 
 
-def test_sink_needs_four_rights_and_names_the_one_that_is_missing(side: Side, unique_name: str, tmp_path: Path) -> None:
+def test_the_sink_needs_four_permissions_and_names_a_missing_one(side: Side, unique_name: str, tmp_path: Path) -> None:
     topic, marker = (create_topic(side.open_servers, f"{unique_name}-{end}") for end in ("out", "markers"))
     prefix = f"{unique_name}-app-"
     rights = {

@@ -22,7 +22,7 @@ def store(unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectS
         yield found
 
 
-def test_checkpoint_is_read_and_remembers_there(store: ObjectStore) -> None:
+def test_a_remote_checkpoint_is_read_and_written(store: ObjectStore) -> None:
     store.objects["ck/metadata"] = b'{"id":"q"}'
     for number in (0, 1):
         plan = b'v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":%d}}' % number

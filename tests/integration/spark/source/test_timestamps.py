@@ -52,7 +52,7 @@ def options(broker: RunningBroker, topic: str, **more: str) -> dict[str, str]:
     return {**at, "subscribe": topic, "startingOffsets": "earliest", **more}
 
 
-def test_what_microseconds_hold_is_read_as_it_is(spark: SparkSession, broker: RunningBroker, topic: str) -> None:
+def test_times_that_fit_microseconds_are_read_exactly(spark: SparkSession, broker: RunningBroker, topic: str) -> None:
     sent = [one for one in HELD if one]  # librdkafka takes 0 for the time of sending
     send(broker.bootstrap_servers, topic, sent)
     rows = spark.read.format("oncelog").options(**options(broker, topic)).load()

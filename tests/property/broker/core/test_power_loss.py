@@ -98,7 +98,7 @@ def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothi
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answered(tmp_path: Path, seed: int) -> None:
+def test_data_of_a_killed_process_is_synced_before_a_retry_is_answered(tmp_path: Path, seed: int) -> None:
     """The process is killed between the write and its sync, the producer repeats its batch, then the power fails."""
     rng = random.Random(seed)
     disk = FaultyDisk()
@@ -116,7 +116,7 @@ def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answere
     assert life.log(PLACES[0]).log_end_offset == 1
 
 
-def test_what_a_killed_process_left_is_synced_at_the_first_interval(tmp_path: Path) -> None:
+def test_data_of_a_killed_process_is_synced_at_the_first_interval(tmp_path: Path) -> None:
     rng = random.Random(0)
     disk, settings = FaultyDisk(), {"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"}
     life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)

@@ -152,7 +152,7 @@ def test_a_repeated_commit_does_what_any_other_does(steps: list[Commit | str]) -
     same_on_both(Side, ["join", *steps])
 
 
-def test_what_no_longer_holds_ends_the_short_way() -> None:
+def test_an_outdated_pattern_is_dropped() -> None:
     of_member = Commit(1, "joined", as_member=True, generation=1)
     for change in ("session ends", "new topic", "shorter metadata", "join"):
         assert (

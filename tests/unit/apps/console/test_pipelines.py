@@ -28,7 +28,7 @@ def test_killed_run_is_no_row_beside_its_successor() -> None:
     assert shown(known) == [("h:3", ["h:1", "h:2"])]
 
 
-def test_failed_run_is_no_row_beside_one_that_continued() -> None:
+def test_a_failed_run_has_no_row_beside_a_continued_run() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     reported(known, "h:1", 2_000, "failed")

@@ -118,7 +118,7 @@ def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> 
      '[{"type": "record", "name": "e", "fields": []}, {"type": "array", "items": "e"}]', "[" * 100000,
      '{"type": "map", "values": {"type": "array", "items": {"type": "fixed", "name": "f", "size": 0}}}'],
 )  # fmt: skip
-def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
+def test_invalid_and_endless_schemas_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         PastedSchema.parse(text)
 
@@ -271,7 +271,7 @@ def test_a_search_looks_into_avro_and_internal_records_too() -> None:
 
 
 @pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
-def test_what_is_no_path_is_refused_in_words(path: str) -> None:
+def test_an_invalid_path_is_refused_in_words(path: str) -> None:
     with pytest.raises(ConfigError, match="a JSON path is written like"):
         RecordFilter.parse("", "", path, "")
     with pytest.raises(ConfigError, match="needs a JSON path"):

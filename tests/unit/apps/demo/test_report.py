@@ -10,7 +10,7 @@ from oncelog.apps.demo.report import downtimes
 from oncelog.apps.demo.run import DELAYS, ENRICHED, FLIGHTS, Crash, DemoOutcome, DemoSettings
 
 
-def test_down_time_lasts_from_a_kill_to_the_next_commit_of_the_one_that_was_killed() -> None:
+def test_downtime_lasts_from_a_kill_to_the_next_commit_of_the_killed_pipeline() -> None:
     outcome = DemoOutcome(DemoSettings(folder=Path(), flights=0), "b:1", started_at=1000.0)
     outcome.spans = {
         FLIGHTS: [Span("producer", 1_001_000, 1_002_000, COMMITTED), Span("producer", 1_003_500, 1_004_000, COMMITTED)],

@@ -23,7 +23,7 @@ def test_due_once_when_everything_of_the_start_exists() -> None:
     assert offsets.due((), {P: 5, Q: 5}) == {}
 
 
-def test_what_was_brought_meanwhile_is_newer() -> None:
+def test_offsets_mirrored_meanwhile_are_newer() -> None:
     offsets = late()
     assert offsets.due([("g", P)], {P: 1, Q: 1}) == {}
     assert offsets.due((), {P: 6, Q: 6}) == {("h", P): ASKED}

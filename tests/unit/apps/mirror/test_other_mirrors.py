@@ -29,7 +29,7 @@ def test_topic_that_is_mirrored_from_the_target_would_go_in_circles() -> None:
     assert "in circles" in why
 
 
-def test_what_the_source_has_from_a_third_cluster_may_continue() -> None:
+def test_topics_that_the_source_mirrors_from_a_third_cluster_may_be_mirrored() -> None:
     assert clashing(NEW, "B", {}, {"oncelog-mirror.first": state("C", "id on A")}) == {}
 
 

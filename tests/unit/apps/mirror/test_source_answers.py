@@ -51,7 +51,7 @@ def test_scan_goes_never_back(admin: Any) -> None:
     assert view.scanned == 7
 
 
-def test_what_was_decided_is_waited_for_until_it_is_again(admin: Any) -> None:
+def test_a_decided_transaction_is_awaited_until_it_is_complete(admin: Any) -> None:
     async def read() -> list[Any]:
         return [batch async for batch in reading.committed_batches(admin, NAME, 5, 7)]
 

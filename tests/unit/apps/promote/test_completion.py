@@ -153,7 +153,7 @@ def test_a_plan_alone_writes_nothing_and_names_them(before: Folder, tmp_path: Pa
     assert (digests(tmp_path), digests(before.data)) == digest
 
 
-def test_what_was_done_is_reported(before: Folder, tmp_path: Path) -> None:
+def test_completed_steps_are_reported(before: Folder, tmp_path: Path) -> None:
     reported = call("promote", str(before.data), "--to", str(tmp_path / "a"))
     assert (reported.code, reported.out.count("is completed in the target, with its markers")) == (0, 2), reported.err
     assert "Kafka recovers the segments" not in reported.out

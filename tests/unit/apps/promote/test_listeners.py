@@ -36,7 +36,7 @@ def test_plain_listeners_need_no_login_of_the_node() -> None:
     }
 
 
-def test_what_was_changed_while_it_ran_counts_and_an_address_that_is_given_counts_more() -> None:
+def test_dynamic_settings_apply_and_a_given_address_overrides_them() -> None:
     live = {"listeners": "PLAINTEXT://10.0.0.5:19092"}
     assert made({}, live).properties["listeners"].startswith("PLAINTEXT://10.0.0.5:19092,")
     assert made({}, live, "10.0.0.5:29092").properties["listeners"].startswith("PLAINTEXT://10.0.0.5:29092,")
@@ -78,7 +78,7 @@ def test_logins_of_another_node_are_not_taken_along() -> None:
         ({"listeners": "SASL_PLAINTEXT://127.0.0.1:9092"}, "sasl.enabled.mechanisms names none"),
     ],
 )
-def test_what_kafka_could_not_serve_is_refused(settings: dict[str, str], complaint: str) -> None:
+def test_data_that_kafka_could_not_serve_is_refused(settings: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         made(settings)
 

@@ -86,7 +86,7 @@ def test_a_target_beside_the_data_folder_may_be_written_with_dots(tmp_path: Path
     assert "is not a data folder of oncelog" in refusal(tmp_path / "data", tmp_path / "data" / ".." / "kafka")
 
 
-def test_what_a_promotion_did_not_leave_is_not_removed(tmp_path: Path) -> None:
+def test_folders_that_no_promotion_made_are_not_removed(tmp_path: Path) -> None:
     partial = partial_of(tmp_path / "kafka")
     check_partial(partial, ["t-0"])
     for name in ("t-0", "__cluster_metadata-0", "server.properties", "meta.properties", "meta.properties.1.tmp"):
@@ -193,7 +193,7 @@ def test_a_removal_that_was_killed_is_finished_by_the_same_command(
     assert not finish_move(plan.source, plan.target)
 
 
-def test_what_another_node_was_made_of_is_not_removed(tmp_path: Path) -> None:
+def test_the_source_of_another_node_is_not_removed(tmp_path: Path) -> None:
     plan = moved(tmp_path)
     promoted = plan.source.rename(promoted_of(plan.source))
     write_meta_properties(OsDisk(str(plan.target)), MetaProperties("cluster", 1, "another"))

@@ -124,7 +124,9 @@ def failing(letter: Letter) -> Letter:
         (Plan(transform=lambda letter: letter.value), ORIGIN, "returned bytes for"),  # type: ignore[arg-type,return-value]
     ],
 )
-def test_what_cannot_be_sent_back_is_refused_by_its_place(plan: Plan, headers: Headers, printed: str) -> None:
+def test_a_dead_letter_that_cannot_be_sent_back_is_refused_by_its_place(
+    plan: Plan, headers: Headers, printed: str
+) -> None:
     with pytest.raises(RedriveError) as caught:
         plan.decide(Stored(headers))
     assert re.search(printed, str(caught.value))

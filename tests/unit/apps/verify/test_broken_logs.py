@@ -88,7 +88,7 @@ def test_records_of_one_millisecond_are_one_transaction_unless_the_markers_follo
     assert judge(part(1, True), part(90, False))[:3] == ([], [], ["outcomes-differ"])
 
 
-def test_what_the_coordinator_wrote_down_decides() -> None:
+def test_the_coordinators_record_decides_the_outcome() -> None:
     first, second = TopicPartition("made", 0), TopicPartition("made", 1)
     ends = [
         Ended(first, 1, 0, 0, True, 0, 1, T0, T0, T0 + 40),
@@ -167,7 +167,7 @@ def test_missing_sequences_are_a_finding_where_no_offset_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_kafka_allows_is_reported_as_such(name: str) -> None:
+def test_findings_that_kafka_allows_are_reported_as_allowed(name: str) -> None:
     reported, log = ALLOWED[name]
     assert judge(log)[:3] == ([], [], reported)
 
@@ -177,7 +177,7 @@ def test_timestamps_of_others_do_not_make_a_producer_expire() -> None:
     assert judge(replay).found == ["sequence-gap"]
 
 
-def test_what_an_unclean_election_took_learns_where_the_topic_permits_one() -> None:
+def test_losses_of_an_unclean_election_are_allowed_if_the_topic_permits_elections() -> None:
     log = [PLAIN, data(3, pid=1, seq=8, leader=1)]
     assert judge(log).found == ["sequence-gap"]
     permitted = Expected(unclean_elections=True)

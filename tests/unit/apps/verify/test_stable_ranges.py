@@ -46,7 +46,7 @@ def ranges(admin: Any, wait_s: float) -> dict[TopicPartition, StableRange]:
     return asyncio.run(stable_ranges(admin, [OUT, OTHER], wait_s=wait_s, pause_s=0))
 
 
-def test_what_was_seen_first_is_waited_for() -> None:
+def test_open_transactions_seen_first_are_awaited() -> None:
     admin = Lagging(4, 6, 8)
     assert ranges(admin, 3600) == dict.fromkeys((OUT, OTHER), StableRange(2, 8, 7))
     assert admin.looks == 3

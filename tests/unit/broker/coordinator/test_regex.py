@@ -61,7 +61,7 @@ def test_expressions_match_whole_names(regex: str, matching: list[str], others: 
         "a{2}{3}",
     ],
 )  # fmt: skip
-def test_what_re2_does_not_know_is_refused_with_the_reason(regex: str) -> None:
+def test_a_pattern_that_re2_does_not_support_is_refused_with_the_reason(regex: str) -> None:
     with pytest.raises(InvalidRegex, match="is not a valid regular expression: "):
         LinearRegex(regex)
 

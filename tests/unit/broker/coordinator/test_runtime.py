@@ -80,7 +80,7 @@ class Host:
 @pytest.mark.parametrize(
     ("error", "replayed", "applied"), [(Error.NONE, [b"k"], 1), (Error.NOT_ENOUGH_REPLICAS, [], 0)]
 )
-def test_what_is_appended_is_replayed_or_applied_as_the_caller_says_and_what_is_not_is_neither(
+def test_appended_records_are_applied_as_the_caller_chooses_and_failed_ones_never(
     error: Error, replayed: list[bytes], applied: int
 ) -> None:
     runtime: CoordinatorRuntime[Fold] = CoordinatorRuntime(cast(Any, Host(error)), "__consumer_offsets", 1, Fold)

@@ -117,7 +117,7 @@ def test_a_wide_fetch_answers_what_there_is(wide: Broker) -> None:
 
 
 @pytest.mark.parametrize("index", [0, PARTITIONS - 1])
-def test_what_comes_while_a_wide_fetch_waits_is_not_missed(wide: Broker, index: int) -> None:
+def test_data_that_arrives_while_a_large_fetch_waits_is_not_missed(wide: Broker, index: int) -> None:
     asked = fetch(wide, max_wait_ms=60_000)
     produce(wide, range(index, index + 1))
     finish(wide)

@@ -106,7 +106,7 @@ def test_a_stop_without_descriptors_ends() -> None:
     assert int(Error.NOT_LEADER_OR_FOLLOWER).to_bytes(2, "big") in answer
 
 
-def test_what_could_not_be_synced_at_the_start_is_shown_only_once_it_is() -> None:
+def test_data_that_could_not_be_synced_at_the_start_is_hidden_until_it_is_synced() -> None:
     disk = NoFolderSyncs()
     killed = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
     killed.broker.topics.create("t", 1, {}, NOW_MS)

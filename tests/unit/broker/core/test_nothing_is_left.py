@@ -95,7 +95,7 @@ class Loop:
         self.reported.set()
 
 
-def test_work_that_fails_on_a_thread_leaves_nothing_there() -> None:
+def test_failed_work_leaves_nothing_on_its_thread() -> None:
     loop = Loop()
     worker = Worker(cast(asyncio.AbstractEventLoop, loop), "oncelog-test")
 

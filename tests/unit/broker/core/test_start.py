@@ -118,7 +118,7 @@ def test_a_limited_number_of_deleted_topics_is_remembered(tmp_path: Path, monkey
     assert not metadata.was_deleted(ids[-1])
 
 
-def test_what_a_kill_left_of_files_that_were_to_replace_others_goes_at_the_next_start(tmp_path: Path) -> None:
+def test_unfinished_replacement_files_are_removed_at_the_next_start(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     admin = Admin(path, disk)
     admin.broker.topics.create("t", 1, {}, NOW_MS)

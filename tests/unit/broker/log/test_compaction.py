@@ -92,7 +92,7 @@ def table(log: PartitionLog) -> dict[str, str]:
     return {key: value for key, value in rows.items() if value is not None}
 
 
-def test_of_each_key_the_newest_record_stays_at_its_offset(writer: Writer) -> None:
+def test_the_newest_record_of_each_key_keeps_its_offset(writer: Writer) -> None:
     for number in range(3):
         writer.put(("a", f"a{number}"), ("b", f"b{number}"))
         writer.put((f"only{number}", "x"))
@@ -117,7 +117,7 @@ def test_the_active_segment_is_left_alone(writer: Writer) -> None:
     assert [seen.value for seen in committed_view(writer.log)] == ["1", "2", "3"]
 
 
-def test_what_is_not_decided_is_left_alone(writer: Writer) -> None:
+def test_undecided_transactions_are_not_compacted(writer: Writer) -> None:
     writer.put(("a", "1"))
     writer.roll()
     writer.put(("a", "2"), pid=1, txn=True)
@@ -376,7 +376,7 @@ def test_a_record_is_overdue_though_a_young_one_is_in_its_segment(disk: FaultyDi
     assert compaction.plan(writer.log, 0, NOW_MS + 5001) is not None
 
 
-def test_a_checkpoint_past_the_end_of_the_log_says_nothing_of_what_is_written_from_there(writer: Writer) -> None:
+def test_a_checkpoint_past_the_end_of_the_log_does_not_cover_later_records(writer: Writer) -> None:
     """The log lost its end (a power failure, an unclean leader): Kafka also starts from the log's beginning then."""
     for value in ("1", "2"):
         writer.put(("a", value))

@@ -98,7 +98,7 @@ class FailingFile:
         return self._file.read_at(position, size_bytes)
 
 
-def test_batches_around_one_that_the_disk_fails_to_read_are_read(log: PartitionLog, disk: FaultyDisk) -> None:
+def test_batches_around_an_unreadable_batch_are_read(log: PartitionLog, disk: FaultyDisk) -> None:
     fill(log, 5)
     log.close()
     size = sizes(disk)[0]
@@ -157,7 +157,7 @@ def test_nothing_is_appended_to_a_log_that_has_failed(log: PartitionLog) -> None
     assert log.log_end_offset == 1
 
 
-def test_what_is_larger_than_a_segment_is_refused_however_it_is_appended(disk: FaultyDisk) -> None:
+def test_a_batch_larger_than_a_segment_is_refused_by_every_append(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(segment_bytes=1 << 20, max_message_bytes=2 << 20))
     data = batch(pid=1, seq=0, size=1 << 20)
     checked = log.writer.append_client(
@@ -174,7 +174,7 @@ def test_a_coordinators_batch_is_no_larger_than_the_topic_allows(disk: FaultyDis
     assert (refused.error, log.log_end_offset) == (Error.MESSAGE_TOO_LARGE, 0)
 
 
-def test_a_fenced_producer_is_refused_however_it_is_appended(log: PartitionLog) -> None:
+def test_a_fenced_producer_is_refused_by_every_append(log: PartitionLog) -> None:
     assert append(log, batch(pid=1, epoch=3, seq=0)).error is Error.NONE
     late = batch(pid=1, epoch=2, seq=0)
     checked = log.writer.append_client(

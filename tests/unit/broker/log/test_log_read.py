@@ -175,7 +175,7 @@ def test_deleted_records_are_not_found_by_timestamp(filled: PartitionLog) -> Non
 # --- the whole log
 
 
-def test_batches_begin_with_the_one_that_holds_the_offset(filled: PartitionLog) -> None:
+def test_reads_begin_with_the_batch_that_holds_the_offset(filled: PartitionLog) -> None:
     assert [header.base_offset for header in headers(filled, 100)] == list(range(99, 300, 3))
 
 
@@ -273,7 +273,7 @@ def test_producers_are_listed_by_id(log: PartitionLog) -> None:
     assert (nine.producer_id, nine.last_sequence, nine.current_txn_first_offset) == (9, 2, 0)
 
 
-def test_what_was_cut_and_written_again_is_read_again(disk: FaultyDisk) -> None:
+def test_truncated_and_rewritten_batches_are_read_again(disk: FaultyDisk) -> None:
     """The same question up to the same end of the log now finds other bytes."""
     log = open_log(disk)
     for timestamp in (NOW_MS, NOW_MS + 5):
@@ -282,7 +282,7 @@ def test_what_was_cut_and_written_again_is_read_again(disk: FaultyDisk) -> None:
         log.trimmer.truncate_to(0)
 
 
-def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk) -> None:
+def test_batches_of_removed_segments_are_read_again(disk: FaultyDisk) -> None:
     log = open_log(disk)
     fill(log, 3)
     kept = log.read(0, 1 << 20, 3, at_least_one_batch=True)

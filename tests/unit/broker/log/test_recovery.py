@@ -319,7 +319,7 @@ def test_segments_below_the_recovery_point_are_not_read(disk: FaultyDisk) -> Non
     assert open_log(disk, recovery_point=11).log_end_offset < 12
 
 
-def test_a_log_that_ends_before_its_start_begins_again_there(disk: FaultyDisk) -> None:
+def test_a_log_that_ends_before_its_start_is_emptied(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
     log = open_log(disk, clean=True, log_start_offset=40)
@@ -380,7 +380,7 @@ def test_other_files_are_left_alone(disk: FaultyDisk) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> None:
+def test_synced_records_survive_a_power_loss(disk: FaultyDisk, seed: int) -> None:
     rng = random.Random(seed)
     log = open_log(disk, config=SMALL)
     synced: list[object] = []
@@ -435,7 +435,7 @@ def damaged_files(disk: FaultyDisk) -> list[str]:
     return [name for name in disk.list(FOLDER) if name.endswith(".damaged")]
 
 
-def test_what_was_synced_and_is_damaged_later_is_kept_aside(disk: FaultyDisk) -> None:
+def test_synced_records_that_are_damaged_later_are_kept_aside(disk: FaultyDisk) -> None:
     three_segments(disk).close()
     whole = disk.read(path(12, "log"))
     last = disk.read(path(24, "log"))

@@ -210,7 +210,7 @@ def test_a_log_may_be_emptied_and_begin_elsewhere(disk: FaultyDisk) -> None:
     assert len(headers(log)) == 1
 
 
-def test_truncating_below_the_first_segment_begins_there(disk: FaultyDisk) -> None:
+def test_truncating_below_the_first_segment_moves_the_start(disk: FaultyDisk) -> None:
     log = segmented(disk, TopicConfig(retention_ms=1000))
     log.trimmer.apply_retention(1101)
     log.trimmer.truncate_to(3)

@@ -222,7 +222,7 @@ def test_a_folder_of_another_node_is_refused(disk: MemoryDisk) -> None:
         open_metadata(":memory:", disk, BrokerConfig(), FixedRandom(), 9)
 
 
-def test_what_alter_configs_kept_is_in_force_at_the_next_start(disk: MemoryDisk, tmp_path: object) -> None:
+def test_settings_of_alter_configs_apply_at_the_next_start(disk: MemoryDisk, tmp_path: object) -> None:
     path, config = f"{tmp_path}/metadata.sqlite", parse(BrokerConfig, {"log.retention.hours": "1"})
     store, effective = open_metadata(path, disk, config, FixedRandom(), 9)
     assert effective.topic_defaults.retention_ms == 3_600_000

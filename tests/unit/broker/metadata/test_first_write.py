@@ -66,7 +66,7 @@ def test_a_cut_page_is_restored_from_the_log_of_changes(tmp_path: Path, first_pa
 
 
 @pytest.mark.parametrize("content", [b"a note", bytes(PAGE_BYTES + 1), b"SQLite format 3\0" + b"\xff" * 400])
-def test_what_is_not_the_cut_page_is_refused_and_stays(tmp_path: Path, content: bytes) -> None:
+def test_damage_outside_the_torn_page_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "metadata.sqlite").write_bytes(content)
     with pytest.raises(MetadataError, match="is damaged"):
         opened(tmp_path)

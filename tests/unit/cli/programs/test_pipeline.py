@@ -38,7 +38,7 @@ def test_a_jvm_that_was_killed_is_reported_with_its_log(jvm: subprocess.Popen[by
     assert reported.value.__cause__ is error
 
 
-def test_a_jvm_that_does_not_start_is_not_reported_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_that_does_not_start_is_not_reported_as_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Restarting, as that message says, would give the same result: a Spark setting may be wrong."""
     monkeypatch.setattr(SparkContext, "_gateway", None)
     error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})

@@ -62,7 +62,7 @@ def test_a_value_that_looks_like_a_schema_is_left_alone() -> None:
     parse(json.dumps({"const": odd}), [])
 
 
-def test_what_only_python_lacks_is_not_checked() -> None:
+def test_limits_of_python_alone_are_not_checked() -> None:
     with pytest.raises(UncheckedPattern):
         compiled(r"\p{Script=Greek}")
     greek = {"pattern": r"^\p{Script=Greek}+$", "patternProperties": {r"\p{Script=Greek}": {"type": "integer"}},
@@ -72,7 +72,7 @@ def test_what_only_python_lacks_is_not_checked() -> None:
     parse(json.dumps(greek), [])
 
 
-def test_what_is_no_regular_expression_is_refused() -> None:
+def test_an_invalid_regular_expression_is_refused() -> None:
     for broken in ({"pattern": "("}, {"patternProperties": {"a{2,1}": True}}, {"items": [{"pattern": "[b-a]"}]}):
         with pytest.raises(InvalidSchema, match="is not a regular expression"):
             parse(json.dumps(broken), [])

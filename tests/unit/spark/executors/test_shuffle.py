@@ -88,7 +88,7 @@ class Counter:
         self.value += more
 
 
-def test_a_batch_takes_the_counters_of_the_one_before_and_counts_from_zero() -> None:
+def test_a_batch_continues_with_the_counters_of_the_previous_batch() -> None:
     context: Any = Accumulators()
     volumes = Volumes()
     for batch in (3, 5):

@@ -134,7 +134,7 @@ def test_failure_is_raised_when_nothing_is_in_progress_any_more(by_source: bool)
 
 @pytest.mark.parametrize("fenced_lane", range(LANES))
 @pytest.mark.parametrize("other", [Error.REQUEST_TIMED_OUT, Error.INVALID_TXN_STATE])
-def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lane: int, other: Error) -> None:
+def test_a_permanent_failure_is_raised_before_a_transient_one(fenced_lane: int, other: Error) -> None:
     """If a fenced writer reports only its timeout, it is started again, and fences its successor."""
     errors = {lane: KafkaError(other) for lane in range(LANES)} | {fenced_lane: KafkaError(Error.PRODUCER_FENCED)}
 

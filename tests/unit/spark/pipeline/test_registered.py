@@ -116,7 +116,7 @@ def test_schema_that_is_made_of_columns_is_registered_under_the_strategys_subjec
         assert json.loads(client.version("a-value").schema.text) == json.loads(avro_schema(columns, "shop.Order"))
 
 
-def test_start_reports_what_is_new_since_the_one_before(registry: StandIn, tmp_path: Path) -> None:
+def test_a_start_reports_changes_since_the_previous_start(registry: StandIn, tmp_path: Path) -> None:
     checkpoint = Checkpoint.open(str(tmp_path))
     reported: list[str] = []
     for schema in ("orders-value:1", "orders-value:1", "orders-value:2", "node-2"):

@@ -198,7 +198,7 @@ def test_start_beside_which_is_no_checkpoint_is_refused() -> None:
             stream.initialOffset()
 
 
-def test_batch_ends_at_the_limit_and_the_next_continues_from_there() -> None:
+def test_a_batch_ends_at_the_limit_and_the_next_batch_continues() -> None:
     stream, clock = reader(FakeCluster(a=[100, 100]), maxOffsetsPerTrigger="50")
     limit = stream.getDefaultReadLimit()
     assert limit == ReadMaxRows(50)
@@ -798,7 +798,7 @@ def test_topic_without_id_that_is_recreated_is_read_from_its_beginning_if_losses
     assert ranges(stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))) == [(0, 150, 160)]
 
 
-def test_batch_of_a_topic_without_id_reads_nothing_of_one_that_was_recreated_since() -> None:
+def test_a_batch_of_a_topic_without_id_reads_nothing_of_its_recreation() -> None:
     """A batch that was planned and repeated after a crash, also where the part before it was never read."""
     cluster, stream, _, end = without_ids(failOnDataLoss="false")
     start = stream.initialOffset()

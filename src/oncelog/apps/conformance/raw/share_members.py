@@ -58,7 +58,7 @@ class RawDelivery(NamedTuple):
 class RawShareMember:
     """A member of a share group that reads one topic.
 
-    :ivar session_epoch: of its next request.
+    :ivar session_epoch: the session epoch of the next request.
     """
 
     def __init__(self, connection: RawConnection, group: str, topic: str, topic_id: bytes) -> None:

@@ -126,7 +126,7 @@ CLIENT_RULES: Final = (
         _not_first_of_lost_state,
     ),
     ProducerRule(
-        "sequence after one whose verification is still pending",
+        "sequence follows a batch whose verification is pending",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _overtakes_verification,
     ),

@@ -135,7 +135,7 @@ def test_equal_records_that_cannot_be_distinguished_have_no_order(tmp_path: Path
     assert compare(tmp_path, one_is_lost, as_often).found == ["copy-out-of-order"]
 
 
-def test_what_an_open_transaction_may_have_is_not_missing_for_certain(tmp_path: Path) -> None:
+def test_a_record_that_an_open_transaction_may_hold_is_not_reported_missing(tmp_path: Path) -> None:
     for undecided, reported in ((2, ([], ["copy-undecided"])), (1, (["copy-missing"], []))):
         sides = ComparedTopics("a", "b", {0: 0}, undecided_offsets=undecided)
         assert compare(tmp_path, SOURCE, SOURCE[:2], sides)[:2] == reported
@@ -157,7 +157,7 @@ def test_none_is_not_empty(tmp_path: Path) -> None:
     assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}
 
 
-def test_what_is_allowed_is_reported_as_such(tmp_path: Path) -> None:
+def test_allowed_differences_are_reported_as_allowed(tmp_path: Path) -> None:
     short, more = SOURCE[:2], [*SOURCE, (0, 4, b"x", b"x")]
     lag = ComparedTopics("a", "b", {0: 0}, allows_lag=True)
     assert compare(tmp_path, SOURCE, short, lag)[:3] == ([], [], ["copy-behind"])
@@ -185,7 +185,7 @@ def test_compaction_of_the_copy_leaves_the_last_record_of_each_key_unless_it_is_
     assert compare(tmp_path, written_again, SOURCE[3:], compacted).report.counts["copy-missing"] == 1
 
 
-def test_what_is_recognised_and_has_another_content_is_found(tmp_path: Path) -> None:
+def test_a_record_with_changed_content_is_found(tmp_path: Path) -> None:
     by_place_alone = RecordIdentity(by_place, by_place)
     copied: Rows = [(0, 0, *A), (0, 1, b"k", b"other"), (0, 2, b"another", b"c"), (0, 3, b"l", None)]
     found = compare(tmp_path, SOURCE, copied, by=by_place_alone)
@@ -288,7 +288,7 @@ def test_transform_may_return_nothing_one_or_several() -> None:
             made_by(lambda one: wrong, record)  # noqa: B023 - called at once
 
 
-def test_what_a_transform_makes_of_one_record_has_an_order(tmp_path: Path) -> None:
+def test_the_records_that_a_transform_makes_of_one_record_are_ordered(tmp_path: Path) -> None:
     by = parse_by("offsets:p,o")
     record = SourceRecord("a", 0, 7, 0, b"k", b"v", ())
     sources = made_rows([record], by, lambda one: [(b"k", b"2"), (b"k", b"1")])

@@ -144,7 +144,7 @@ OPERATIONS = ("stable", "leave", "commit", "pend", "end", "abort", "beat", "join
 
 @given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 2)), max_size=30))
 @settings(max_examples=100, deadline=None)
-def test_what_is_loaded_is_what_was(operations: list[tuple[str, int]]) -> None:
+def test_a_loaded_group_equals_the_stored_group(operations: list[tuple[str, int]]) -> None:
     host = MemoryGroupHost({"t": 3}, {"group.consumer.assignment.interval.ms": "0"})
     classic, consumer = GroupClient(host, "classic"), GroupClient(host, "consumer")
     members: list[str] = []

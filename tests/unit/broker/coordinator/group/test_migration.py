@@ -90,7 +90,7 @@ def test_a_parked_request_of_the_old_protocol_is_sent_back_by_the_upgrade(g: Gro
     assert waiting.value.error_code == Error.REBALANCE_IN_PROGRESS
 
 
-def test_when_the_last_member_of_the_new_protocol_leaves_the_group_goes_back(g: GroupClient) -> None:
+def test_the_group_downgrades_when_the_last_member_of_the_new_protocol_leaves(g: GroupClient) -> None:
     old = stable_classic(g)
     g.beat("new", 0)
     rejoin(g, old, t=[0, 1])
@@ -267,7 +267,7 @@ def test_a_failed_append_leaves_the_group_in_its_protocol(g: GroupClient) -> Non
 # --- members of the classic protocol in a group of the new one: what is refused
 
 
-def test_what_cannot_be_read_is_no_reason_to_change_the_protocol(g: GroupClient) -> None:
+def test_an_unreadable_subscription_does_not_change_the_protocol(g: GroupClient) -> None:
     g.joined(protocols={"range": b"\0"})
     g.host.pass_time(0)
     refused = g.beat("new", 0).value
@@ -314,7 +314,7 @@ def test_static_members_of_the_old_protocol_are_known_by_their_instance(g: Group
     assert set(g.host.shard("g").groups["g"].members) == {"new"}
 
 
-def test_who_syncs_with_an_older_assignment_must_join_again(g: GroupClient) -> None:
+def test_a_member_that_syncs_with_an_older_assignment_must_rejoin(g: GroupClient) -> None:
     g.beat("new", 0)
     old, answer = g.joined()
     g.beat("third", 0)

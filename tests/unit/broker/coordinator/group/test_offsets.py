@@ -134,7 +134,7 @@ def test_a_commit_is_answered_and_reported_only_when_it_is_durable(g: GroupClien
     assert waiting.known(waiting.settled.value).topics[0].partitions[0].committed_offset == 7
 
 
-def test_what_cannot_be_made_durable_is_neither_confirmed_nor_reported(g: GroupClient) -> None:
+def test_changes_that_cannot_be_synced_are_neither_confirmed_nor_shown(g: GroupClient) -> None:
     g.host.sync_at_once = False
     answer = g.commit(7)
     g.host.fail_sync(Error.KAFKA_STORAGE_ERROR)
@@ -245,7 +245,7 @@ def test_transactional_offsets_are_logged_with_the_producers_id_and_epoch(g: Gro
     assert g.host.verified == [("txn", B, g.host.shard("g").partition, True)]
 
 
-def test_who_commits_in_a_transaction_must_be_a_current_member_if_it_says_who_it_is(g: GroupClient) -> None:
+def test_a_transactional_commit_with_a_member_id_needs_a_current_member(g: GroupClient) -> None:
     """Check 58."""
     lead, _ = g.joined()
     waiting = g.join(instance_id="i")

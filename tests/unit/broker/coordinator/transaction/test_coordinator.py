@@ -179,7 +179,7 @@ def test_init_repeats_its_answer_to_a_retry_until_a_failover(
     assert init(other, producer).value.error is Error.PRODUCER_FENCED
 
 
-def test_add_of_a_partition_that_is_in_it_writes_nothing(
+def test_adding_a_partition_of_the_transaction_again_writes_nothing(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator, P0, P1)
@@ -281,7 +281,7 @@ def test_next_requests_wait_for_the_completion_instead_of_51(
     assert host.markers[-1].partitions == (P1,)
 
 
-def test_what_waited_is_written_after_the_completion_and_answered_when_durable(
+def test_waiting_requests_are_written_after_the_completion_and_answered_when_durable(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)
@@ -451,7 +451,7 @@ def test_completion_is_written_again_when_the_log_failed(
     assert added.value is Error.NONE
 
 
-def test_what_a_disk_keeps_open_is_reported_once_and_ends_when_there_is_room(
+def test_a_transaction_held_open_by_a_full_disk_is_reported_once_and_ends_when_there_is_space(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its producer only gets CONCURRENT_TRANSACTIONS."""
@@ -662,7 +662,7 @@ def test_an_id_that_ended_its_last_transaction_by_version_two_continues_at_versi
 
 
 @pytest.mark.parametrize(("version", "marked"), [(0, 0), (1, 0), (2, 2)])
-def test_a_timeout_aborts_by_the_transaction_version_of_then(
+def test_a_timeout_aborts_with_the_current_transaction_version(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, marked: int
 ) -> None:
     begun(coordinator)
@@ -673,7 +673,7 @@ def test_a_timeout_aborts_by_the_transaction_version_of_then(
     assert value_versions(host)[2:] == [min(version, 1)] * 2
 
 
-def test_producer_id_that_comes_late_is_used_on_the_state_of_then(
+def test_a_late_producer_id_is_applied_to_the_current_state(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     host.producer_ids_held = []
@@ -858,7 +858,7 @@ def test_records_of_a_later_version_are_left_to_who_knows_them(
     assert state(host.after_crash().coordinator()) is S.EMPTY
 
 
-def test_when_the_clock_is_set_an_open_transaction_keeps_its_remaining_time(
+def test_an_open_transaction_keeps_its_remaining_time_when_the_clock_is_set(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     begun(coordinator)

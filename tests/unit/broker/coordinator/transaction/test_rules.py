@@ -145,7 +145,7 @@ def test_init_with_an_older_epoch_is_fenced() -> None:
     assert decide(txn(S.EMPTY), InitProducerId("id", 1, ProducerIdAndEpoch(PID, 1)), NOW).error is Error.PRODUCER_FENCED
 
 
-def test_init_without_producer_fences_the_one_who_could_have_retried() -> None:
+def test_init_without_a_producer_fences_the_previous_producer() -> None:
     taken_over = written(decide(txn(S.EMPTY), InitProducerId("id", 1), NOW))
     assert decide(taken_over, InitProducerId("id", 1, OWNER), NOW).error is Error.PRODUCER_FENCED
 

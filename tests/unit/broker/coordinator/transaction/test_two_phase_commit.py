@@ -75,7 +75,7 @@ def test_an_open_transaction_keeps_its_epoch_and_its_producer_gets_the_next_epoc
     assert (value.partitions, value.start_ms) == (frozenset({P0}), 9_000)
 
 
-def test_each_producer_that_keeps_it_fences_the_one_before() -> None:
+def test_each_producer_that_keeps_the_transaction_fences_the_previous_producer() -> None:
     value = kept(ongoing(), times=3)
     assert (value.producer, value.owner) == (PREPARED_BY, (42, 103))
     for stale in (100, 101, 102):
@@ -91,7 +91,7 @@ def test_with_nothing_open_it_is_an_ordinary_start(state: TransactionState) -> N
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
-def test_one_that_is_being_completed_is_waited_for(state: TransactionState) -> None:
+def test_a_transaction_in_completion_is_awaited(state: TransactionState) -> None:
     assert decide(ongoing(state=state), keep(), NOW).error is Error.CONCURRENT_TRANSACTIONS
 
 
@@ -150,7 +150,7 @@ def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() ->
     assert decide(timed, EndTxn(PREPARED_BY, True), NOW).error is Error.NONE
 
 
-def test_who_may_end_what_was_kept_is_written_at_every_transaction_version() -> None:
+def test_the_owner_of_a_kept_transaction_is_written_at_every_transaction_version() -> None:
     value = kept(ongoing())
     assert decode_value("id", encode_value(value, 0)).owner == value.owner
 
@@ -303,7 +303,7 @@ def test_a_prepared_transaction_outlives_restarts_and_its_time_limit() -> None:
 
 
 @pytest.mark.parametrize("kept_records", range(2, 6))
-def test_killed_after_each_record_the_end_is_the_one_that_was_asked_for(kept_records: int) -> None:
+def test_the_requested_end_survives_a_kill_after_each_record(kept_records: int) -> None:
     """Empty, Ongoing, Ongoing (kept), PrepareCommit, CompleteCommit: what a crash leaves of these records."""
     host = MemoryTransactionHost({"t": 2})
     _, token = opened(host)

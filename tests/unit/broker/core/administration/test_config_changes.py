@@ -32,7 +32,7 @@ def retention(admin: Admin) -> int:
     return admin.broker.partitions()[TopicPartition("t", 0)].log.config.retention_ms
 
 
-def test_what_may_change_reaches_the_logs_and_the_rest_waits_for_a_restart(admin: Admin) -> None:
+def test_dynamic_settings_reach_the_logs_and_others_wait_for_a_restart(admin: Admin) -> None:
     given = {**GIVEN, "log.retention.ms": "7", "num.partitions": "3", "no.such.setting": "x"}
     changed, waiting = reread(admin.broker, given)
     assert changed == ["log.retention.ms"]
@@ -41,12 +41,12 @@ def test_what_may_change_reaches_the_logs_and_the_rest_waits_for_a_restart(admin
     assert reread(admin.broker, given) == ([], ["no.such.setting", "num.partitions"])
 
 
-def test_what_is_given_no_longer_has_its_default_again(admin: Admin) -> None:
+def test_a_removed_setting_returns_to_its_default(admin: Admin) -> None:
     assert reread(admin.broker, {"oncelog.flush.policy": "none"}) == (["log.retention.ms"], [])
     assert retention(admin) == 7 * 24 * 3_600_000
 
 
-def test_what_was_altered_still_takes_precedence(admin: Admin) -> None:
+def test_altered_settings_still_take_precedence(admin: Admin) -> None:
     resource = AlterConfigsResource(BROKER, "", [AlterableConfig("log.retention.ms", SET, "5")])
     admin.ask(IncrementalAlterConfigsRequest([resource]), 1)
     assert retention(admin) == 5

@@ -56,7 +56,7 @@ def test_a_topic_whose_place_cannot_be_kept_is_not_made(monkeypatch: pytest.Monk
     broker.stop(NOW_MS)
 
 
-def test_who_comes_while_an_internal_topic_is_made_waits_for_all_of_it(
+def test_requests_wait_while_an_internal_topic_is_created(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Admin().broker

@@ -191,7 +191,7 @@ def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch
     assert [part.error_code for part in peer.parts()] == [Error.NONE]
 
 
-def test_what_claims_to_be_short_and_is_not_is_checked_elsewhere_all_the_same(side: Side) -> None:
+def test_a_batch_with_a_false_small_size_is_validated_on_the_thread(side: Side) -> None:
     """Two concatenated streams, of which the last is short, understate the size as much as a lie does."""
     honest = bytearray(encode_batch([Record(0, NOW_MS, None, bytes(3_000_000))], compression=Compression.GZIP))
     lie = honest[:-4] + (1000).to_bytes(4, "little")
@@ -247,7 +247,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_nothing(side: Side) -> None:
     assert [part.error_code for part in peer.parts()] == [Error.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_one_that_was_recreated_under_its_name_gets_nothing_either(side: Side) -> None:
+def test_a_recreated_topic_of_the_same_name_gets_nothing(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.admin.ask(DeleteTopicsRequest(topic_names=["plain"], timeout_ms=1000), 5)
@@ -269,7 +269,7 @@ def test_a_request_of_several_batches_is_held_until_the_last_one_is_checked(side
     assert [part.error_code for part in peer.parts()] == [Error.NONE, Error.NONE]
 
 
-def test_what_came_whole_is_carried_out_though_its_connection_ends(side: Side) -> None:
+def test_complete_requests_are_served_although_the_connection_ends(side: Side) -> None:
     peer = Peer()
     side.produce(peer, packed())
     side.broker.disconnected(peer)

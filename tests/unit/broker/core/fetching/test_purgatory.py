@@ -84,7 +84,7 @@ def test_a_fetch_that_waits_learns_which_partition_woke_it() -> None:
     assert woken == [B, None]
 
 
-def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
+def test_the_fetch_with_the_most_partitions_is_answered_when_too_many_wait() -> None:
     purgatory = FetchPurgatory(Timers(), Tasks())
     few = Fetch(purgatory, FakeChannel(1), A, B)
     half = tuple(TopicPartition("wide", index) for index in range(MAX_WATCHED // 2))
@@ -97,7 +97,7 @@ def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many()
     assert (again.attempts, len(purgatory)) == ([], 2)
 
 
-def test_those_that_wait_in_vain_are_woken_in_chunks_and_nobody_waits_for_them() -> None:
+def test_fetches_that_stay_unsatisfied_are_woken_in_chunks() -> None:
     tasks = Tasks()
     purgatory = FetchPurgatory(Timers(), tasks)
     greedy = [Fetch(purgatory, FakeChannel(number), A) for number in range(1000)]

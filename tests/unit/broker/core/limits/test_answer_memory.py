@@ -126,7 +126,7 @@ def test_a_refusal_of_each_part_of_a_request_counts_as_well(admin: Admin, monkey
     assert (admin.broker.request_memory.taken_bytes, peer.answers) == (0, [])
 
 
-def test_who_looks_for_one_coordinator_waits_for_no_memory(admin: Admin) -> None:
+def test_a_request_for_one_coordinator_does_not_wait_for_memory(admin: Admin) -> None:
     memory, other = admin.broker.request_memory, context_of(-1)
     memory.estimate(LIMIT_BYTES)
     assert list(admin.broker.answer_memory.grow(other, 1)) == []
@@ -203,7 +203,7 @@ def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
     assert memory.taken_bytes == 0
 
 
-def test_a_stop_ends_though_answers_wait_for_one_that_waits_for_a_sync() -> None:
+def test_a_stop_ends_although_answers_wait_for_a_sync() -> None:
     made = Admin(**SETTINGS, **{"oncelog.flush.policy": "commit"})
     made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     made.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
@@ -223,7 +223,7 @@ def context_of(connection_id: int) -> RequestContext:
     return RequestContext(peer, 0, 3, 12, 0, "", NOW_MS)
 
 
-def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
+def test_a_task_that_waits_for_memory_is_not_scheduled() -> None:
     """Turns in which nothing could be done used to cost as much as others: they kept a core busy."""
     memory = RequestMemory(1_000_000, 1000)
     answers, tasks, wanted = AnswerMemory(memory), Tasks(read_only=[ApiKey.METADATA]), list[int]()

@@ -197,7 +197,7 @@ def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> No
     assert [topic.name for topic in MetadataResponse.decode(peer.answers[0], 9, 9).topics] == expected
 
 
-def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Admin) -> None:
+def test_the_memory_of_long_requests_is_counted_until_they_are_answered(admin: Admin) -> None:
     memory = admin.broker.request_memory
     peer = send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5)
     counted = []

@@ -26,7 +26,7 @@ def test_memory_is_granted_in_the_order_of_waiting_even_if_a_later_one_needs_les
     assert (memory.taken_bytes, bool(memory.waiting), memory.missing_bytes) == (61, False, -39)
 
 
-def test_what_complete_requests_take_holds_others_back_and_is_never_refused() -> None:
+def test_the_memory_of_complete_requests_delays_others_and_is_never_refused() -> None:
     memory = RequestMemory(100, 0)
     waiting = Connection()
     memory.estimate(150)
@@ -43,7 +43,7 @@ def test_incomplete_requests_that_take_everything_are_distinguished() -> None:
     assert memory.is_full_of_requests
 
 
-def test_who_has_disconnected_is_not_waited_for() -> None:
+def test_a_disconnected_client_is_not_waited_for() -> None:
     memory = RequestMemory(100, 0)
     gone, next_one, reported = Connection(), Connection(), []
     memory.released = lambda: reported.append(memory.taken_bytes)

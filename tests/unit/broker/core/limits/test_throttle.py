@@ -43,7 +43,7 @@ def use(owner: Throttle, amount: float, *, user: str = "alice", client: str = "c
     return owner.use(PRODUCER_BYTE_RATE, f"User:{user}", client, amount, now_ms)
 
 
-def test_what_was_saved_up_in_a_window_is_free_and_the_rest_waits_at_the_rate() -> None:
+def test_unused_quota_of_a_window_is_free_and_the_rest_waits_at_the_rate() -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1000) == 0
     assert use(owner, 500) == 500
@@ -52,7 +52,7 @@ def test_what_was_saved_up_in_a_window_is_free_and_the_rest_waits_at_the_rate() 
 
 
 @pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
-def test_who_waits_does_so_as_long_whatever_becomes_of_the_clock(step_ms: int) -> None:
+def test_a_throttled_client_waits_as_long_if_the_clock_is_set(step_ms: int) -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1500) == 500
     owner.clock_was_set(step_ms)
@@ -109,7 +109,7 @@ def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS
 
 
-def test_whoever_makes_names_up_takes_no_more_memory_and_frees_nobody_who_waits() -> None:
+def test_invented_client_ids_take_no_more_memory_and_release_no_waiting_client() -> None:
     owner = throttle({entity(client=None): 1000.0})
     assert use(owner, 9_000, client="waits") == 8_000
     for number in range(2 * MAX_BUCKETS):
@@ -182,7 +182,7 @@ def work_used(admin: Admin) -> float:
 
 
 @pytest.mark.parametrize("groups", [1, 500, 20_000])
-def test_what_a_request_works_in_later_turns_counts_too(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_of_a_request_in_later_iterations_counts(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Almost all of a long request, which is parsed, carried out and answered in chunks, happens in later
     iterations."""
     monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)

@@ -110,7 +110,7 @@ def test_a_long_name_is_read_whole() -> None:
     assert subject(part(CN, "x" * 300)) == "CN=" + "x" * 300
 
 
-def test_what_is_cut_off_is_no_certificate() -> None:
+def test_a_truncated_certificate_is_refused() -> None:
     whole = certificate(element(SET, part(CN, "alice")))
     for size in range(len(whole) - len(b"\3\1\0")):
         with pytest.raises(MalformedCertificate):

@@ -52,7 +52,7 @@ def test_flags(flag: str) -> None:
         f'{MODULE} required user_alice="hidden"; {MODULE} required user_bob="hidden";',
     ],
 )
-def test_what_is_no_login_module_is_refused_without_its_passwords(text: str) -> None:
+def test_an_invalid_login_module_is_refused_without_showing_its_passwords(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_jaas("listener.name.x.plain.sasl.jaas.config", text)
     assert "listener.name.x.plain.sasl.jaas.config must have the form" in str(refused.value)

@@ -26,7 +26,7 @@ USERS = {"alice": "secret", "bøb": "pässwörd"}
         ("\0bøb\0pässwörd", "bøb"),
     ],
 )
-def test_who_knows_the_password_is_let_in_for_good(token: str, user: str) -> None:
+def test_a_client_with_the_password_is_authenticated_without_an_expiry(token: str, user: str) -> None:
     """An identity to act as may be named if it is the user's own (RFC 4616)."""
     plain = PlainLogin(USERS)
     assert plain.respond(token.encode(), NOW_MS) == b""
@@ -137,7 +137,7 @@ def test_an_invalid_token_is_answered_with_a_status_before_the_end(end: bytes) -
         b"n,,\x01auth=Bearer a.b.c\xff\x01\x01",
     ],
 )
-def test_what_is_no_bearer_message_is_refused(message: bytes) -> None:
+def test_an_invalid_bearer_message_is_refused(message: bytes) -> None:
     server = bearer(LoggedIn("alice"))
     with pytest.raises(LoginRefused, match="OAUTHBEARER message"):
         server.respond(message, NOW_MS)

@@ -105,7 +105,7 @@ def test_a_value_that_is_known_is_sent_at_once_and_a_later_one_when_it_is_known(
     assert result.value == 42
 
 
-def test_a_failure_is_raised_where_the_steps_wait_and_one_that_is_not_handled_fails_the_result() -> None:
+def test_an_exception_is_raised_in_the_waiting_steps_and_fails_the_result_if_unhandled() -> None:
     first: Deferred[None] = Deferred()
     second: Deferred[None] = Deferred()
     seen: list[str] = []

@@ -40,7 +40,7 @@ def test_any_duration_has_a_bucket(duration_ns: int) -> None:
     assert max(duration_ns, 0) <= found * 1e6 + 1 <= max(duration_ns, 0) * 1.13 + 2
 
 
-def test_what_is_two_minutes_old_is_out_of_the_quantiles_and_in_the_count() -> None:
+def test_values_older_than_two_minutes_leave_the_quantiles_but_not_the_count() -> None:
     durations = Durations()
     durations.record(1_000_000, 3)
     durations.rotate()

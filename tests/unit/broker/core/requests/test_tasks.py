@@ -27,7 +27,7 @@ def test_short_work_is_done_in_its_own_turn() -> None:
     assert not tasks
 
 
-def test_long_work_takes_turns() -> None:
+def test_long_tasks_take_turns() -> None:
     tasks, done = Tasks(), list[str]()
     first = tasks.begin(counting("a", AT_ONCE + 2, done))
     second = tasks.begin(counting("b", AT_ONCE + 2, done))
@@ -113,7 +113,7 @@ def test_long_work_continues_though_short_work_does_not_end() -> None:
     assert long.done
 
 
-def test_what_continues_waits_in_no_line() -> None:
+def test_a_continued_task_does_not_queue_again() -> None:
     tasks = Tasks(Ticks())
     for number in range(2 * AT_A_TIME):
         tasks.begin(counting(f"first {number}", SHORT - 10, []))
@@ -164,7 +164,7 @@ def test_many_that_begin_before_others_have_their_turn_share_what_is_done_at_onc
         tasks.new_round()
 
 
-def test_what_begins_in_a_turn_of_the_long_ones_takes_no_second_one() -> None:
+def test_a_task_begun_in_a_step_of_long_tasks_gets_no_second_step() -> None:
     done: list[str] = []
     tasks = Tasks()
 

@@ -48,7 +48,7 @@ def test_a_super_user_may_do_everything() -> None:
         acl(resource_name="orders", pattern_type=PatternType.PREFIXED),
     ],
 )
-def test_what_matches_allows(rule: Acl) -> None:
+def test_a_matching_acl_allows(rule: Acl) -> None:
     assert allows(rule)
 
 
@@ -65,7 +65,7 @@ def test_what_matches_allows(rule: Acl) -> None:
         acl(resource_type=AclResourceType.GROUP),
     ],
 )
-def test_what_does_not_match_does_not_allow(rule: Acl) -> None:
+def test_an_acl_that_does_not_match_does_not_allow(rule: Acl) -> None:
     assert not allows(rule)
 
 
@@ -125,7 +125,7 @@ def test_a_change_costs_what_is_changed_however_many_there_are() -> None:
     assert cost(5000) == cost(10)
 
 
-def test_some_resource_is_one_that_no_denial_covers() -> None:
+def test_any_resource_without_a_denial_is_enough() -> None:
     def some(*acls: Acl) -> bool:
         authorizer = Authorizer((), allow_without_acls=False, acls=acls)
         return authorizer.allows_some("User:alice", HOST, Operation.WRITE, TOPIC)
@@ -161,5 +161,5 @@ def test_a_matching_filter_finds_what_applies_to_a_name() -> None:
         (acl(resource_type=99), "Invalid resourceType UNKNOWN"),
     ],
 )
-def test_what_is_no_acl_is_refused_in_kafkas_words(bad: Acl, words: str) -> None:
+def test_an_invalid_acl_is_refused_in_kafkas_words(bad: Acl, words: str) -> None:
     assert acl_refusal(bad) == words

@@ -34,6 +34,6 @@ def test_a_pattern_that_cannot_be_compiled_is_refused(pattern: str) -> None:
         PrincipalMapper(f"RULE:{pattern}/x/")
 
 
-def test_what_is_not_a_rule_is_refused() -> None:
+def test_an_invalid_rule_is_refused() -> None:
     with pytest.raises(ConfigError, match="has an invalid rule: 'RULES:x'; write DEFAULT or RULE:pattern/replacement/"):
         PrincipalMapper("RULES:x")

@@ -77,7 +77,7 @@ def test_a_fetch_by_id_is_refused_as_a_whole(version: int, whole: int, partition
     assert found == [(3, ERROR, -1)] * partitions
 
 
-def test_topics_of_metadata_are_refused_with_an_empty_name_for_one_that_is_known_by_id() -> None:
+def test_topics_requested_by_id_are_refused_with_an_empty_name() -> None:
     asked = [metadata.MetadataRequestTopic(name="orders"), metadata.MetadataRequestTopic(TOPIC_ID, None)]
     answer = refused(metadata.MetadataRequest(asked), 13)
     assert answer.error_code == ERROR

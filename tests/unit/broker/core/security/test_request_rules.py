@@ -54,7 +54,7 @@ def init(transactional_id: str | None = None, *, two_phase: bool = False) -> Any
         ([WRITE_AS, TWO_PHASE], init("t", two_phase=True), Error.NONE),
     ],
 )
-def test_who_gets_a_producer_id(granted: list[Grant], request_: Any, error: Error) -> None:
+def test_permissions_for_a_producer_id(granted: list[Grant], request_: Any, error: Error) -> None:
     assert request_rules.idempotent_write(ports(*granted), CONTEXT, request_) is error
 
 

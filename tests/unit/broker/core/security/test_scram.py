@@ -33,7 +33,7 @@ def login(nonce: str) -> Scram:
 
 
 @pytest.mark.parametrize("nonce", ["{}", "client{}"], ids=["RFC 5802", "librdkafka before 2.6.1"])
-def test_who_knows_the_password_is_let_in(nonce: str) -> None:
+def test_a_client_with_the_password_is_authenticated(nonce: str) -> None:
     """Apache Kafka's server checks only the end of the nonce, and old librdkafka relies on that."""
     outcome = login(nonce).outcome
     assert outcome is not None

@@ -12,7 +12,7 @@ from oncelog.protocol.acls import AclResourceType, Operation
 PEER = SimpleNamespace(client_host="10.0.0.9")
 
 
-def test_what_exceeds_a_period_is_counted_and_reported_in_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
+def test_suppressed_lines_are_counted_and_reported_in_the_next_period(caplog: pytest.LogCaptureFixture) -> None:
     log = SecurityLog()
     for _ in range(LINES_IN_A_PERIOD + 3):
         log.refused_login(PEER, "wrong password", 1000)

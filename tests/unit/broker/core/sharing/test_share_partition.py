@@ -105,7 +105,7 @@ def test_records_that_a_member_has_not_acquired_are_not_acknowledged(
     assert acquired_count(partition) == 5
 
 
-def test_of_several_batches_all_are_acknowledged_or_none() -> None:
+def test_several_batches_are_acknowledged_together_or_not_at_all() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)
     found = partition.acknowledge("a", [AckBatch(0, 1, [ACCEPT]), AckBatch(4, 8, [ACCEPT])], LIMITS, 0)
@@ -123,7 +123,7 @@ def test_an_offset_that_two_batches_name_is_acknowledged_by_neither() -> None:
     assert acquired_count(partition) == 3
 
 
-def test_what_is_being_written_is_neither_acknowledged_nor_delivered_twice() -> None:
+def test_records_with_a_pending_change_are_neither_acknowledged_nor_delivered_twice() -> None:
     partition = SharePartition(0)
     taken(partition, 0, 4)
     changes = partition.acknowledge("a", [AckBatch(0, 4, [RELEASE])], LIMITS, 0)

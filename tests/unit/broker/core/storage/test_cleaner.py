@@ -104,7 +104,7 @@ def test_a_log_that_is_always_due_keeps_no_other_waiting() -> None:
     assert folder.first_offset(B0) == 1
 
 
-def test_a_log_that_is_recreated_is_compacted_though_the_job_for_the_one_before_failed() -> None:
+def test_a_recreated_log_is_compacted_although_the_job_of_the_old_log_failed() -> None:
     folder = Folder(A0)
     for _ in range(2):
         folder.write(A0)

@@ -154,9 +154,7 @@ def _log(admin: Admin) -> PartitionLog:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_what_is_whole_before_a_damage_is_read_though_what_is_committed_ends_behind_it(
-    kind: str, tmp_path: Path
-) -> None:
+def test_complete_batches_before_damage_are_read(kind: str, tmp_path: Path) -> None:
     """As in Apache Kafka, an open transaction there stops readers of a damaged segment at an offset."""
     log = _log(_opened_again(tmp_path / "metadata", DAMAGES[kind]))
     end = EACH - 1 if kind != "a cut-off end" else EACH - 2
@@ -213,7 +211,7 @@ def test_a_batch_that_could_not_be_sent_is_refused_for_its_partition_alone_witho
     assert _read(log, 0, EACH) == EACH, "the disk has changed its mind"
 
 
-def test_what_the_disk_refused_is_forgotten_with_the_end_that_a_log_loses(tmp_path: Path) -> None:
+def test_a_failed_sync_is_forgotten_when_the_log_is_truncated(tmp_path: Path) -> None:
     admin = _opened_again(tmp_path / "metadata", lambda _: None)
     log = _log(admin)
     with _refusing(DAMAGED_AT * SIZE + 1, 2):

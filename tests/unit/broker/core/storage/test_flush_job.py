@@ -70,7 +70,7 @@ def test_first_sync_of_a_log_is_not_small_for_it_syncs_the_folder() -> None:
 
 
 @pytest.mark.parametrize(("size_bytes", "small"), [(SMALL_FLUSH_BYTES // 2, True), (SMALL_FLUSH_BYTES, False)])
-def test_size_of_a_sync_is_what_was_appended_since_the_one_before(size_bytes: int, small: bool) -> None:
+def test_the_size_of_a_sync_counts_appends_since_the_previous_sync(size_bytes: int, small: bool) -> None:
     disk = MemoryDisk()
     log = log_on(disk)
     append(log, 4 * SMALL_FLUSH_BYTES)

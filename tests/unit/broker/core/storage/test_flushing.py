@@ -30,7 +30,7 @@ def append(partitions: Sequence[Partition]) -> None:
         assert partition.append_client(bytearray(batch(b"v", timestamp=NOW_MS)), NOW_MS).error is Error.NONE
 
 
-def test_what_is_appended_during_the_syncs_of_an_interval_waits_for_the_next_one() -> None:
+def test_appends_during_the_syncs_of_an_interval_wait_for_the_next_interval() -> None:
     admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"})
     partitions, flushing = partitions_of(admin), admin.broker.flushing
     append(partitions)
@@ -102,7 +102,7 @@ def test_transactions_and_commits_wait_for_the_syncs_that_topics_ask_for(policy:
         assert {log.flushed_offset - log.log_end_offset for log in logs} == {0}
 
 
-def test_what_waits_for_a_sync_that_a_topic_asks_for_is_answered_before_the_end() -> None:
+def test_appends_that_wait_for_a_topics_sync_are_answered_before_the_interval_ends() -> None:
     admin = Admin()
     admin.broker.topics.create("t", 1, {"flush.messages": "1"}, NOW_MS)
     partition = admin.broker.partition(TopicPartition("t", 0))
@@ -146,7 +146,7 @@ def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
     admin.broker.stop(NOW_MS)
 
 
-def test_who_waits_for_a_log_that_failed_apart_from_its_syncs_is_reported() -> None:
+def test_waiters_for_a_failed_log_get_the_error() -> None:
     """Compaction replaces segments in between: if a disk refuses that, the log goes offline."""
     admin = Admin(**{"oncelog.flush.policy": "commit"})
     partition, flushing = partitions_of(admin)[0], admin.broker.flushing

@@ -115,7 +115,7 @@ def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
     assert append(again, OLD_ID) == 1
 
 
-def test_a_recreated_topic_begins_at_its_start_whatever_checkpoints_say_of_the_one_before() -> None:
+def test_a_recreated_topic_ignores_the_checkpoints_of_its_predecessor() -> None:
     disk = MemoryDisk()
     logs, _, _ = manager(disk)
     append(logs, OLD_ID)
@@ -210,7 +210,7 @@ def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
     assert logs.producer_ids_end(8_000_000) == 8_000_000
 
 
-def test_what_is_written_behind_a_cut_is_never_mistaken_for_clean() -> None:
+def test_records_written_behind_a_truncation_are_never_mistaken_for_compacted() -> None:
     """Batches are removed whole, so the log may end below the offset that it was to be cut to."""
     disk = MemoryDisk()
     compacted = TopicConfig(cleanup_policy=("compact",))

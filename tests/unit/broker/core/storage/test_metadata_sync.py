@@ -135,7 +135,7 @@ def test_a_change_is_answered_when_it_is_synced_and_those_made_meanwhile_share_a
     assert (slow.syncs, slow.worker.jobs) == (2, [])
 
 
-def test_what_is_shown_of_metadata_is_synced(slow: Slow) -> None:
+def test_shown_metadata_is_synced(slow: Slow) -> None:
     slow.create("a")
     shown = slow.send(MetadataRequest(topics=[MetadataRequestTopic(name="a")]))
     assert not shown.answers
@@ -156,7 +156,7 @@ def test_an_answer_waits_for_no_change_that_came_after_it(slow: Slow) -> None:
 
 
 @pytest.mark.parametrize("policy", ["commit", "interval"])
-def test_who_neither_changes_nor_asks_for_metadata_waits_for_none(tmp_path: Path, policy: str) -> None:
+def test_requests_without_metadata_do_not_wait_for_its_sync(tmp_path: Path, policy: str) -> None:
     slow = Slow(tmp_path, policy)
     slow.create("old")
     slow.worker.do_next()
@@ -363,7 +363,7 @@ def test_a_name_that_two_make_again_and_a_third_deletes_meanwhile_is_one_topic_a
     assert error_of_produce(written) == 0
 
 
-def test_who_waits_for_a_topic_whose_end_cannot_be_synced_is_reported(slow: Slow) -> None:
+def test_waiters_for_a_topic_whose_deletion_cannot_be_synced_get_the_error(slow: Slow) -> None:
     slow.create("a")
     written = slow.produce("a")
     deleted = slow.delete("a")

@@ -103,7 +103,7 @@ def test_a_stop_answers_who_waits_for_the_log_to_be_moved(slow: Slow) -> None:
 
 
 @pytest.mark.usefixtures("short_log")
-def test_what_looks_behind_a_change_of_its_connection_that_waits_sees_the_change(slow: Slow) -> None:
+def test_a_read_behind_a_pending_change_of_its_connection_sees_the_change(slow: Slow) -> None:
     _until_moving(slow)
     change = AlterConfigsResource(TOPIC, "old0", [AlterableConfig("retention.ms", 0, "77")])
     look = DescribeConfigsResource(TOPIC, "old0", ["retention.ms"])
@@ -164,9 +164,7 @@ def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_
     assert slow.broker.metadata_sync.is_settled
 
 
-def test_a_full_disk_is_not_asked_for_producer_ids_with_each_one_that_is_given(
-    slow: Slow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_not_retried_for_each_producer_id(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time the disk refuses, the store reads everything again."""
     asked = 0
 

@@ -254,7 +254,7 @@ def test_a_plain_write_needs_no_verification() -> None:
     assert answer(manager(verify=True), header(0)) is Error.NONE
 
 
-def test_a_sequence_does_not_overtake_one_that_waits_for_its_verification() -> None:
+def test_a_sequence_does_not_overtake_a_batch_that_waits_for_verification() -> None:
     state = manager(verify=True)
     guard = state.begin_verification(PID, 3, 0, False, NOW_MS)
     assert state.begin_verification(PID, 3, 1, False, NOW_MS) is guard

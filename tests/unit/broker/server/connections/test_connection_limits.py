@@ -17,7 +17,7 @@ def come(limits: ConnectionLimits, host: str, count: int, now_ms: int) -> list[i
     ]
 
 
-def test_whoever_opens_very_many_connections_shuts_nobody_out_for_long() -> None:
+def test_a_client_with_very_many_connections_blocks_nobody_for_long() -> None:
     with oncelog.Broker(settings={"max.connection.creation.rate": "10"}) as broker:
 
         def flood(nodes: object) -> tuple[list[int], list[int]]:

@@ -20,7 +20,7 @@ def test_a_lent_buffer_is_reused_once_nothing_refers_to_it() -> None:
     assert spare.take(SIZE) is not buffer
 
 
-def test_one_that_is_given_back_is_taken_at_once() -> None:
+def test_a_returned_buffer_is_reused_at_once() -> None:
     spare, buffer = SpareBuffers(), bytearray(SIZE)
     spare.give(buffer)
     assert spare.take(SIZE) is buffer

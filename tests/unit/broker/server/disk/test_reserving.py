@@ -57,7 +57,7 @@ ENDS: dict[str, Callable[[OsFile], None]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_is_set_aside_is_no_part_of_the_file_and_given_back(disk: OsDisk, tmp_path: Path, end: str) -> None:
+def test_reserved_space_is_no_part_of_the_file_and_is_released(disk: OsDisk, tmp_path: Path, end: str) -> None:
     file = disk.open("f", create=True)
     _fill(file, 5)
     assert bool(_taken_bytes(tmp_path / "f")) is _sets_aside(tmp_path)

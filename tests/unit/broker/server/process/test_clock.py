@@ -88,7 +88,7 @@ def ready(client: RawConnection, key: str, kind: int) -> None:
 # --- the clock
 
 
-def test_a_clock_that_is_set_is_noticed_once_and_one_that_drifts_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_clock_is_noticed_once_and_a_drifting_clock_never(monkeypatch: pytest.MonkeyPatch) -> None:
     wall, monotonic = 1_700_000_000 * 10**9, 5 * 10**9
     monkeypatch.setattr(real_time, "time_ns", lambda: wall)
     monkeypatch.setattr(real_time, "monotonic_ns", lambda: monotonic)
@@ -106,7 +106,7 @@ def test_a_clock_that_is_set_is_noticed_once_and_one_that_drifts_is_not(monkeypa
     assert [round(step / 1000) for step in steps] == [-3600, 3600]
 
 
-def test_who_is_held_up_between_a_look_at_both_clocks_has_seen_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delay_between_reading_both_clocks_is_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 5 * 10**9
     waits = [0]
 
@@ -179,7 +179,7 @@ def test_a_member_is_in_its_group(broker: oncelog.Broker, client: RawConnection,
     assert members() == 0
 
 
-def test_who_has_used_up_its_quota_waits(
+def test_a_client_that_has_used_up_its_quota_waits(
     broker: oncelog.Broker, client: RawConnection, clocks: Clocks, step_ms: int
 ) -> None:
     def waits(nodes: Any) -> int:

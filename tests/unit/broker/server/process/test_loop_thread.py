@@ -31,7 +31,7 @@ def goes_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return may_end
 
 
-def test_whoever_stops_a_broker_waits_for_the_stop_that_has_begun(tmp_path: Path, goes_on: threading.Event) -> None:
+def test_a_second_stop_waits_for_the_first(tmp_path: Path, goes_on: threading.Event) -> None:
     broker = oncelog.Broker(tmp_path).start()
     stopping = [threading.Thread(target=broker.stop, daemon=True) for _ in range(3)]
     for thread in stopping:

@@ -84,7 +84,7 @@ def test_sticky_is_even_and_moves_no_more_than_it_must(before: int, after: int, 
     assert kept == best
 
 
-def test_of_two_claims_the_later_generation_counts() -> None:
+def test_the_claim_of_the_later_generation_counts() -> None:
     both = tuple(t("x", 0, 1))
     members = [AssignedMember("a", ("x",), both, 4), AssignedMember("b", ("x",), (both[0],), 5)]
     assert assign_sticky({"x": 2}, members) == {"a": t("x", 1), "b": t("x", 0)}

@@ -204,7 +204,7 @@ def test_after_a_failed_record_only_an_abort_is_possible() -> None:
     core.txn.begin()
 
 
-def test_abort_does_not_wait_for_a_batch_behind_the_one_that_failed() -> None:
+def test_abort_does_not_wait_for_a_batch_behind_the_failed_batch() -> None:
     core = v2()
     core.txn.begin()
     core.meet()

@@ -255,7 +255,7 @@ def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(g: GroupClie
     assert waiting.value.assignment == b""
 
 
-def test_whoever_waits_for_an_assignment_joins_again_when_a_member_changes(g: GroupClient) -> None:
+def test_members_that_wait_for_an_assignment_rejoin_when_a_member_changes(g: GroupClient) -> None:
     g.joined()
     follower, _ = g.joined()
     g.host.pass_time(0)
@@ -516,7 +516,7 @@ def test_members_are_sent_away_by_a_coordinator_that_has_not_their_group(g: Grou
     assert g.join(lead).value.error_code == Error.NOT_COORDINATOR
 
 
-def test_whoever_waits_is_sent_away_when_the_coordinator_moves(g: GroupClient) -> None:
+def test_waiting_requests_are_refused_when_the_coordinator_moves(g: GroupClient) -> None:
     lead, _ = g.joined()
     follower, _ = g.joined()
     g.host.pass_time(0)

@@ -377,7 +377,7 @@ def test_the_assignor_most_members_ask_for_is_used(g: GroupClient) -> None:
 
 
 @pytest.mark.parametrize("order", [("range", "uniform"), ("uniform", "range")])
-def test_of_assignors_that_as_many_members_ask_for_uniform_is_used(g: GroupClient, order: tuple[str, str]) -> None:
+def test_uniform_wins_among_equally_requested_assignors(g: GroupClient, order: tuple[str, str]) -> None:
     for member, assignor in zip("ab", order, strict=True):
         g.beat(member, 0, assignor=assignor)
     assert group_of(g).preferred_assignor(group_of(g).members.values()) == "uniform"

@@ -55,7 +55,7 @@ def test_a_member_at_its_goal_stays_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("reported", [None, {T: {0, 1}}, {T: {1}}])
-def test_what_must_be_given_up_keeps_the_member_at_its_epoch(reported: Mapping[bytes, set[int]] | None) -> None:
+def test_unrevoked_partitions_keep_the_member_at_its_epoch(reported: Mapping[bytes, set[int]] | None) -> None:
     """A member that does not report may still have everything."""
     after = reconcile(member(assigned={T: {0: 5, 1: 5}}), goal({T: {0, 2}}, epoch=6, reported=reported))
     assert (after.state, after.epoch) == (MemberState.UNREVOKED_PARTITIONS, 5)

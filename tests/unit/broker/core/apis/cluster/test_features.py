@@ -99,7 +99,7 @@ def test_versions_0_and_1_answer_for_each_feature_as_often_as_it_is_named(admin:
     assert reported == (named if version < 2 else [])
 
 
-def test_of_a_feature_that_is_named_twice_the_last_level_holds(admin: Admin) -> None:
+def test_the_last_level_of_a_repeated_feature_applies(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 3, UPGRADE), (TRANSACTION, 1, SAFE)).error_code == 0
     assert finalized(admin)[1][TRANSACTION] == 1
     assert update(admin, (TRANSACTION, 2, UPGRADE), (TRANSACTION, 3, UPGRADE)).error_code == INVALID_UPDATE_VERSION

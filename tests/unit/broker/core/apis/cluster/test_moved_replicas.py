@@ -80,7 +80,7 @@ def test_a_partition_gets_the_replicas_that_are_asked_for(ports: ClusterFakes) -
         ("orders", 0, None, (Error.NO_REASSIGNMENT_IN_PROGRESS, None)),
     ],
 )
-def test_what_cannot_be_moved_is_refused(
+def test_an_impossible_reassignment_is_refused(
     ports: ClusterFakes, topic: str, index: int, replicas: list[int] | None, refusal: tuple[Error, str | None]
 ) -> None:
     assert (ports.move(index, replicas, topic), ports.moved) == (refusal, [])

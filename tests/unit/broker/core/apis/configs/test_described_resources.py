@@ -117,7 +117,7 @@ def test_a_list_that_was_not_set_is_appended_to_the_value_in_force(admin: Admin)
     assert describe(admin, BROKER, "", "log.cleanup.policy")[2] == {"log.cleanup.policy": "delete,compact"}
 
 
-def test_what_the_nodes_of_one_process_share_is_set_for_all_of_them(several: Admin) -> None:
+def test_shared_settings_of_nodes_in_one_process_apply_to_all(several: Admin) -> None:
     error, message = alter(several, BROKER, "2", "log.cleaner.backoff.ms", SET, "2")
     assert error is Error.INVALID_REQUEST
     assert message.startswith(

@@ -276,7 +276,7 @@ def test_resources_with_settings_are_listed(with_topic: Admin) -> None:
     assert only.resource_name == "m"
 
 
-def test_of_entries_for_one_quota_entity_the_first_counts_and_the_entity_is_reported(admin: Admin) -> None:
+def test_the_first_entry_of_a_quota_entity_counts(admin: Admin) -> None:
     entries = [
         quotas.EntryData(
             [quotas.EntityData("user", "a")], [quotas.OpData(key="producer_byte_rate", value=rate, remove=False)]

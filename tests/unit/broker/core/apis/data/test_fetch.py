@@ -204,9 +204,7 @@ def test_a_partition_whose_disk_failed_is_reported(ports: FetchFakes, monkeypatc
 
 
 @pytest.mark.parametrize(("replica", "kind"), [(-1, AclResourceType.TOPIC), (2, AclResourceType.CLUSTER)])
-def test_whoever_may_not_read_is_refused_and_does_not_wait(
-    ports: FetchFakes, replica: int, kind: AclResourceType
-) -> None:
+def test_a_fetch_without_permission_is_refused_at_once(ports: FetchFakes, replica: int, kind: AclResourceType) -> None:
     """A replica needs a right on the cluster, anyone else one on the topic."""
     kinds: list[int] = []
 
@@ -237,7 +235,7 @@ def test_a_fetch_waits_until_enough_has_come(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_when_the_wait_is_over_what_exists_is_the_answer(count: int) -> None:
+def test_a_fetch_returns_the_available_data_after_the_maximum_wait(count: int) -> None:
     ports = FetchFakes(count)
     answers = ports.wait(request_for(asked(*range(count)), max_wait_ms=500, min_bytes=2 * SIZE))
     ports.append()
@@ -275,7 +273,7 @@ def test_a_fetch_of_nothing_that_exists_does_not_wait(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, MANY])
-def test_what_goes_wrong_while_it_waits_fails_the_fetch_and_not_the_append(
+def test_an_error_of_a_waiting_fetch_fails_the_fetch_and_not_the_append(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports = FetchFakes(count)
@@ -285,7 +283,7 @@ def test_what_goes_wrong_while_it_waits_fails_the_fetch_and_not_the_append(
     assert isinstance(answers[0], TypeError)
 
 
-def test_what_comes_while_many_partitions_are_read_ends_the_wait() -> None:
+def test_data_that_arrives_while_many_partitions_are_read_ends_the_wait() -> None:
     """The first chunk has been read and is not watched yet."""
     ports = FetchFakes(2 * MANY)
     answers: list[Any] = []

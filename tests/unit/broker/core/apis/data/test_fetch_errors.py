@@ -67,7 +67,7 @@ def test_a_node_that_is_no_replica_reads_nothing(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
 @pytest.mark.parametrize("users", ["User:ANONYMOUS", "User:somebody"])
-def test_who_may_not_act_as_a_node_learns_nothing_of_topics_as_one(version: int, users: str) -> None:
+def test_a_client_without_cluster_permission_learns_no_topics_as_a_node(version: int, users: str) -> None:
     """KafkaApis.handleFetchRequest: without CLUSTER_ACTION a topic id that does not exist is refused like others."""
     settings = {"authorizer.class.name": AUTHORIZER, "super.users": users}
     admin = Admin(**settings)

@@ -157,7 +157,7 @@ def test_records_are_deleted_up_to_the_high_watermark(ports: PartitionFakes) -> 
     assert ports.delete_records(-1) == (Error.NONE, 4)
 
 
-def test_what_may_not_be_deleted(ports: PartitionFakes) -> None:
+def test_undeletable_topics(ports: PartitionFakes) -> None:
     assert ports.delete_records(1, topic="u") == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert ports.delete_records(1, partition=1) == (Error.UNKNOWN_TOPIC_OR_PARTITION, -1)
     assert PartitionFakes(internal=True).delete_records(1) == (Error.INVALID_TOPIC_EXCEPTION, -1)

@@ -112,7 +112,7 @@ def test_a_transactional_batch_needs_a_transactional_id(ports: ProduceFakes) -> 
     assert found == [("a", 0, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1)]
 
 
-def test_whoever_may_not_write_with_the_transactional_id_is_refused(ports: ProduceFakes) -> None:
+def test_a_caller_without_permission_for_the_transactional_id_is_refused(ports: ProduceFakes) -> None:
     asked: list[Any] = []
 
     def allows(*what: Any) -> bool:

@@ -70,7 +70,7 @@ ABOUT_FORBIDDEN: dict[str, tuple[Message, int]] = {
 
 
 @pytest.mark.parametrize("name", ABOUT_FORBIDDEN)
-def test_who_may_not_read_a_topic_does_not_learn_whether_there_is_one(name: str) -> None:
+def test_a_caller_without_read_permission_does_not_learn_whether_the_topic_exists(name: str) -> None:
     """A topic without partitions is answered as in Kafka: without partitions, too."""
     admin = Admin(**{"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"})
     for topic_name in ("mine", "there"):

@@ -170,7 +170,7 @@ def test_an_invalid_acl_is_refused_and_the_others_are_created() -> None:
     assert asker.acls == {READ_ORDERS}
 
 
-def test_what_could_not_be_stored_is_answered_as_such() -> None:
+def test_a_failed_append_is_reported_in_the_answer() -> None:
     asker = SecurityAsker(READ_ORDERS)
     asker.failure = StorageError("the disk is full")
     created = asker.ask(ApiKey.CREATE_ACLS, 3, CreateAclsRequest([creation(READ_GROUP)]))

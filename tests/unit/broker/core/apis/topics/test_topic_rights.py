@@ -111,7 +111,7 @@ def test_a_name_is_reported_to_whoever_may_describe_it(
         assert ports.delete(*asked) == [expected]
 
 
-def test_who_may_not_describe_a_topic_does_not_learn_that_it_is_missing(ports: TopicFakes) -> None:
+def test_a_caller_without_describe_permission_does_not_learn_that_the_topic_is_missing(ports: TopicFakes) -> None:
     ports.allow((DESCRIBE, "gone"))
     assert ports.delete(*by_name("gone", "hidden")) == [("gone", UNKNOWN), ("hidden", UNAUTHORIZED)]
     assert ports.delete(*by_id(b"nothing-has-it!!")) == [(None, Error.UNKNOWN_TOPIC_ID)]

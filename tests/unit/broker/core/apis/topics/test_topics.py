@@ -125,7 +125,7 @@ def test_counts_of_minus_1_are_the_brokers_defaults() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, CreatableTopic) else None,
 )
-def test_what_cannot_be_made_is_refused_in_kafkas_words(
+def test_a_topic_that_cannot_be_created_is_refused_in_kafkas_words(
     admin: Admin, wanted: CreatableTopic, error: Error, message: str
 ) -> None:
     create(admin, topic("a_b"))

@@ -380,12 +380,6 @@ class Segment:
     ) -> None:
         """Append one batch to the file. A failure leaves file and segment as they were."""
         (self._file or self.file).append(buffers)
-        self.take_in(size_bytes, last_offset, max_timestamp, now_ms, index_interval_bytes)
-
-    def take_in(
-        self, size_bytes: int, last_offset: int, max_timestamp: int, now_ms: int, index_interval_bytes: int
-    ) -> None:
-        """Count a batch that has just been appended to the file as part of the segment."""
         position = self.size_bytes
         if not position:
             self.first_timestamp = max_timestamp

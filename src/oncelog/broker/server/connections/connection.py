@@ -307,11 +307,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def _start(self, buffer: bytearray, end: int) -> None:
         """Start the requests in ``buffer[:end]`` in order, as far as they may start now, and keep the rest."""
         server, order, budget = self._server, self._order, self._budget
-        broker, now_ms, authenticator = (
-            server.broker,
-            server.iteration_ms or server.now_ms(),
-            self.session.authenticator,
-        )
+        broker, authenticator = server.broker, self.session.authenticator
+        now_ms = server.iteration_ms or server.now_ms()
         self._rest = b""
         position = 0
         while end - position >= 4 and not self._closing:

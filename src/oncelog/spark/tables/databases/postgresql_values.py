@@ -174,6 +174,7 @@ def _check(values: pa.Array, column: TableColumn, inner: bool = False) -> None:
     :param inner: whether the values are inside the column's arrays.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     kind = values.type
     if pa.types.is_string(kind):
@@ -190,6 +191,10 @@ def _check(values: pa.Array, column: TableColumn, inner: bool = False) -> None:
         _check_digits(values, _DOUBLE_DIGITS, _as_double)
     elif column.leaf == "float4" and not pa.types.is_float32(kind):
         _check_digits(values, _REAL_DIGITS, _as_real)
+    elif column.leaf in _WITHOUT_SIGN:
+        index = first_of(pc.less(values, 0))
+        if index is not None:
+            raise _Lost(values, index, _OF_THE_UPPER_END, "leave such rows out in the query")
 
 
 def _as_double(value: int | Decimal) -> Decimal:
@@ -279,7 +284,10 @@ def _fits(text: str, scale: int) -> bool:
 _ZONE = r"(?i)[0-9]{2}(:[0-9]{2}(\.[0-9]+)?|[0-9]{4}(\.[0-9]+)?) *([+-] *[0-9]|z($|[^a-z])|[a-z]{3,}|[a-z]{2,}/)"
 _NO_ZONE = (_ZONE, "would drop its zone", "cast(cast({} as timestamp) as timestamp_ntz)")
 _NO_TIME = (r"[T ] *[0-9]*[1-9][0-9]*:[0-9]|:[0-9]*[1-9]", "would drop its time", "cast({} as date)")
+_WITHOUT_SIGN = ("oid", "xid", "cid", "xid8")
+_OF_THE_UPPER_END = "would hold a number at the upper end of the type"
 _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    **dict.fromkeys(_WITHOUT_SIGN, ((r"^\s*-\s*0*[1-9]", _OF_THE_UPPER_END, ""),)),
     "timestamp": (_NO_ZONE,),
     "tsrange": ((*_NO_ZONE[:2], ""),),
     "tsmultirange": ((*_NO_ZONE[:2], ""),),

@@ -224,7 +224,7 @@ def ours() -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def apache_kafka() -> Iterator[tuple[str, int]]:
-    with ApacheKafka(heap="1g") as kafka:  # what its own scripts give it
+    with ApacheKafka(heap="1g") as kafka:  # the heap that Kafka's own scripts set
         yield kafka.bootstrap_servers, kafka.pid
 
 

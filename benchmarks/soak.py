@@ -62,7 +62,7 @@ def look(pid: int, at_s: float = 0.0) -> Sample:
 
 
 def watch(pid: int, seconds: float) -> list[Sample]:
-    """Looks at the broker, at like distances."""
+    """Samples of the broker's state, at equal intervals."""
     begun = time.monotonic()
     samples = []
     for number in range(SAMPLES + 1):

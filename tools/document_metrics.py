@@ -39,8 +39,7 @@ CLIENTS = """
 `producer.metrics()` and `consumer.metrics()` of every client (asyncio, blocking, `oncelog.aiokafka`) return values by
 name, by group: `producer.metrics()["producer-metrics"]["record-send-total"]`. Groups and names are Kafka's, in the form
 that kafka-python gives them. `-total` counts since the client was created. `-rate` (per second), `-avg` and
-`-max` cover the last 30 to 60 seconds. Metrics of Kafka's Java client that are not listed (times of I/O threads, of an
-allocator, of callbacks) have no counterpart here.
+`-max` cover the last 30 to 60 seconds. Other metrics of Kafka's Java client have no counterpart here.
 """
 
 

@@ -23,8 +23,6 @@ HEAD = """# Which PySpark
 run make spark-versions. -->
 
 The tests of each row ran in each environment, on Linux with Python 3.11 and Java 17, with an oncelog broker.
-`make test-all` runs writes and streams on 3.5, with a kill, and everything else on the newest PySpark; `make soak` runs
-all of it.
 
 - **yes**: all tests passed; **1/7**: they passed with kills at 1 of 7 steps, the others were not run;
 - **refused by name**: an error says what to do instead;

@@ -380,7 +380,7 @@ def test_the_collector_of_others_is_no_culprit() -> None:
     assert "time.perf_counter" not in str(found.value)
 
 
-def test_the_order_of_addresses_is_found() -> None:
+def test_code_that_depends_on_the_order_of_addresses_is_found() -> None:
     async def main(world: Simulation) -> None:
         kept.append(object())
         world.note(f"{[object() for _ in range(3)]} {asyncio.current_task()!r} {kept[-1]!r}")

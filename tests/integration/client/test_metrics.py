@@ -81,7 +81,7 @@ async def test_a_producer_and_a_consumer_of_a_group_tell_every_documented_name(s
 
 
 @on_loop
-async def test_columns_count_as_records_one_by_one_do(servers: str, unique_name: str) -> None:
+async def test_reading_columns_counts_the_same_metrics_as_reading_records(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     name = TopicPartition(unique_name, 0)
     async with Producer(bootstrap_servers=servers) as producer:

@@ -198,7 +198,7 @@ def test_half_of_a_surrogate_pair_stops_no_page(
         assert (answer.status, "\\ud800" in answer.text) == (200, True), path
 
 
-def test_numbers_beyond_all_measure_are_refused_in_words(oncelog_console: RunningConsole) -> None:
+def test_huge_numbers_are_refused_in_words(oncelog_console: RunningConsole) -> None:
     cookie, csrf = visit(oncelog_console)
     assert ask(oncelog_console, "GET", f"/broker?id={'9' * 5000}").status == 400
     for path, form in (

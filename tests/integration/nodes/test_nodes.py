@@ -264,7 +264,7 @@ def test_a_preferred_leader_leads_again(broker: oncelog.Broker) -> None:
     assert broker.leader("t", 0) == preferred
 
 
-def test_a_folder_keeps_who_holds_what_and_epochs_only_grow(tmp_path: Path) -> None:
+def test_a_folder_keeps_the_replicas_and_epochs_only_grow(tmp_path: Path) -> None:
     with oncelog.Broker(tmp_path, nodes=3) as broker:
         make_topic(broker)
         for to in (*others(broker), broker.leader("t", 0)):

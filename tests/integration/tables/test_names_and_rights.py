@@ -18,7 +18,7 @@ LONG = "ü" * 32
 
 
 @pytest.mark.parametrize("evolve", [False, True])
-def test_column_whose_name_would_be_cut(existing: Existing, evolve: bool) -> None:
+def test_a_column_name_that_postgresql_would_truncate(existing: Existing, evolve: bool) -> None:
     reported = f"has a name of 64 bytes, {LONG}, and PostgreSQL's names have at most 63: shorten it"
     with pytest.raises(ConfigError, match=reported):
         existing.write({"id": numbers(1), LONG: texts("a")}, "made", evolve=evolve)

@@ -203,7 +203,7 @@ def test_a_batch_of_common_size_is_known_to_be_small(codec: Compression) -> None
     assert not may_unpack_to_more(codec, memoryview(packed), 1 << 20)
 
 
-def test_many_tiny_blocks_are_not_all_looked_at() -> None:
+def test_only_some_of_many_tiny_blocks_are_read() -> None:
     blocks = b"\x01\x00\x00\x80\x00" * 40
     frame = b"\x04\x22\x4d\x18\x60\x40\x82" + blocks  # with no end mark: nobody comes so far
     assert may_unpack_to_more(Compression.LZ4, memoryview(frame), 40)

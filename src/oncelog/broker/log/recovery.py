@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 _COPY_BYTES = 1 << 20
 _RECALL_BYTES = 4 << 20
-"""As much of a log's end is read for the last batches of its producers."""
+"""The number of bytes at a log's end that are read for the last batches of its producers."""
 
 
 class LoadedLog(NamedTuple):

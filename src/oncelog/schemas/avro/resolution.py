@@ -37,7 +37,7 @@ class PlanKind(Enum):
     ARRAY = auto()
     MAP = auto()
     RECORD = auto()
-    """A part for each field that was written, then for each that was not; ``extra``: the reader's field, or None."""
+    """A part for each written field, then for each missing field; ``extra``: the reader's field, or None."""
     UNION = auto()
     """A part for each of the writer's types."""
     MEMBER = auto()

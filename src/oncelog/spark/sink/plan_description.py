@@ -30,7 +30,7 @@ def plan_description(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
 
 
 def bare_offsets(offsets: str) -> str:
-    """The offsets alone, as ``startingOffsets`` takes them: without topic ids, leader epochs and beginnings."""
+    """The offsets alone, as ``startingOffsets`` takes them: without topic ids, leader epochs and start offsets."""
     return "\n".join(_bare(line) for line in offsets.split("\n"))
 
 

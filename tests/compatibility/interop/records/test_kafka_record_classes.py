@@ -231,7 +231,7 @@ def test_emptied_batches_are_kafkas_byte_for_byte(oracle: Oracle) -> None:
     assert read_header(empty).last_sequence == header.last_sequence
 
 
-def test_murmur2_is_javas(oracle: Oracle) -> None:
+def test_murmur2_equals_javas(oracle: Oracle) -> None:
     source = random.Random(7)
     for length in [*range(20), 100, 1000]:
         key = source.randbytes(length)

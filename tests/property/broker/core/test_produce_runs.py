@@ -284,7 +284,7 @@ def test_a_duplicate_in_a_transaction_is_answered_as_the_general_way_does() -> N
     assert together.seen() == alone.seen()
 
 
-def test_nothing_is_remembered_of_requests_while_faults_get_in() -> None:
+def test_requests_are_not_cached_while_faults_are_active() -> None:
     class Nobody:
         def takes(self, *_: object) -> bool:
             return False

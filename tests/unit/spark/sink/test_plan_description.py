@@ -51,7 +51,7 @@ def test_marker_holds_the_offsets_of_many_partitions_without_what_is_beside_them
     assert len(marker.encode()) <= 4096
 
 
-def test_offsets_of_named_sources_go_by_name_in_whatever_order() -> None:
+def test_offsets_of_named_sources_are_matched_by_name_in_any_order() -> None:
     first, second = line("orders", 1)[0], line("refunds", 1)[0]
     assert offsets_by_source(f"two:{second}\none:{first}") == {"one": first, "two": second}
     assert offsets_by_source(f"{first}\n-") == {"0": first, "1": "-"}

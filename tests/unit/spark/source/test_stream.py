@@ -191,7 +191,7 @@ def test_start_in_a_log_that_was_cut_or_written_again_is_a_loss_if_the_offsets_t
         stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
 
 
-def test_start_beside_which_is_no_checkpoint_is_refused() -> None:
+def test_a_start_without_a_checkpoint_is_refused() -> None:
     for beside in ('"epochs": 5', '"marks": {"0": [1]}'):
         stream, _ = reader(FakeCluster(a=[9]), startingOffsets=f'{{"a": {{"0": 5, {beside}}}}}')
         with pytest.raises(ConfigError, match="startingOffsets holds, beside the partitions of a topic, something"):

@@ -165,7 +165,7 @@ class SharePartition:
         return self.in_flight < limits.record_locks or self.next_offset() <= self.end_offset
 
     def next_lock_ms(self) -> int | None:
-        """When the next lock ends; one whose records wait for a write ends with that."""
+        """When the next lock ends; a lock whose records are being written ends with the write."""
         ends = [
             each.locked_until_ms for each in self._ranges if each.state is RecordState.ACQUIRED and not each.changing
         ]

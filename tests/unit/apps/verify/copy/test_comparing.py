@@ -151,7 +151,7 @@ def test_run_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:
         list(runs.merged())
 
 
-def test_none_is_not_empty(tmp_path: Path) -> None:
+def test_none_differs_from_empty(tmp_path: Path) -> None:
     found = compare(tmp_path, [(0, 0, b"k", None), (0, 1, None, b"")], [(0, 0, b"k", b""), (0, 1, b"", b"")])
     assert set(found.found) == {"copy-missing", "copy-extra"}
     assert found.report.counts == {"copy-missing": 2, "copy-extra": 2}

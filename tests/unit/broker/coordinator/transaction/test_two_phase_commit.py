@@ -261,7 +261,7 @@ def opened(host: MemoryTransactionHost) -> tuple[TransactionCoordinator, Produce
     return coordinator, producer
 
 
-def test_refused_unless_the_broker_allows_it() -> None:
+def test_two_phase_commit_is_refused_unless_the_broker_allows_it() -> None:
     coordinator = MemoryTransactionHost({"t": 2}).coordinator()
     assert start(coordinator) == ProducerResult(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 

@@ -124,7 +124,7 @@ def test_fetches_that_stay_unsatisfied_are_woken_in_chunks() -> None:
     assert {len(fetch.attempts) for fetch in greedy[1:999]} == {3}
 
 
-def test_a_fetch_that_ends_while_it_is_parked_or_woken_is_left_alone() -> None:
+def test_a_fetch_that_ends_while_it_waits_is_not_answered() -> None:
     timers = Timers()
     purgatory = FetchPurgatory(timers, Tasks())
     channel = FakeChannel()

@@ -99,7 +99,7 @@ AGAIN: dict[str, tuple[Callable[[int], Message], int]] = {
 
 
 @pytest.mark.parametrize("name", AGAIN)
-def test_an_answer_takes_no_more_than_all_requests_may(
+def test_the_memory_of_an_answer_is_limited_like_that_of_all_requests(
     admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answer_memory, "MIN_BYTES", 0)
@@ -270,7 +270,7 @@ def test_a_release_of_requests_and_a_stop_let_those_continue_that_wait() -> None
     assert last.succeeded
 
 
-def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() -> None:
+def test_lists_of_the_brokers_state_are_answered_with_any_memory_limit() -> None:
     """Apache Kafka's ``queued.max.request.bytes`` does not limit answers."""
     made = Admin(
         work_clock=Ticks(), **SETTINGS | {"queued.max.request.bytes": "100000", "socket.request.max.bytes": "100000"}

@@ -93,7 +93,7 @@ def test_a_valid_token_logs_its_principal_in_until_it_expires(message: str) -> N
     assert server.outcome == LoggedIn("alice", NOW_MS + 1000)
 
 
-def test_a_name_with_comma_and_equals_sign_is_the_tokens_own() -> None:
+def test_a_name_with_comma_and_equals_sign_is_unescaped_from_the_token() -> None:
     """RFC 5801 writes them as =2C and =3D."""
     server = bearer(LoggedIn("a,b=c"))
     server.respond(b"n,a=a=2Cb=3Dc,\x01auth=Bearer a.b.c\x01\x01", NOW_MS)

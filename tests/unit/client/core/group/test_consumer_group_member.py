@@ -80,7 +80,7 @@ def test_a_revocation_that_ends_after_the_member_left_takes_nothing_over() -> No
     assert group.owned == []
 
 
-def test_a_revocation_that_ends_after_the_member_failed_takes_nothing_over() -> None:
+def test_a_revocation_that_ends_after_the_member_failed_has_no_effect() -> None:
     group = Group()
     group.answer(1, [P0, P1])
     group.answer(1)

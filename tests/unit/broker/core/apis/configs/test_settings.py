@@ -248,7 +248,7 @@ def levels() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("levels")
-def test_loggers_are_this_processs_and_take_kafkas_levels(admin: Admin) -> None:
+def test_loggers_of_this_process_accept_kafkas_levels(admin: Admin) -> None:
     name = "oncelog.broker.core.broker"
     assert alter(admin, LOGGER, "1", (name, SET, "TRACE"), ("root", SET, "ERROR")) == (0, None)
     entries = described(admin, LOGGER, "1")

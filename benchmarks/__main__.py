@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -32,8 +32,10 @@ from benchmarks.measures import (
     throughput,
 )
 from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
+from benchmarks.share_groups import share_groups
 
-INTERLEAVED = (*MEASURES, "requests")
+WORKS: Mapping[str, Callable[[Server, Size], Figures]] = {**MEASURES, "share-groups": share_groups}
+INTERLEAVED = (*WORKS, "requests")
 ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
@@ -87,7 +89,7 @@ def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
             throughput(server, QUICK)  # a JVM compiles while it works
         for round_number in range(run.rounds):
-            works = [(name, MEASURES[name]) for name in names if name != "requests"]
+            works = [(name, WORKS[name]) for name in names if name != "requests"]
             works += requests.cells(run.size).items() if "requests" in names else ()
             for name, work in works:
                 for server in servers:

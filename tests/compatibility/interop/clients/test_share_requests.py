@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -261,6 +262,26 @@ def test_no_more_records_are_in_flight_than_the_group_allows(new_topic: NewTopic
     assert other.acquired() == [], "they are behind one that is not done"
     assert member.say((0, 0, [ACCEPT])) is NONE
     assert other.acquired(20) == [(100, 119, 1)]
+
+
+def test_the_rest_of_a_batch_that_was_read_may_be_had_at_once(new_topic: NewTopic) -> None:
+    """Whatever the limit of locks: it holds back batches that were not read yet."""
+    topic = new_topic(150, 5, partition_max_record_locks="100")
+    member, other = ShareMember(topic, "m"), ShareMember(topic, "other")
+    assert member.acquired() == [(0, 99, 1)]
+    assert member.say((100, 100, [ACCEPT])) is Error.INVALID_RECORD_STATE, "it is nobody's"
+    assert other.acquired() == [(100, 149, 1)]
+    assert member.acquired() == []
+
+
+def test_a_fetch_that_acknowledges_waits_for_records_too(new_topic: NewTopic) -> None:
+    topic = new_topic(1)
+    member = ShareMember(topic, "m")
+    assert member.acquired() == [(0, 0, 1)]
+    with ThreadPoolExecutor(1) as pool:
+        fetched = pool.submit(member.fetch, answers=[(0, 0, [ACCEPT])], wait_ms=60_000)
+        topic.produce(1)
+        assert fetched.result() == Fetched([(1, 1, 1)], NONE)
 
 
 def test_a_lower_delivery_limit_holds_from_the_next_release_on(new_topic: NewTopic) -> None:

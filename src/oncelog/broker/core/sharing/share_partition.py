@@ -243,19 +243,23 @@ class SharePartition:
             taken.append(new)
             if ends:
                 return taken, True
-        if last > self.end_offset and self.in_flight < limits.record_locks:
-            start = max(first, self.end_offset + 1)
-            left = wanted - sum(map(len, taken))
-            if is_strict:
-                left = min(left, limits.record_locks - self.in_flight)
-                if left <= 0:
-                    return taken, True
-            end = min(last, start + left - 1) if is_strict else last
-            new = RecordRange(start, end, RecordState.ACQUIRED, 1, member_id, locked_until_ms)
-            self._append(new)
-            taken.append(new)
-            return taken, end < last
-        return taken, last > self.end_offset
+        if last <= self.end_offset or self.in_flight >= limits.record_locks:
+            return taken, last > self.end_offset
+        start = max(first, self.end_offset + 1)
+        most = last - start + 1
+        if is_strict:
+            most = min(most, wanted - sum(map(len, taken)), limits.record_locks - self.in_flight)
+        if most > 0:
+            taken.append(RecordRange(start, start + most - 1, RecordState.ACQUIRED, 1, member_id, locked_until_ms))
+            self._append_batch(taken[-1], last)
+        return taken, start + most <= last
+
+    def _append_batch(self, new: RecordRange, last: int) -> None:
+        """What was taken of a batch that nobody had before. The rest of it, up to ``last``, was read, too: anybody may
+        have it, whatever the limit of locks."""
+        self._append(new)
+        if new.last < last:
+            self._append(RecordRange(new.last + 1, last, RecordState.AVAILABLE))
 
     @staticmethod
     def _acquirable(each: RecordRange, batch: LogBatch, limits: ShareLimits, has_others: bool) -> tuple[int, bool]:

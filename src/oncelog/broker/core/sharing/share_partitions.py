@@ -241,9 +241,13 @@ class SharePartitions:
 
     # --- delivering
 
+    def may_deliver(self, held: Held) -> bool:
+        """Whether more of its records may be in flight."""
+        return held.state.can_acquire(self.limits(held.key.group_id))
+
     def available_bytes(self, held: Held, limit: int) -> int:
         """How much there is to deliver, up to a limit."""
-        if not held.state.can_acquire(self.limits(held.key.group_id)):
+        if not self.may_deliver(held):
             return 0
         bound = held.partition.readable_to(self.isolation(held.key.group_id))
         read = held.partition.log.read(held.state.next_offset(), limit, bound, at_least_one_batch=True)

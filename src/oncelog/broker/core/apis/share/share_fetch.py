@@ -105,6 +105,8 @@ class _Fetch:
         self._watched: dict[TopicPartition, None] = {}
         self._new: set[Place] = set()
         """Share partitions that were not in use when the request came."""
+        self._read: set[Place] = set()
+        """Share partitions whose log was read: others have all records in flight that they may have."""
 
     def begin(self, fetches: bool) -> Deferred[ShareFetchResponse]:
         if not fetches:
@@ -151,6 +153,8 @@ class _Fetch:
                 break
             if has_new and place in self._new:
                 continue
+            if sharing.may_deliver(held):
+                self._read.add(place)
             delivery = sharing.deliver(held, member_id, records, size_bytes, self._ports.now_ms, is_strict=is_strict)
             if isinstance(delivery, Error):
                 found[place] = delivery
@@ -159,7 +163,7 @@ class _Fetch:
                 has_new = has_new or place in self._new
                 records -= sum(each.last - each.first + 1 for each in delivery.acquired)
                 size_bytes -= len(delivery.records)
-        is_enough = found or at_end or self._acknowledged or not self._session.partitions
+        is_enough = found or at_end or not self._session.partitions
         return found if is_enough else None
 
     def _usable(self, refused: dict[Place, ShareDelivery | Error]) -> dict[Place, Held]:
@@ -185,7 +189,7 @@ class _Fetch:
 
     def answer(self, found: dict[Place, ShareDelivery | Error]) -> ShareFetchResponse:
         """What was acquired, what failed, and what became of acknowledgements; a partition without news is left out,
-        unless the session has not answered for it yet."""
+        unless it was read, and the session has not answered for it yet."""
         acknowledged = {result.place: result for result in self._acknowledged}
         first = [place for place, reported in self._session.partitions.items() if not reported]
         topics: dict[bytes, answers.ShareFetchableTopicResponse] = {}

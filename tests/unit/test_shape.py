@@ -71,7 +71,7 @@ COMPLEX_FUNCTIONS = {
     "oncelog/broker/core/storage/cleaner.py:_start": ONE_LOOP,
     "oncelog/broker/core/appending/produce_runs.py:_begin_transaction": HOT,
     "oncelog/cli/records/stored_records.py:_outcomes": ONE_LOOP,
-    "oncelog/client/aio/producer/intake.py:_put_anywhere": HOT,
+    "oncelog/client/aio/producer/record_appender.py:_put_anywhere": HOT,
     "oncelog/client/aio/consumer/start_positions.py:_find": ONE_LOOP,
     "oncelog/client/blocking/producer.py:_pump": HOT,
     "oncelog/client/blocking/producer.py:send": HOT,

@@ -314,7 +314,7 @@ async def test_without_acknowledgements_records_count_until_the_connection_has_t
             await producer.send_and_wait(name.topic, b"x")
             proxy.reading.clear()
             sending = asyncio.create_task(producer.send_many(name.topic, rows))
-            while not (sending.done() or producer._intake._space_waiters):
+            while not (sending.done() or producer._appender._space_waiters):
                 await asyncio.sleep(0.01)
             assert not sending.done()
             proxy.reading.set()
@@ -337,7 +337,7 @@ async def test_without_acknowledgements_what_was_not_taken_goes_over_the_next_co
         await producer.send_and_wait(name, b"x")
         proxy.reading.clear()
         sending = asyncio.create_task(producer.send_many(name, [b"%d" % row + b"x" * 10_000 for row in range(1500)]))
-        while not producer._intake._space_waiters:
+        while not producer._appender._space_waiters:
             await asyncio.sleep(0.01)
         untaken: set[bytes | None] = set()
         for connection in list(producer._network._connections.values()):

@@ -128,7 +128,7 @@ def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> No
     for refused in (record, {"value": b"small"}):  # a small one does not overtake those that wait
         with pytest.raises(KafkaTimeoutError, match="no memory for a record"):
             producer.send("t", **refused)
-    producer._producer._intake = TakesAll()
+    producer._producer._appender = TakesAll()
     producer._space.clear()
     asyncio.run(producer._pump())
     assert producer._space.is_set()
@@ -163,9 +163,9 @@ def test_flush_does_not_wait_for_records_that_other_threads_send_meanwhile() -> 
         producer._idle.set()
         for number in range(3):
             producer.send("t", b"%d" % number)
-        intake = producer._producer._intake = NeverDone(producer._queue)
+        appender = producer._producer._appender = NeverDone(producer._queue)
         await asyncio.wait_for(producer._handed_over(), 20)
-        assert intake.taken[:3] == [b"0", b"1", b"2"]
+        assert appender.taken[:3] == [b"0", b"1", b"2"]
         producer._task.cancel()
         producer._closed = True
 

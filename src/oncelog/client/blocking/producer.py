@@ -311,7 +311,7 @@ class Producer(Generic[SentK, SentV]):
 
     async def _pump(self) -> None:
         """Hand queued records to the producer, in order."""
-        queue, intake, mark = self._queue, self._producer._intake, asyncio.Event
+        queue, appender, mark = self._queue, self._producer._appender, asyncio.Event
         try:
             while True:
                 while queue:
@@ -323,15 +323,15 @@ class Producer(Generic[SentK, SentV]):
                     if self._large_bytes and (size := largest_size(item[3], item[2], item[6])) >= LARGE_BYTES:
                         self._count_large(-size)
                     try:
-                        if not intake.put(*item):
-                            await intake.put_slowly(*item)
+                        if not appender.put(*item):
+                            await appender.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
                             # the frame would keep the delivery alive
                             delivery.set_exception(error.with_traceback(None))
                     if not self._space.is_set() and self._half_empty():
                         self._space.set()
-                    if intake.filled and intake.time_to_yield():
+                    if appender.filled and appender.time_to_yield():
                         await asyncio.sleep(0)
                 self._pumping = False
                 if not queue:

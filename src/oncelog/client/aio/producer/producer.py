@@ -1,8 +1,8 @@
 """The asyncio producer, with aiokafka's methods and names.
 
-Called by programs, the command line, the console and Spark. The rules are in ``client.core``, and ``intake`` puts
-records into batches; this module holds the producer's life cycle and its public methods. ``send`` suspends only if a
-batch has filled up, memory is short, or the topic is not known yet.
+Called by programs, the command line, the console and Spark. The rules are in ``client.core``, and ``record_appender``
+puts records into batches; this module holds the producer's life cycle and its public methods. ``send`` suspends only if
+a batch has filled up, memory is short, or the topic is not known yet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oncelog.client.aio.connection.wait_reports import waiting
 from oncelog.client.aio.polling import Polling, running_loop, unclosed
 from oncelog.client.aio.producer.deliveries import Deliveries
 from oncelog.client.aio.producer.hand_batch import Batch, HandBatchOutcome, RecordHeaders
-from oncelog.client.aio.producer.intake import Intake, Partitioner
+from oncelog.client.aio.producer.record_appender import Partitioner, RecordAppender
 from oncelog.client.aio.producer.sending_many import ManySender, StoredRun, checked_rows
 from oncelog.client.aio.transactions.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
@@ -143,7 +143,7 @@ class Producer(Generic[SentK, SentV]):
             max_record_bytes=config.max_request_size,
             compression=config.compression,
             on_done=lambda *outcome: deliveries.batch_done(*outcome),
-            on_space=lambda: intake.space_freed(),
+            on_space=lambda: appender.space_freed(),
         )
         self._metrics = metrics = ProducerMetrics(network.metrics)
         self._deliveries = deliveries = Deliveries(
@@ -165,7 +165,7 @@ class Producer(Generic[SentK, SentV]):
         self._sender = sender = Sender(
             config, self._network, self._metadata, self._accumulator, self._transactions, metrics
         )
-        self._intake = intake = Intake(
+        self._appender = appender = RecordAppender(
             config,
             self._cluster,
             self._accumulator,
@@ -174,7 +174,7 @@ class Producer(Generic[SentK, SentV]):
             arguments.function(partitioner, "partitioner"),
             self._polling.soon,
         )
-        self._many = ManySender(config, self._intake, self._accumulator, self._cluster)
+        self._many = ManySender(config, self._appender, self._accumulator, self._cluster)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -191,7 +191,7 @@ class Producer(Generic[SentK, SentV]):
         if self._loop is not None:
             raise IllegalStateError("the producer was started already")
         self._loop = running_loop()
-        self._intake.start()
+        self._appender.start()
         self._polling.start()
         try:
             await self._cluster.connect()
@@ -218,7 +218,7 @@ class Producer(Generic[SentK, SentV]):
         if self._loop is None:
             self._closed = True
             return
-        self._intake.running()
+        self._appender.running()
         try:
             if not await within(timeout_ms, self._finish()):
                 self._report_given_up(timeout_ms)
@@ -268,7 +268,7 @@ class Producer(Generic[SentK, SentV]):
         self._accumulator.abort_all(error)
         if self._transactions is not None:
             self._transactions.close(ProducerClosed("the producer was stopped"))
-        self._intake.close()
+        self._appender.close()
         self._polling.close()
         await self._cluster.close()
 
@@ -290,7 +290,7 @@ class Producer(Generic[SentK, SentV]):
                     "call stop(), or use it in an async with block",
                     waiting,
                 )
-            closings = (self._sender.close, self._intake.close, self._polling.close)
+            closings = (self._sender.close, self._appender.close, self._polling.close)
             unclosed(self, self._loop, closings, self._cluster.close)
 
     # --- sending
@@ -315,11 +315,13 @@ class Producer(Generic[SentK, SentV]):
             key_bytes, value_bytes, headers = self._serialization(topic, key, value, headers)
         loop = self._loop
         if loop is None or loop is not asyncio.get_running_loop():
-            loop = self._intake.running()
+            loop = self._appender.running()
         future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
-        if not self._intake.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
-            await self._intake.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
-        elif self._intake.filled and self._intake.time_to_yield():
+        if not self._appender.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
+            await self._appender.put_slowly(
+                future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()
+            )
+        elif self._appender.filled and self._appender.time_to_yield():
             await asyncio.sleep(0)
         return future
 
@@ -363,7 +365,7 @@ class Producer(Generic[SentK, SentV]):
         ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
         from oncelog.client.aio.producer.sending_arrow import ArrowSender
 
-        sender = ArrowSender(self.config, self._intake, self._accumulator, self._many)
+        sender = ArrowSender(self.config, self._appender, self._accumulator, self._many)
         return await sender.send(topic, table, partition, self._network.now_ms)
 
     def create_batch(self) -> Batch:
@@ -374,18 +376,18 @@ class Producer(Generic[SentK, SentV]):
         """Send a batch as it is; the future resolves to where its first record was stored."""
         if not isinstance(batch, Batch):
             raise TypeError(f"send_batch takes a batch created by create_batch(), not {batch!r}")
-        intake = self._intake
+        appender = self._appender
         number = arguments.whole(partition, "partition", 32)
-        intake.check_send()
-        image = await intake.known_topic(topic)
-        intake.check_partition(image, number)
+        appender.check_send()
+        image = await appender.known_topic(topic)
+        appender.check_partition(image, number)
         batch.close()
         if not batch.record_count():
             raise IllegalStateError("the batch is empty; append a record first")
         name = image.keys[number]
-        future: asyncio.Future[Any] = intake.running().create_future()
+        future: asyncio.Future[Any] = appender.running().create_future()
         outcome = HandBatchOutcome(future)
-        await intake.queue_batch(
+        await appender.queue_batch(
             lambda: self._accumulator.append_batch(name, batch.builder, self._network.now_ms(), outcome)
         )
         self._polling.soon()
@@ -393,7 +395,7 @@ class Producer(Generic[SentK, SentV]):
 
     async def flush(self) -> None:
         """Wait until everything sent so far is acknowledged or has failed; the futures carry failures."""
-        self._intake.running()
+        self._appender.running()
         number = self._sender.flush()
         self._polling.soon()
         began = real_time.monotonic()
@@ -408,7 +410,7 @@ class Producer(Generic[SentK, SentV]):
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
-        image = await self._intake.known_topic(topic)
+        image = await self._appender.known_topic(topic)
         return set(range(image.partition_count))
 
     def metrics(self) -> Metrics:

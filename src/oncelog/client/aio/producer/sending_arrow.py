@@ -30,7 +30,7 @@ from oncelog.records.arrow_bounds import is_view, longest_bytes, longest_headers
 from oncelog.records.batch import HEADER_SIZE_BYTES
 
 if TYPE_CHECKING:
-    from oncelog.client.aio.producer.intake import Intake
+    from oncelog.client.aio.producer.record_appender import RecordAppender
     from oncelog.client.aio.producer.sending_many import ManySender
     from oncelog.client.core.config import ProducerConfig
 
@@ -46,9 +46,11 @@ _COLUMNS = ("value", "key", "timestamp", "headers", "partition")
 class ArrowSender:
     """``send_arrow`` of one producer."""
 
-    def __init__(self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, many: ManySender) -> None:
+    def __init__(
+        self, config: ProducerConfig, appender: RecordAppender, accumulator: Accumulator, many: ManySender
+    ) -> None:
         self._config = config
-        self._intake = intake
+        self._appender = appender
         self._accumulator = accumulator
         self._many = many
 
@@ -72,13 +74,13 @@ class ArrowSender:
             for destination, count, largest, data in batches:
                 name = image.keys[destination]
                 handle = many.handle(name, count)
-                await self._intake.queue_batch(self._append(image, destination, count, largest, data, handle, now_ms))
+                await self._appender.queue_batch(self._append(image, destination, count, largest, data, handle, now_ms))
         except BaseException:
             many.future.cancel()  # the caller never received the delivery
             raise
         finally:
             many.all_queued()
-            self._intake.poll_soon()
+            self._appender.poll_soon()
         return many.future
 
     def _append(
@@ -126,7 +128,7 @@ class ArrowSender:
         """
         too_large = max((len(item.data) for item in batches if item.records_count == 1), default=0)
         if too_large > self._config.max_request_size:
-            raise self._intake.too_large(topic, too_large)
+            raise self._appender.too_large(topic, too_large)
         return batches
 
     def _check_partitions(self, image: TopicImage, column: pa.ChunkedArray) -> None:
@@ -138,7 +140,7 @@ class ArrowSender:
                 raise TypeError("each row needs a partition: fill the column, or leave it out")
             chosen = np.asarray(chunk.cast("int32"))
             for partition in (chosen.min(), chosen.max()) if len(chosen) else ():
-                self._intake.check_partition(image, int(partition))
+                self._appender.check_partition(image, int(partition))
 
     def _destinations(self, image: TopicImage, columns: Mapping[str, Any], partition: int | None) -> Any:
         """A partition for each row."""
@@ -147,12 +149,12 @@ class ArrowSender:
             return np.full(rows, partition, np.int32)
         if "partition" in columns:
             return np.asarray(columns["partition"].cast("int32"))
-        if "key" not in columns or not self._intake.by_key:
+        if "key" not in columns or not self._appender.by_key:
             return self._round_robin(image, rows, columns["value"].nbytes)
-        if self._intake.keys_in_bulk:
+        if self._appender.keys_in_bulk:
             found = partitions_of_keys(columns["key"], image.partition_count)
         else:
-            found = np.array(self._intake.partitions_of(image, bytes_of(columns["key"])), np.int32)
+            found = np.array(self._appender.partitions_of(image, bytes_of(columns["key"])), np.int32)
         without = found < 0
         if without.any():
             found[without] = self._round_robin(image, int(without.sum()), columns["value"].nbytes)
@@ -161,7 +163,7 @@ class ArrowSender:
     def _round_robin(self, image: TopicImage, rows: int, size_bytes: int) -> Any:
         """A partition for each of these rows without keys, batch by batch."""
         batches = 1 + (size_bytes + rows * largest_size(None, None, ())) // self._config.max_batch_size
-        chosen = [self._intake.choose_for_batch(image) for _ in range(min(batches, rows))]
+        chosen = [self._appender.choose_for_batch(image) for _ in range(min(batches, rows))]
         return np.repeat(np.array(chosen, np.int32), -(-rows // len(chosen)))[:rows]
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple, SupportsIndex
 
 from oncelog.client.aio.connection.cluster_access import ClusterAccess
-from oncelog.client.aio.producer.intake import Intake
+from oncelog.client.aio.producer.record_appender import RecordAppender
 from oncelog.client.core import arguments
 from oncelog.client.core.batches.accumulator import Accumulator, ProducerBatch, WholeBatch
 from oncelog.client.core.batches.record_sizes import largest_size, owned
@@ -255,24 +255,24 @@ class ManySender:
     """``send_many`` of one producer."""
 
     def __init__(
-        self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, cluster: ClusterAccess
+        self, config: ProducerConfig, appender: RecordAppender, accumulator: Accumulator, cluster: ClusterAccess
     ) -> None:
         self._config = config
-        self._intake = intake
+        self._appender = appender
         self._accumulator = accumulator
         self._now_ms = cluster.network.now_ms
 
     async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[StoredRun]]:
         """Queue columns given as lists; waits while ``buffer.memory`` is used up."""
-        intake, config = self._intake, self._config
+        appender, config = self._appender, self._config
         image, many = await self.begin(topic, partition)
         too_large = larger_than(rows, min(config.max_request_size, config.buffer_memory))
         if too_large:
-            raise intake.too_large(topic, too_large)
-        sender = _RowsSender(self._accumulator, image, config.max_batch_size, intake.queue_batch, many)
-        by_key = partition is None and intake.by_key
-        send = partial(sender.send_by_key, intake.partitions_of) if by_key else sender.send
-        choose = partial(intake.choose_for_batch, image) if partition is None else _always(partition)
+            raise appender.too_large(topic, too_large)
+        sender = _RowsSender(self._accumulator, image, config.max_batch_size, appender.queue_batch, many)
+        by_key = partition is None and appender.by_key
+        send = partial(sender.send_by_key, appender.partitions_of) if by_key else sender.send
+        choose = partial(appender.choose_for_batch, image) if partition is None else _always(partition)
         try:
             await send(rows, choose, self._now_ms)
         except BaseException:
@@ -280,18 +280,18 @@ class ManySender:
             raise
         finally:
             many.all_queued()
-            self._intake.poll_soon()
+            self._appender.poll_soon()
         return many.future
 
     async def begin(self, topic: str, partition: int | None) -> tuple[TopicImage, ManyDeliveries]:
         """The topic that a call sends to, and the object that receives the outcome of its batches."""
         if partition is not None:
             arguments.whole(partition, "partition", 32)
-        self._intake.check_send()
-        image = await self._intake.known_topic(topic)
+        self._appender.check_send()
+        image = await self._appender.known_topic(topic)
         if partition is not None:
-            self._intake.check_partition(image, partition)
-        return image, ManyDeliveries(self._intake.running())
+            self._appender.check_partition(image, partition)
+        return image, ManyDeliveries(self._appender.running())
 
 
 __all__ = ["ManyDeliveries", "ManySender", "Rows", "StoredRun", "checked_rows"]

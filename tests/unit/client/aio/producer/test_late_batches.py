@@ -18,17 +18,17 @@ def test_a_batch_that_waited_for_memory_is_refused_behind_its_transaction(state:
     @on_loop
     async def check() -> None:
         producer = Producer(bootstrap_servers="localhost:1", transactional_id="x", two_phase_commit=True)
-        transactions, intake = producer._transactions, producer._intake
+        transactions, appender = producer._transactions, producer._appender
         assert transactions is not None
-        intake.start()
+        appender.start()
         transactions.state = ClientTxnState.IN_TRANSACTION
 
         def attempt() -> ProducerBatch | None:
             transactions.state = state
-            asyncio.get_running_loop().call_soon(intake.space_freed)
+            asyncio.get_running_loop().call_soon(appender.space_freed)
             return None
 
         with pytest.raises(IllegalStateError):
-            await intake.queue_batch(attempt)
+            await appender.queue_batch(attempt)
 
     check()

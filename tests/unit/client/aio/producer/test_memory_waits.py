@@ -8,7 +8,7 @@ import time
 import pytest
 
 from oncelog.client.aio import Producer
-from oncelog.client.aio.producer.intake import Intake
+from oncelog.client.aio.producer.record_appender import RecordAppender
 from oncelog.client.core.batches.accumulator import ProducerBatch
 from oncelog.client.errors import ProducerClosed
 from oncelog.types import TopicPartition
@@ -30,25 +30,25 @@ class Memory:
         return ProducerBatch(TopicPartition("t", 0), 1, 0)
 
 
-async def _waiting(intake: Intake, memory: Memory, count: int) -> list[asyncio.Task[ProducerBatch]]:
-    tasks = [asyncio.create_task(intake.queue_batch(memory.attempt)) for _ in range(count)]
+async def _waiting(appender: RecordAppender, memory: Memory, count: int) -> list[asyncio.Task[ProducerBatch]]:
+    tasks = [asyncio.create_task(appender.queue_batch(memory.attempt)) for _ in range(count)]
     while memory.looks < count:
         await asyncio.sleep(0)
     return tasks
 
 
-def _intake() -> Intake:
-    intake = Producer(bootstrap_servers="localhost:1", max_block_ms=3000)._intake
-    intake.start()
-    return intake
+def _appender() -> RecordAppender:
+    appender = Producer(bootstrap_servers="localhost:1", max_block_ms=3000)._appender
+    appender.start()
+    return appender
 
 
 @on_loop
 async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> None:
-    memory, intake = Memory(), _intake()
-    first, second = await _waiting(intake, memory, 2)
+    memory, appender = Memory(), _appender()
+    first, second = await _waiting(appender, memory, 2)
     memory.room = 1
-    intake.space_freed()
+    appender.space_freed()
     first.cancel()
     await second
     assert first.cancelled()
@@ -56,24 +56,24 @@ async def test_a_waiter_cancelled_while_it_is_woken_passes_the_memory_on() -> No
 
 @on_loop
 async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> None:
-    memory, intake = Memory(), _intake()
-    tasks = await _waiting(intake, memory, 3)
+    memory, appender = Memory(), _appender()
+    tasks = await _waiting(appender, memory, 3)
     memory.room = 3
-    intake.space_freed()
+    appender.space_freed()
     await asyncio.gather(*tasks)
 
 
 @on_loop
 async def test_nothing_is_queued_after_the_end() -> None:
     """Nobody would send the record or resolve its future: ``send_many`` beside ``stop()`` waited forever."""
-    memory, intake = Memory(), _intake()
-    (woken,) = await _waiting(intake, memory, 1)
+    memory, appender = Memory(), _appender()
+    (woken,) = await _waiting(appender, memory, 1)
     memory.room = 2
-    intake.space_freed()
-    intake.close()
-    for attempt in (woken, intake.queue_batch(memory.attempt)):
+    appender.space_freed()
+    appender.close()
+    for attempt in (woken, appender.queue_batch(memory.attempt)):
         with pytest.raises(ProducerClosed):
             await attempt
     assert memory.room == 2
     with pytest.raises(ProducerClosed):  # not after max.block.ms
-        await intake._wait_for_space(time.monotonic() + 3600)
+        await appender._wait_for_space(time.monotonic() + 3600)

@@ -40,7 +40,7 @@ ITERATION_BYTES = 64 * 1024
 """A sender that never awaits yields to the event loop after this many bytes."""
 
 
-class Intake:
+class RecordAppender:
     """The path of a record from the program to its batch.
 
     :param poll_soon: called when there is something new to send.
@@ -346,4 +346,4 @@ def _no_partition(image: TopicImage, partition: int) -> UnknownTopicOrPartitionE
     )
 
 
-__all__ = ["Intake", "Partitioner"]
+__all__ = ["Partitioner", "RecordAppender"]

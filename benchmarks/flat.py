@@ -34,7 +34,7 @@ COUNTED, ROUNDS, AT_ONCE = 100, 7, 100
 PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
 FIRST_PRODUCER = 1_000_000
 LONG_LOG = 6_000
-"""Batches that are there before: in a log that is longer, a fetch looks up where a batch ends."""
+"""Batches appended in advance: in a longer log a fetch looks up where a batch ends."""
 SETTLED = 20_000_000
 """Instructions in 2 s without a request."""
 FILLINGS = ("partitions", "producers", "connections")

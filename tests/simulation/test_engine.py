@@ -51,7 +51,7 @@ def test_chance_comes_from_the_seed() -> None:
     assert simulate(main, seed=1) != simulate(main, seed=2)
 
 
-def test_the_world_outside_is_as_before() -> None:
+def test_the_standard_library_is_restored_after_a_simulation() -> None:
     async def main(world: Simulation) -> None:
         await asyncio.sleep(1)
 

@@ -113,7 +113,7 @@ def _is_own(address: str) -> bool:
 
 
 class _Proxies(urllib.request.BaseHandler):
-    handler_order = 100  # before those that connect
+    handler_order = 100  # this handler runs before those that connect
 
     def http_open(self, request: urllib.request.Request) -> HTTPResponse | None:
         proxy = proxy_for(request.full_url)

@@ -543,7 +543,7 @@ class Segment:
                     self._read_through(at, at + header.size_bytes)
                 at += header.size_bytes
         except (OutOfDescriptors, CorruptLogError):
-            return  # that does not concern the disk; damage is the next reader at that position reports it
+            return  # this does not concern the disk; the next reader at that position reports damage
         except StorageError as error:
             if len(self._unreadable) >= _UNREADABLE_KEPT:
                 self.forgive()

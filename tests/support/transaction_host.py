@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
-from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator, TxnMarker
 from oncelog.broker.log.producers.verification import VerificationGuard
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred

@@ -7,7 +7,7 @@ the brokers it encrypts and logs in itself, as ``upstream`` says. A :class:`Prox
 ``oncelog lab`` draws them.
 
 Invariants
-- If it logs in itself, it listens on this machine only and its clients log in to it (``faults.proxy_login``).
+- If it logs in itself, it listens on this machine only and its clients log in to it (``proxy_login``).
 - The client gets its answers in the order of its requests, in whatever order the broker got them.
 - A lost answer closes the connection: clients regard an out-of-order answer as a broken peer.
 """

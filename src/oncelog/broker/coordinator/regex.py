@@ -3,7 +3,7 @@ too.
 
 A SubscribedTopicRegex and the filter of ListTransactions are matched on the thread that serves all clients, so the
 size of an expression and all the work that it may cause are limited. A name matches as a whole. Called by
-``group.consumer_draft``, ``group.consumer_protocol``, ``transaction.coordinator`` and ``config_changes``.
+``consumer_draft``, ``consumer_protocol``, ``transaction_coordinator`` and ``config_changes``.
 
 The library google-re2 is the extra ``oncelog[regex]``, as it has no wheels for some platforms (musl, free-threaded
 Python), and is imported with the first expression. Without it, every expression is refused.

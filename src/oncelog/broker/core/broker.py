@@ -35,7 +35,7 @@ from oncelog.broker.core.storage.flushing import Flushing
 from oncelog.broker.core.storage.log_manager import LogManager
 from oncelog.broker.core.storage.metadata_sync import MetadataSync
 from oncelog.broker.core.storage.partition import Partition
-from oncelog.broker.core.storage.recovery import RecoveryProgress
+from oncelog.broker.core.storage.recovery_progress import RecoveryProgress
 from oncelog.broker.metadata.store import MetadataStore
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -53,8 +53,8 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
-    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.broker.coordinator.transaction.host import TxnMarker
+    from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
     from oncelog.broker.core.appending.pipeline import AppendPipeline
     from oncelog.broker.core.appending.produce_runs import ProduceRuns
     from oncelog.broker.core.coordination.repeated_commits import RepeatedCommits

@@ -1,7 +1,7 @@
 """The small files next to the segments, in Kafka's formats.
 
-Called by ``broker.log.partition_log`` (leader epochs), the broker's log manager (offset checkpoints, partition
-metadata, clean-shutdown marker, node identity) and ``dump-log``. Files are replaced whole and atomically. Sources:
+Called by ``files`` and ``recovery`` (leader epochs), the broker's log manager (offset checkpoints, partition metadata,
+clean-shutdown marker, node identity) and ``dump``. Files are replaced whole and atomically. Sources:
 ``CheckpointFile``, ``PartitionMetadataFile``, ``MetaProperties``, ``CleanShutdownFileHandler`` of Kafka.
 """
 

@@ -1,9 +1,8 @@
 """Which leader epoch began at which offset of a partition.
 
-Called by ``broker.log.partition_log``, the broker (``OffsetForLeaderEpoch``, fetches with a last epoch) and recovery.
-Epochs and start offsets both rise. Nothing here touches a file: the owner writes what :meth:`LeaderEpochCache.unsaved`
-returns.
-Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
+Part of ``state``: the writer begins epochs, ``partition_log`` answers where they end, the trimmer and recovery cut
+them. Epochs and start offsets both rise. Nothing here touches a file: the owner writes what
+:meth:`LeaderEpochCache.unsaved` returns. Source: KIP-101, KIP-279, Kafka's ``LeaderEpochFileCache``.
 """
 
 from __future__ import annotations

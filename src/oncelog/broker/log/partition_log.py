@@ -1,7 +1,7 @@
 """One partition's log: reads, searches and opens it, and hands out what changes it.
 
-Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder. Changes are
-made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` says what to sync. Source: Kafka's
+Called by ``broker.core.storage.partition`` and the broker's log manager; nothing else writes into a partition's folder.
+Changes are made by other objects: ``writer`` appends, ``trimmer`` removes, ``files`` says what to sync. Source: Kafka's
 ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
 

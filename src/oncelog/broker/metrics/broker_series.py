@@ -28,7 +28,7 @@ from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
-    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
     from oncelog.broker.core.broker import Broker
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
     from oncelog.broker.core.storage.partition import Partition

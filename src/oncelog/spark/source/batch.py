@@ -1,4 +1,4 @@
-"""Batch reads: a fixed range of each partition. Called by Spark through ``source``."""
+"""Batch reads: a fixed range of each partition. Made by ``data_source``, called by Spark."""
 
 from __future__ import annotations
 

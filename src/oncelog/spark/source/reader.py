@@ -1,7 +1,8 @@
 """Reads Kafka from Spark: what batch and streaming reads share, on the driver and in tasks.
 
-Called by :mod:`oncelog.spark.data_source` and :mod:`oncelog.spark.source.stream`. Rows have the columns of Spark's own
-Kafka connector: key, value, topic, partition, offset, timestamp, timestampType and, if asked for, headers.
+Called by the readers of batches and streams (:mod:`oncelog.spark.source.batch`, :mod:`oncelog.spark.source.stream`).
+Rows have the columns of Spark's own Kafka connector: key, value, topic, partition, offset, timestamp, timestampType
+and, if asked for, headers.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from oncelog.broker.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.broker.coordinator.transaction.states import PREPARED, TransactionState
+from oncelog.broker.coordinator.transaction.transaction_coordinator import ProducerResult, TransactionCoordinator
 from oncelog.errors import Error
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.transaction_host import MemoryTransactionHost

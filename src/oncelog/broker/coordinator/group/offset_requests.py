@@ -1,6 +1,6 @@
 """OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete: authorizes, writes and answers.
 
-Called only by ``coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
+Called by ``group_coordinator``. The groups' rules decide whether the caller may commit; ``offsets`` holds the state. An
 error of the group is returned for every partition, because these answers have no field for it (those of OffsetFetch and
 OffsetDelete do). Source: Kafka's ``OffsetMetadataManager`` (4.4.0).
 """

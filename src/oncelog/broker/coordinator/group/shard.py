@@ -1,6 +1,6 @@
 """The groups of one partition of ``__consumer_offsets``: applies records to state, and runs the protocols on it.
 
-Created by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``,
+Created by ``group_coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``,
 ``replay_marker``, ``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes only by
 records": its members live in memory and are ahead of the log, so it writes a group's metadata without replaying it, as
 Kafka does (``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way

@@ -1,6 +1,6 @@
 """Events for a transactional id: requests, and the coordinator's own events.
 
-Created by ``coordinator`` and ``shard``, handled by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
+Created by ``transaction_coordinator`` and ``shard``, handled by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
 """
 
 from __future__ import annotations

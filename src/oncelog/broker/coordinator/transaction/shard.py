@@ -1,7 +1,7 @@
 """One partition of ``__transaction_state``: its transactional ids, and how decisions are carried out.
 
-Created by ``coordinator`` through the runtime. The rules decide; this module writes and applies the value, delays the
-answer until it is committed, and then takes the next steps:
+Created by ``transaction_coordinator`` through the runtime. The rules decide; this module writes and applies the value,
+delays the answer until it is committed, and then takes the next steps:
 
     Prepare* committed -> answer EndTxn -> markers, retried until all are committed -> Complete* written
 

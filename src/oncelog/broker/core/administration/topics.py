@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from oncelog.broker.core.storage.flushing import Flushing
     from oncelog.broker.core.storage.log_manager import LogManager
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
-    from oncelog.broker.core.storage.recovery import RecoveryProgress
+    from oncelog.broker.core.storage.recovery_progress import RecoveryProgress
     from oncelog.broker.metadata.store import MetadataStore
     from oncelog.runtime.timers import Timers
     from oncelog.settings.config import BrokerConfig

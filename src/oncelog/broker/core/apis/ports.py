@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
-    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.broker.coordinator.transaction.host import TxnMarker
+    from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
     from oncelog.broker.core.administration.nodes import BrokerNodes
     from oncelog.broker.core.administration.topics import Topics
     from oncelog.broker.core.appending.pipeline import AppendPipeline

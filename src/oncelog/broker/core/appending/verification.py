@@ -15,7 +15,7 @@ from oncelog.runtime.deferred import Deferred
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
-    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
     from oncelog.broker.core.storage.partition import Partition
 
 _NOT_NEEDED = Deferred.of(Verification(NONE))

@@ -40,9 +40,9 @@ from oncelog.types import (
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.group.group_coordinator import GroupCoordinator
     from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
-    from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.broker.coordinator.transaction.host import TxnMarker
     from oncelog.broker.coordinator.transaction.orphans import PartitionProducer
+    from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
     from oncelog.broker.core.cluster.cluster import Cluster
     from oncelog.broker.core.requests.interception import MarkerInterceptor
     from oncelog.broker.core.requests.request_metrics import RequestMetrics
@@ -85,7 +85,7 @@ IMPORTED_APART: Mapping[str, Sequence[str]] = {
     ),
     TRANSACTION_STATE_TOPIC: (
         *(f"{_TRANSACTION}.events", f"{_TRANSACTION}.records", f"{_TRANSACTION}.rule_parts", f"{_TRANSACTION}.rules"),
-        *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.coordinator"),
+        *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.transaction_coordinator"),
     ),
 }
 """Imports for a coordinator's first use, in chunks: all at once would take as long as 200 produce requests."""
@@ -129,7 +129,7 @@ class Coordinators:
 
     @cached_property
     def transactions(self) -> TransactionCoordinator:
-        from oncelog.broker.coordinator.transaction.coordinator import TransactionCoordinator
+        from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator
 
         coordinator = TransactionCoordinator(self, self._settings, self.topic_partitions(TRANSACTION_STATE_TOPIC))
         self._serve_by_node(coordinator.runtime)

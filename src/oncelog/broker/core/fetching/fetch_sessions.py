@@ -1,7 +1,7 @@
 """Incremental fetch sessions (KIP-227): the partitions that a fetcher reads, and what it was last sent of each.
 
-Used only by ``apis.fetch``. A session holds the partitions in the order in which they are served; a partition that had
-data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
+Used only by ``apis.data.fetch``. A session holds the partitions in the order in which they are served; a partition that
+had data moves to the end, so that no partition starves if ``max_bytes`` is small. Source: Kafka's ``FetchSession``.
 """
 
 from __future__ import annotations

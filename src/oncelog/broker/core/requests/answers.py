@@ -1,4 +1,4 @@
-"""Encodes answers for the wire, at once or in chunks. Called only by ``Broker``."""
+"""Encodes answers for the wire, at once or in chunks. Called only by ``request_life``."""
 
 from __future__ import annotations
 

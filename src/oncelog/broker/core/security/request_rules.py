@@ -1,7 +1,7 @@
 """Permissions needed to make a request at all, checked before its handler runs if there is an authorizer.
 
-``apis.registry`` says which API needs which permissions; ``Broker.receive`` has them checked.
-Sources: Kafka's ``KafkaApis``, ``ControllerApis``, and ``getErrorResponse`` of each request for the shape of a refusal.
+``core.registry`` says which API needs which permissions; ``Broker`` has them checked. Sources: Kafka's ``KafkaApis``,
+``ControllerApis``, and ``getErrorResponse`` of each request for the shape of a refusal.
 """
 
 from __future__ import annotations

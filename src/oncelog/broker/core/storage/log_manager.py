@@ -1,8 +1,8 @@
 """The partition logs of a data folder: opening, deletion, retention, compaction and what checkpoints say of them.
 
-Called by ``broker.Broker``. Invariants: the clean-shutdown marker is written last and removed first; a checkpoint
-never claims more than was synced; a deleted topic's folder is renamed before anything is removed, so that a topic
-of the same name can be created at once. Source: Kafka's ``LogManager``.
+Called by ``core.broker`` and ``core.administration``. Invariants: the clean-shutdown marker is written last and removed
+first; a checkpoint never claims more than was synced; a deleted topic's folder is renamed before anything is removed,
+so that a topic of the same name can be created at once. Source: Kafka's ``LogManager``.
 """
 
 from __future__ import annotations

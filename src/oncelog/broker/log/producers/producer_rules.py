@@ -1,8 +1,8 @@
 """When an append is refused because of its producer: the rules of idempotence and transactions, as tables.
 
-Called by ``producer_state``; ``broker.verification`` asks :func:`refused_by_coordinator`. This is the only place
-that answers a Produce with error 45, 47 or 48. The rules change nothing.
-Source: KIP-98, KIP-360, KIP-890, KIP-1228; Kafka's ``ProducerAppendInfo``.
+Called by ``producer_state``; ``broker.core.appending.verification`` asks :func:`refused_by_coordinator`. This is the
+only place that answers a Produce with error 45, 47 or 48. The rules change nothing. Source: KIP-98, KIP-360, KIP-890,
+KIP-1228; Kafka's ``ProducerAppendInfo``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ``.snapshot`` files of one partition: its producer state as of the offset in the file's name.
 
-Called by ``broker.log.partition_log`` and ``broker.log.recovery``. Source: Kafka's ``ProducerStateManager``.
+Opened by ``broker.log.recovery``, and part of ``broker.log.state``. Source: Kafka's ``ProducerStateManager``.
 """
 
 from __future__ import annotations

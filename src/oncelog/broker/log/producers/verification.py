@@ -1,8 +1,8 @@
 """Verification of an append by the transaction coordinator (KIP-890): the state while the answer is pending, and the
 proof.
 
-``producer_state`` hands out the guard before the coordinator is asked; ``broker.verification`` asks; the append
-carries the guard, and the rules in ``producer_rules`` check it.
+``producer_state`` hands out the guard before the coordinator is asked; ``broker.core.appending.verification`` asks;
+the append carries the guard, and the rules in ``producer_rules`` check it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads every batch in a range of a ``.log`` file, with large reads, one by one or through a scanner.
 
-Called by ``segment_list`` (when coordinators load), ``broker.log.recovery``, ``broker.log.compaction`` and
-``broker.log.dump``; for files that nobody writes by ``broker.metadata.adoption`` and
-``apps.promote.unfinished_transactions``.
+Called by ``segment_list`` (when coordinators load), ``broker.log.recovery`` and ``broker.log.compaction``; for files
+that nobody writes by ``broker.metadata.adoption``, ``apps.promote.unfinished_transactions`` and
+``apps.verify.log_folder``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The segments of one partition in offset order, and searches across them.
 
-Called by ``broker.log.partition_log``, ``broker.log.recovery``, ``broker.log.retention`` and ``broker.log.compaction``.
+Part of ``broker.log.state``: the log's reader, writer, trimmer, recovery and compaction all work on it.
 The last one is the active segment, the only one appended to; it always exists. Source: Kafka's ``LogSegments`` and
 ``LocalLog``.
 """

@@ -1,4 +1,4 @@
-"""Reserves disk space behind the end of a growing log. Called only by ``disk``.
+"""Reserves disk space behind the end of a growing log. Called only by ``os_disk``.
 
 If a file system has to allocate space when it writes out appended data (ext4's delayed allocation), it delays the next
 appends to the file by milliseconds. Space that was allocated before avoids that. A file keeps its size, reserved space

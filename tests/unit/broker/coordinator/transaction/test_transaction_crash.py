@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 
-from oncelog.broker.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.broker.coordinator.transaction.states import PREPARED, TransactionState
+from oncelog.broker.coordinator.transaction.transaction_coordinator import ProducerResult, TransactionCoordinator
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition

@@ -6,7 +6,6 @@ import struct
 
 import pytest
 
-from oncelog.broker.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.broker.coordinator.transaction.events import (
     AddPartitions,
     EndTxn,
@@ -21,6 +20,7 @@ from oncelog.broker.coordinator.transaction.records import decode_value, encode_
 from oncelog.broker.coordinator.transaction.rule_parts import Decision, complete
 from oncelog.broker.coordinator.transaction.rules import decide
 from oncelog.broker.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState, Txn
+from oncelog.broker.coordinator.transaction.transaction_coordinator import ProducerResult, TransactionCoordinator
 from oncelog.errors import Error
 from oncelog.settings.config import BrokerConfig
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition

@@ -1,9 +1,8 @@
 """Members that use the classic protocol in a group of the consumer protocol, during a migration (KIP-848).
 
-Called by ``coordinator`` through :class:`ClassicMembers` if JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a
-consumer group. Such a member's epoch is its generation; the coordinator assigns for it, so it never leads.
-REBALANCE_IN_PROGRESS announces a new assignment, and the member joins again to get it. Source: Kafka's
-``GroupMetadataManager`` (4.3.1).
+Called by ``group.shard`` if JoinGroup, SyncGroup, Heartbeat or LeaveGroup name a consumer group. Such a member's epoch
+is its generation; the coordinator assigns for it, so it never leads. REBALANCE_IN_PROGRESS announces a new assignment,
+and the member joins again to get it. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations

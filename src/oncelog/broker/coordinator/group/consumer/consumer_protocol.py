@@ -1,9 +1,9 @@
 """Runs the consumer protocol: ConsumerGroupHeartbeat, leaving, and the members' timers (KIP-848).
 
-Called by ``coordinator`` and ``shard``. The state of a group comes from its records; this module decides which ones to
-write, and answers when they are committed. Timers live in memory and start again at load. ``classic_members`` handles
-members of the classic protocol in such a group, ``migration`` changes of a whole group's protocol. Source: Kafka's
-``GroupMetadataManager`` (4.3.1).
+Called by ``group.shard`` and ``classic_members``. The state of a group comes from its records; this module decides
+which ones to write, and answers when they are committed. Timers live in memory and start again at load.
+``classic_members`` handles members of the classic protocol in such a group, ``migration`` changes of a whole group's
+protocol. Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.coordinator.transaction.coordinator import DescribedTransaction
+from oncelog.broker.coordinator.transaction.transaction_coordinator import DescribedTransaction
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, TRANSACTIONAL_ID, allows

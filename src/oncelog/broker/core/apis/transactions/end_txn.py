@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.coordinator.transaction.coordinator import ProducerResult
+from oncelog.broker.coordinator.transaction.transaction_coordinator import ProducerResult
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.errors import Error
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest

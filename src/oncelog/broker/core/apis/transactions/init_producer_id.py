@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.coordinator.transaction.coordinator import ProducerResult
+from oncelog.broker.coordinator.transaction.transaction_coordinator import ProducerResult
 from oncelog.broker.core.registry import TWO_PHASE_COMMIT
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.errors import Error

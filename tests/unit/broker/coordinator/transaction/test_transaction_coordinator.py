@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import pytest
 
 from oncelog.broker.coordinator.runtime import LOG_ERRORS, LoggedMarker
-from oncelog.broker.coordinator.transaction.coordinator import (
+from oncelog.broker.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
+from oncelog.broker.coordinator.transaction.states import TransactionState
+from oncelog.broker.coordinator.transaction.transaction_coordinator import (
     DescribedTransaction,
     ListedTransaction,
     ProducerResult,
     TransactionCoordinator,
     TxnMarker,
 )
-from oncelog.broker.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
-from oncelog.broker.coordinator.transaction.states import TransactionState
 from oncelog.broker.core.requests.work import finished
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred

@@ -1,4 +1,8 @@
-"""Writes large batches: the executors carry the records, inside the transaction that the driver ends."""
+"""Writes the batches of ``for_each_batch`` and ``write``: large ones by the executors, small ones by the driver.
+
+Called by ``spark.session`` through ``write``, and for its barrier tasks by Spark. It may import ``spark.sink``, whose
+engine begins and ends each transaction, and ``spark.kafka``.
+"""
 
 from oncelog.spark.executors.write import Written
 

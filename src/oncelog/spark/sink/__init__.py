@@ -1,1 +1,5 @@
-"""Writes micro-batches exactly once: plan, decision and transaction; here the driver carries the records."""
+"""Writes micro-batches exactly once: plan, decision and transaction, for every way in and every destination.
+
+Called by ``spark.data_source`` through ``writers``, by ``spark.executors`` and by ``spark.tables``; ``engine`` is the
+only way to a destination. It may import ``spark.kafka`` and ``spark.private_apis``.
+"""

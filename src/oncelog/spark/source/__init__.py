@@ -1,1 +1,4 @@
-"""Reads Kafka: plans offsets, and turns record batches into Arrow. Called through ``oncelog.spark.data_source``."""
+"""Reads Kafka: plans offsets, and turns record batches into Arrow.
+
+Called by Spark through ``spark.data_source``, and by pipelines. It may import ``spark.kafka`` and ``records``.
+"""

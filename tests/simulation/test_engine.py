@@ -361,7 +361,7 @@ def test_another_threads_chance_is_no_part_of_a_seed() -> None:
         beside.join()
 
 
-def test_the_collector_of_others_is_no_culprit() -> None:
+def test_the_collector_of_others_is_not_a_culprit() -> None:
     def looks_at_the_clock(*_: object) -> None:
         real()
 

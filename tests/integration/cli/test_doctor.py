@@ -63,7 +63,7 @@ def test_doctor_reports_every_part(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_in_use_and_a_folder_that_is_none_are_reported(tmp_path: Path) -> None:
+def test_a_port_in_use_and_a_path_that_is_not_a_folder_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         found = doctor("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--data", tmp_path / "file" / "none")

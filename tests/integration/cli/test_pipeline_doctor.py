@@ -65,12 +65,12 @@ def test_doctor_says_what_the_next_start_will_do(
     assert reported["transaction"] == "none known"
 
 
-def test_folder_that_is_no_checkpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_folder_that_is_not_a_checkpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
     reported = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
     assert "holds no file metadata" in reported
 
 
-def test_a_folder_that_is_no_checkpoint_is_reported_with_those_that_it_holds(checkpoint: Checkpoint) -> None:
+def test_a_folder_that_is_not_a_checkpoint_is_reported_with_those_that_it_holds(checkpoint: Checkpoint) -> None:
     folder = Path(checkpoint.location)
     above = call("pipeline", "doctor", folder.parent).sentence()
     assert f"{folder.parent} is not a checkpoint but contains some; name one: " in above

@@ -222,7 +222,7 @@ def test_with_json_a_console_whose_port_is_taken_is_reported_in_json() -> None:
     assert line["message"] == f"the console cannot listen on 127.0.0.1:{port}: Address already in use"
 
 
-def test_a_file_of_users_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_users_that_is_not_text_is_refused(tmp_path: Path) -> None:
     users = tmp_path / "users"
     users.write_bytes(b"\xff\xfe")
     refused = run("serve", "--data", tmp_path / "data", "--add-scram", f"@{users}")

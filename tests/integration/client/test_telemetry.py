@@ -106,7 +106,7 @@ async def test_a_record_carries_the_context_of_the_span_that_sent_it(
     assert links(worked) == [span_id(sent)]
     assert tombstone.parent is not None and tombstone.parent.span_id == span_id(worked)
     assert attributes(tombstone)["kafka.message.tombstone"] is True
-    assert "kafka.message.key" not in attributes(tombstone), "bytes that are no text are left out"
+    assert "kafka.message.key" not in attributes(tombstone), "bytes that are not text are left out"
 
 
 def test_blocking_clients_are_traced_and_a_poll_has_a_link_for_each_record(
@@ -141,7 +141,7 @@ def test_a_record_that_is_refused_ends_its_span_with_the_error(servers: str, uni
 
 
 @on_loop
-async def test_headers_that_are_no_context_are_no_link(servers: str, unique_name: str, traces: Traces) -> None:
+async def test_headers_that_are_not_a_context_are_not_a_link(servers: str, unique_name: str, traces: Traces) -> None:
     await make_topic(servers, unique_name)
     bad: list[tuple[str, bytes | None]] = [
         ("traceparent", b"\xff\xfe"),

@@ -256,7 +256,7 @@ def test_a_wrong_broker_is_reported_with_what_it_did_and_the_kip(three: str) -> 
     assert left_on(three) == []
 
 
-def test_a_feature_that_a_broker_does_not_offer_is_no_failure() -> None:
+def test_a_feature_that_a_broker_does_not_offer_is_not_a_failure() -> None:
     from oncelog.apps.conformance.expect import NotOffered
     from oncelog.apps.conformance.fixture import Fixture
     from oncelog.apps.conformance.raw.wire import RawConnection, TestedCluster

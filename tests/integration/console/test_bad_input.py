@@ -87,7 +87,7 @@ def test_scripts_in_the_live_tail_are_shown_and_never_run(
     assert page.title() != "run"
 
 
-def test_a_record_of_a_megabyte_and_a_key_that_is_no_text(
+def test_a_record_of_a_megabyte_and_a_key_that_is_not_text(
     page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, topic: str
 ) -> None:
     large = b"m" * 1_000_000
@@ -111,7 +111,7 @@ def test_a_record_of_a_megabyte_and_a_key_that_is_no_text(
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "%2e%2e%2fx", "x" * 300, "no-such-topic", "<b>", "\u0000"])
-def test_names_that_are_none_are_reported_in_place(page: Page, oncelog_console: RunningConsole, name: str) -> None:
+def test_invalid_names_show_an_error_page(page: Page, oncelog_console: RunningConsole, name: str) -> None:
     for path, parameter in [("/topic", "name"), ("/records", "topic"), ("/partition", "topic"), ("/group", "name"),
                             ("/transaction", "id"), ("/producers", "topic")]:  # fmt: skip
         answer = page.goto(at(oncelog_console, path, **{parameter: name}))

@@ -223,7 +223,7 @@ def test_part_for_each_number_of_bytes(exported: ExportedTopic) -> None:
     assert exported.values() == [value.decode() for value in numbered(0, 120)]
 
 
-def test_bytes_that_are_no_text_are_refused_by_csv_alone(exported: ExportedTopic) -> None:
+def test_bytes_that_are_not_text_are_refused_by_csv_alone(exported: ExportedTopic) -> None:
     exported.produce([b"\xff"])
     ended = exported.export()
     if exported.to.suffix == ".csv":

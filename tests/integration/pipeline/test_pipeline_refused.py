@@ -39,7 +39,7 @@ class RunningBroker(Protocol):
         ("p.sql", "select 1", "is not a pipeline file: give a .py file"),
     ],
 )
-def test_file_that_is_no_pipeline_is_refused_by_name(
+def test_file_that_is_not_a_pipeline_is_refused_by_name(
     cold_pipeline: PipelineCommand, name: str, text: str, printed: str
 ) -> None:
     path = cold_pipeline.write(name, text)

@@ -195,7 +195,7 @@ def test_references_that_go_round_are_one_error(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"type": "record"}', '"nothing"', "[" * 5000 + "]" * 5000])
-def test_a_schema_that_is_none_is_one_error_and_not_fetched_again(stand_in: StandIn, text: str) -> None:
+def test_an_invalid_schema_is_one_error_and_not_fetched_again(stand_in: StandIn, text: str) -> None:
     stand_in.answer("POST", "/subjects/s/versions", {"schema": text})
     codecs = Codecs(SchemaRegistry(stand_in.url))
     for _ in range(2):

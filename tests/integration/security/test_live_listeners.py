@@ -105,7 +105,7 @@ def test_a_listener_comes_and_goes_with_its_connections(side: Side) -> None:
     eventually(lambda: not answers(extra))
 
 
-def test_the_setting_taken_back_brings_the_first_listeners_back(side: Side) -> None:
+def test_deleting_the_setting_restores_the_first_listeners(side: Side) -> None:
     accepted(side.open_servers, {"listeners": f"PLAINTEXT://{side.open_servers}"})
     eventually(lambda: not answers(side.asking_servers))
     accepted(side.open_servers, {}, delete=["listeners"])

@@ -41,7 +41,7 @@ def written_until(refusal: SinkRefused) -> int:
     return int(found[1])
 
 
-def test_checkpoint_that_is_older(world: World, query: Query) -> None:
+def test_an_older_checkpoint_is_refused_with_advice_that_works(world: World, query: Query) -> None:
     for number in (1, 2):
         query.forget(number)
     with pytest.raises(

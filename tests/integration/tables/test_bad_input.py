@@ -151,7 +151,7 @@ MISPLACED: list[tuple[TableFormat, str, dict[str, Any], str]] = [
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("form", "table", "given", "says"), MISPLACED)
-def test_place_that_is_none_is_refused_in_one_sentence(
+def test_an_invalid_table_location_is_refused_in_one_sentence(
     tmp_path: Path, form: TableFormat, table: str, given: dict[str, str], says: str
 ) -> None:
     given = {name: value.replace("FOLDER", str(tmp_path)) for name, value in given.items()}

@@ -295,7 +295,7 @@ def test_value_that_does_not_fit_is_refused_with_column_and_value(
     assert existing.run("SELECT * FROM o") == []
 
 
-def test_bytes_that_are_no_text_are_refused(existing: Existing) -> None:
+def test_bytes_that_are_not_text_are_refused(existing: Existing) -> None:
     existing.run("CREATE TABLE o (id bigint, c text)")
     bad = pa.Array.from_buffers(
         pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"a\xff\xfe")]

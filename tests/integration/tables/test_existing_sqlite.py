@@ -233,7 +233,7 @@ def test_key_of_others_takes_upserts(sqlite: ExistingSqlite) -> None:
     assert sqlite.run('SELECT * FROM "Or.der"') == [("A", "y", 5)]
 
 
-def test_bytes_that_are_no_text_are_refused(sqlite: ExistingSqlite) -> None:
+def test_bytes_that_are_not_text_are_refused(sqlite: ExistingSqlite) -> None:
     sqlite.run("CREATE TABLE o (c TEXT)")
     bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
     with pytest.raises(TableRefused, match=r"in column c, which is TEXT and takes no bytes that are not UTF-8"):

@@ -170,7 +170,7 @@ def test_columns_that_differ_are_reported_and_nothing_changes(world: World, quer
     assert examined(query).columns == ""
 
 
-def test_table_that_does_not_exist_is_no_fault(world: World) -> None:
+def test_table_that_does_not_exist_is_not_a_fault(world: World) -> None:
     query = Query(world.folder / "checkpoint", world.options)
     found = examined(query)
     assert (found.table_id, found.verdict, found.refused) == ("", "write", False)

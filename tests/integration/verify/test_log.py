@@ -69,7 +69,9 @@ def test_nothing_is_found_in_what_transactions_leave(broker: RunningBroker, admi
     assert found(outcome) == found(outcome, "unknown") == []
 
 
-def test_open_transaction_is_reported_and_is_no_finding(broker: RunningBroker, admin: Admin, unique_name: str) -> None:
+def test_open_transaction_is_reported_and_is_not_a_finding(
+    broker: RunningBroker, admin: Admin, unique_name: str
+) -> None:
     create(admin, unique_name, 1)
     with transactional(broker, unique_name) as producer:
         producer.begin_transaction()

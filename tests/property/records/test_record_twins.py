@@ -75,7 +75,7 @@ def areas(draw: st.DrawFn) -> tuple[bytes, int]:
 
 
 @given(ROWS, st.none() | INT64)
-def test_both_write_the_same(
+def test_the_compiled_and_the_pure_record_area_write_the_same_bytes(
     rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]], base: int | None
 ) -> None:
     compiled, pure = native.RecordArea(base), _pure.RecordArea(base)

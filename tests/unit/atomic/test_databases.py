@@ -69,7 +69,7 @@ class CommitAnsweredByRollback:
         return "ROLLBACK"
 
 
-def test_a_commit_that_postgresql_answers_with_rollback_is_no_commit() -> None:
+def test_a_commit_that_postgresql_answers_with_rollback_is_not_a_commit() -> None:
     with pytest.raises(AtomicError, match="nothing was committed"):
         asyncio.run(Asyncpg(CommitAnsweredByRollback()).commit())
 

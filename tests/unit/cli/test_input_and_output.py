@@ -233,7 +233,7 @@ def test_places_become_offsets_within_the_log(text: str, found: list[int], offse
 
 
 @pytest.mark.parametrize("text", ["ten", "1.5", "--1", "", "s@yesterday"])
-def test_a_place_that_is_none_is_refused(text: str) -> None:
+def test_an_invalid_offset_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--offset takes"):
         parse_offset(text)
 

@@ -19,7 +19,9 @@ PROPERTIES = {"bootstrap.servers": "localhost:9092"}
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("how", ["first", "config"])
-def test_a_dictionary_as_confluent_kafka_takes_it(client: Callable[..., Any], how: str) -> None:
+def test_a_dictionary_as_for_confluent_kafka_is_refused_with_the_form_to_use(
+    client: Callable[..., Any], how: str
+) -> None:
     name = client.__name__
     says = rf"{name} takes its settings as keyword .*{name}\(config={name}Config.from_properties\(\{{...\}}\)\), with"
     with pytest.raises(TypeError, match=says):
@@ -27,7 +29,7 @@ def test_a_dictionary_as_confluent_kafka_takes_it(client: Callable[..., Any], ho
 
 
 @pytest.mark.parametrize("client", [item for item in CLIENTS if item.__name__ != "Consumer"])
-def test_an_address_without_its_name(client: Callable[..., Any]) -> None:
+def test_an_address_given_by_position_is_refused(client: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match=r"takes keyword arguments only, such as .*bootstrap_servers=.*not 'a:1'"):
         client("a:1")
 
@@ -53,7 +55,7 @@ def test_addresses_of_a_wrong_type(client: Callable[..., Any], servers: object) 
         *((client, f"{part}_deserializer") for client in (oncelog.Consumer, aio.Consumer) for part in ("key", "value")),
     ],
 )
-def test_arguments_that_are_no_function_are_refused(client: Callable[..., Any], name: str) -> None:
+def test_arguments_that_are_not_functions_are_refused(client: Callable[..., Any], name: str) -> None:
     """The value was accepted, and the first record failed on it."""
     with pytest.raises(TypeError, match=f"{name} must be a function, not 'utf8'"):
         client(**{name: "utf8"})

@@ -57,7 +57,7 @@ def test_kinds_that_are_not_known_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"", b"\xff", b"[]", b"1", b'{"keytype":"SCHEMA"}', b"[" * 100_000])
-def test_a_key_that_is_none_is_refused(data: bytes | None) -> None:
+def test_an_invalid_key_is_refused(data: bytes | None) -> None:
     with pytest.raises(DamagedRecord):
         decode_key(data)
 
@@ -95,7 +95,7 @@ def test_the_records_of_a_state_restore_the_state() -> None:
     assert state.value_of(Key(SCHEMA, "z", 1)) == version("z", 1, 1, deleted=True)[1]
 
 
-def test_a_deleted_subject_is_deleted_up_to_its_version() -> None:
+def test_deleting_a_subject_deletes_its_versions_up_to_the_one_in_the_record() -> None:
     state = folded(
         version("x", 1, 1),
         version("x", 2, 2, '"string"'),

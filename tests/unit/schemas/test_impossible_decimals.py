@@ -51,7 +51,7 @@ def test_more_digits_than_the_bytes_of_a_fixed_hold_are_impossible() -> None:
     assert ten.decode(ten.encode({"a": b"abcd", "b": []}), position=0)["a"] == b"abcd"
 
 
-def test_a_referenced_type_is_treated_alike() -> None:
+def test_a_referenced_type_with_an_impossible_decimal_is_read_as_bytes() -> None:
     needed = Schema('{"type": "fixed", "name": "F", "size": 2, "logicalType": "decimal", "precision": 1, "scale": 3}')
     codec = AvroCodec(Schema('{"type": "array", "items": "F"}'), {"F": needed})
     assert codec.decode(codec.encode([b"ab"]), position=0) == [b"ab"]

@@ -310,7 +310,7 @@ def test_settings_that_contradict_each_other_are_refused(given: dict[str, str]) 
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:many", "10.0.0.1:5,:", "10.0.0.1:-1"])
-def test_limits_of_addresses_that_cannot_be_read_are_refused_before_a_connection_meets_them(text: str) -> None:
+def test_malformed_connection_limits_per_address_are_refused_when_they_are_set(text: str) -> None:
     name = "max.connections.per.ip.overrides"
     with pytest.raises(ConfigError, match=name):
         parse(BrokerConfig, {name: text})

@@ -57,7 +57,7 @@ def test_an_invalid_value_is_refused_by_name_at_the_call(of: str, value: object)
 
 
 @pytest.mark.parametrize("of", REFUSING)
-def test_a_name_that_is_no_text_is_refused_at_the_call(of: str) -> None:
+def test_a_name_that_is_not_text_is_refused_at_the_call(of: str) -> None:
     with pytest.raises(ConfigError, match=f"An option of .*{of} is named 3: names must be strings"):
         REFUSING[of]({3: "x"})  # type: ignore[dict-item]
 

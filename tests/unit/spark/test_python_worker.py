@@ -40,7 +40,7 @@ def test_worker_passes_over_what_is_imported_and_again_only_over_more() -> None:
     assert 0 < first == second < third
 
 
-def test_program_that_is_no_worker_is_left_alone() -> None:
+def test_program_that_is_not_a_worker_is_left_alone() -> None:
     assert frozen({}) == [0, 0, 0]
 
 
@@ -106,7 +106,7 @@ def test_each_item_is_acknowledged(jvm_and_worker: Connection) -> None:
 
 
 @on_linux
-def test_input_that_is_no_connection_is_left_alone(jvm_and_worker: Connection) -> None:
+def test_input_that_is_not_a_connection_is_left_alone(jvm_and_worker: Connection) -> None:
     _, worker = jvm_and_worker
     with open(os.devnull, "rb") as infile:
         in_worker(infile, acknowledge)

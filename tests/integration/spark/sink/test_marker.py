@@ -318,7 +318,7 @@ def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> Non
 
 
 @KAFKA_IN_SOAK
-def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_again(job: Job) -> None:
+def test_a_log_that_lost_batches_is_refused_by_number_and_the_lost_batches_can_be_written_again(job: Job) -> None:
     """After a power failure under the flush policy ``interval``, or on a restored cluster, the marker is older than
     batch N-1.
     """

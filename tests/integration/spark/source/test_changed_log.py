@@ -196,7 +196,7 @@ def test_log_that_was_cut_and_has_grown_again_is_noticed(
     assert going_on.latestOffset(after, ReadAllAvailable()) == after
 
 
-def test_restart_that_loses_nothing_is_no_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
+def test_restart_that_loses_nothing_is_not_a_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
     """Each start begins a new leader epoch, for the plan and for a task whose plan was made before."""
     broker, _ = cut
     create_topic(broker.bootstrap_servers, unique_name)

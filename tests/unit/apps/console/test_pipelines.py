@@ -44,7 +44,7 @@ def test_two_runs_at_the_same_time_are_both_shown() -> None:
     assert shown(known) == [("h:1", []), ("h:2", [])]
 
 
-def test_another_query_of_the_name_is_no_successor() -> None:
+def test_another_query_of_the_name_is_not_a_successor() -> None:
     known = Pipelines()
     reported(known, "h:1", 1_000, query_id="q")
     reported(known, "h:2", 2_000, query_id="other")

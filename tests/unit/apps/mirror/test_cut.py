@@ -62,13 +62,13 @@ def test_lowering_for_one_transaction_leaves_out_others_that_it_splits() -> None
     assert cut(here, there, (4, 3)) == (0, 1)
 
 
-def test_newer_protocol_needs_no_moments() -> None:
+def test_the_newer_protocol_needs_no_consistent_moments() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 1, "commit"), (PRODUCER, 1), (PRODUCER, 2, "commit"), (PRODUCER, 2))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 1, "commit"), (PRODUCER, 1), (PRODUCER, 2, "commit"))
     assert cut(here, there, (5, 4)) == (4, 4)
 
 
-def test_older_protocol_waits_for_a_moment() -> None:
+def test_the_older_protocol_waits_for_a_consistent_moment() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), (PRODUCER, 0))
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
     assert cut(here, there, (3, 2)) == (0, 0)
@@ -83,7 +83,7 @@ def test_older_protocol_open_wherever_it_wrote_is_a_moment() -> None:
     assert cut(here, there, (3, 3), [sample((3, 3))]) == (2, 2)
 
 
-def test_partition_that_a_look_did_not_know_makes_no_moment() -> None:
+def test_a_sample_that_lacks_a_partition_gives_no_consistent_moment() -> None:
     here = view(P, (PRODUCER, 0), (PRODUCER, 0, "commit"), None)
     there = view(Q, (PRODUCER, 0), (PRODUCER, 0, "commit"))
     assert cut(here, there, (3, 2), [CutSample({P: 3}, {P: 3})]) == (0, 0)

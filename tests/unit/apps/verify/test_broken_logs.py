@@ -38,7 +38,7 @@ def test_wrong_timestamp_is_found() -> None:
     assert judge([bytes(changed)]).found == ["timestamp-mismatch"]
 
 
-def test_control_record_that_is_no_marker_is_found() -> None:
+def test_control_record_that_is_not_a_marker_is_found() -> None:
     bits = CONTROL_BIT | TRANSACTIONAL_BIT
     short = encode_pairs(((b"\0\0\0\1", b"\0"),), T0, bits, 1, 0, 0, 0)
     two = encode_pairs(((b"\0\0\0\1", b"\0" * 6), (b"\0\0\0\1", b"\0" * 6)), T0, bits, 1, 0, 0, 0)

@@ -195,7 +195,7 @@ def test_quotas_of_many_clients_are_set_and_hold(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_quota_that_is_no_number_is_refused(broker: Broker, value: float) -> None:
+def test_a_quota_that_is_not_a_number_is_refused(broker: Broker, value: float) -> None:
     entry = EntryData(entity=[EntityData("client-id", "c")], ops=[OpData("producer_byte_rate", value, False)])
     asked = Asked(broker, AlterClientQuotasRequest(entries=[entry], validate_only=False), 1)
     finish(broker)

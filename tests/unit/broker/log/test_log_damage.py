@@ -131,7 +131,7 @@ def test_damage_found_while_looking_for_unreadable_batches_does_not_count_as_one
 
 
 @pytest.mark.parametrize("line", ["1", "1 2 3", "x 2", "1 x", "-1 2", "99999999999 2"])
-def test_a_line_that_is_no_epoch_and_offset_is_refused(line: str) -> None:
+def test_a_line_that_is_not_an_epoch_and_offset_is_refused(line: str) -> None:
     with pytest.raises(CorruptLogError, match="not an epoch and an offset"):
         decode_leader_epochs(f"0\n1\n{line}\n".encode(), "leader-epoch-checkpoint")
 

@@ -114,7 +114,9 @@ def test_a_reader_of_the_output_that_is_gone_says_nothing_of_the_jvm(
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), PipelineError("SparkContext was shut down")])
-def test_a_jvm_that_is_stopped_with_the_command_is_no_failure(jvm: subprocess.Popen[bytes], error: Exception) -> None:
+def test_a_jvm_that_is_stopped_with_the_command_is_not_a_failure(
+    jvm: subprocess.Popen[bytes], error: Exception
+) -> None:
     jvm.kill()
     _run(error, stopped=True)
 

@@ -55,7 +55,7 @@ def test_every_command_refuses_it_before_it_asks_anybody(words: tuple[str, ...])
         ("transactions", "abort", "-t", "\udcff", "--partition", "0", "--start-offset", "0"),
     ],
 )
-def test_bytes_that_are_no_text_are_wrong_usage(words: tuple[str, ...]) -> None:
+def test_bytes_that_are_not_text_are_wrong_usage(words: tuple[str, ...]) -> None:
     refused = call(*words)
     assert refused.code == 2
     assert "UTF-8" in refused.sentence()

@@ -131,7 +131,7 @@ def test_json_that_does_not_fit_is_null_with_the_reason() -> None:
     assert found.verdicts[9] == UNKNOWN
 
 
-def test_registry_that_does_not_answer_is_no_fault_of_the_values() -> None:
+def test_registry_that_does_not_answer_is_not_a_fault_of_the_values() -> None:
     class Silent(Registry):
         def schema(self, schema_id: int, form: str = "") -> Schema:
             raise SchemaRegistryError("cannot be reached")
@@ -331,7 +331,7 @@ def test_a_value_that_does_not_fit_its_schema_is_reported() -> None:
         writer.write(pa.array([{"a": None}], pa.struct([("a", pa.int32())])))
 
 
-def test_a_schema_that_is_no_record_has_one_column() -> None:
+def test_a_schema_that_is_not_a_record_has_one_column() -> None:
     assert columns_of(ReaderSchema("s", 1, 1, Schema('"long"'))) == pa.struct([("value", pa.int64())])
 
 

@@ -62,7 +62,7 @@ def test_a_batch_whose_executor_was_lost_is_recreated(dynamic: str, reason: str 
         shuffled_before(Executors(dynamic, reason), "driver", "0", "1").check_executors()
 
 
-def test_an_idle_executor_that_dynamic_allocation_ends_is_no_loss() -> None:
+def test_an_idle_executor_that_dynamic_allocation_ends_is_not_a_loss() -> None:
     shuffled_before(Executors("true", KILLED), "driver", "0", "1").check_executors()
 
 

@@ -209,7 +209,7 @@ def test_a_batch_cut_by_a_power_failure_is_refused_with_the_files_to_remove(tmp_
 
 
 @pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
-def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
+def test_a_plan_with_an_invalid_time_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
     spark_writes(tmp_path, 0)
     (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
     with pytest.raises(CheckpointError, match="holds a file offsets/0 that Spark did not write"):

@@ -293,7 +293,7 @@ def test_marker_fits_into_the_metadata_of_an_offset_however_long_the_plan() -> N
         *["null", '{"queryId": "q", "batchId": Infinity, "rows": 1}', "[" * 4000],
     ],
 )
-def test_foreign_metadata_is_no_marker(metadata: str) -> None:
+def test_foreign_metadata_is_not_a_marker(metadata: str) -> None:
     assert Marker.decode(metadata) is None
 
 

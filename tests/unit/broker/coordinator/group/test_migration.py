@@ -218,7 +218,7 @@ def test_a_group_is_not_downgraded_where_the_policy_forbids_it(policy: str) -> N
     assert kind(g) is (ClassicGroup if policy == "bidirectional" else ConsumerGroup)
 
 
-def test_groups_that_are_no_consumers_or_have_their_own_assignor_are_not_upgraded(g: GroupClient) -> None:
+def test_groups_that_are_not_consumers_or_have_their_own_assignor_are_not_upgraded(g: GroupClient) -> None:
     g.joined(protocol_type="connect", protocols={"default": b""})
     g.host.pass_time(0)
     answer = g.beat("new", 0).value

@@ -792,7 +792,9 @@ def test_list_filters(coordinator: TransactionCoordinator) -> None:
     assert finished(coordinator.list(NOW, pattern="(", node_id=None)).error is Error.INVALID_REGULAR_EXPRESSION
 
 
-def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(host: MemoryTransactionHost) -> None:
+def test_listing_transactions_does_not_search_the_requested_producer_ids_for_each_transaction(
+    host: MemoryTransactionHost,
+) -> None:
     """A request can contain 60,000 ids: searching them for each of 100,000 transactions would take minutes."""
     coordinator = host.coordinator()
     for number in range(50):

@@ -35,7 +35,7 @@ def topics(admin: Admin) -> None:
 
 
 @pytest.mark.parametrize("rest", [b"\0", PLAIN[:-1], PLAIN[:20]], ids=["a byte", "most of a batch", "its start"])
-def test_bytes_after_the_batch_that_are_no_batch_are_left_out(admin: Admin, rest: bytes) -> None:
+def test_bytes_after_the_batch_that_are_not_a_batch_are_left_out(admin: Admin, rest: bytes) -> None:
     assert produce(admin, PLAIN + rest).error_code == Error.NONE
     assert admin.broker.partitions()[T0].log.size_bytes == len(PLAIN)
 

@@ -42,7 +42,7 @@ def test_an_entity_that_cannot_have_quotas_is_refused(parts: list[tuple[str, str
         ("user", "consumer_byte_rate", 1.5, "consumer_byte_rate cannot be a fractional value."),
     ],
 )
-def test_a_value_that_is_no_quota_is_refused(entity: str, key: str, value: float, refusal: str | None) -> None:
+def test_a_value_that_is_not_a_quota_is_refused(entity: str, key: str, value: float, refusal: str | None) -> None:
     name = "192.0.2.1" if entity == "ip" else "a"
     assert change_refusal(((entity, name),), QuotaChange(key, value, remove=False)) == refusal
     assert change_refusal(((entity, name),), QuotaChange(key, value, remove=True)) is None

@@ -60,7 +60,7 @@ def test_the_nine_types_of_rfc_2253_have_keywords() -> None:
         (part(CN, "a", UNIVERSAL, "utf-32-be"), "CN=#1c0400000061"),
     ],
 )
-def test_other_types_and_values_that_are_no_text_are_written_in_hex(one: bytes, reported: str) -> None:
+def test_other_types_and_values_that_are_not_text_are_written_in_hex(one: bytes, reported: str) -> None:
     assert subject(one) == reported
 
 

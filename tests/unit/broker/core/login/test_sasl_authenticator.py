@@ -328,7 +328,7 @@ def test_a_change_of_the_settings_holds_from_the_next_login_on(client: Callable[
     assert one.send(LOGIN, 2).error_code == Error.SASL_AUTHENTICATION_FAILED
 
 
-def test_a_name_that_is_no_mechanisms_is_not_logged(
+def test_the_name_of_an_unknown_mechanism_is_not_logged(
     client: Callable[..., Client], caplog: pytest.LogCaptureFixture
 ) -> None:
     """It may be anything, even a password from a client out of step."""

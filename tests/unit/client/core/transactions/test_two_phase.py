@@ -85,7 +85,7 @@ def test_an_invalid_token_is_refused(text: str) -> None:
         ({"two_phase_commit": True, "transactional_id": "x", "transaction_timeout_ms": 1000}, "transaction.timeout.ms"),
     ],
 )
-def test_settings_that_contradict_it_are_refused(settings: dict[str, Any], named: str) -> None:
+def test_settings_that_contradict_two_phase_commit_are_refused(settings: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         ProducerCore(**settings)
 
@@ -144,7 +144,7 @@ def test_without_contents_there_is_no_token_since_the_next_transaction_has_the_s
 
 
 @pytest.mark.parametrize(("token", "commit"), [("7:0", True), ("", False), ("6:32000", False)])
-def test_the_database_s_token_decides(token: str, commit: bool) -> None:
+def test_the_token_stored_in_the_database_decides_between_commit_and_abort(token: str, commit: bool) -> None:
     core, txn = with_a_record()
     txn.prepare()
     stored(core.produced())

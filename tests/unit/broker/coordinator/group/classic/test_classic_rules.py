@@ -261,7 +261,7 @@ def test_a_rule_changes_nothing() -> None:
             assert group == before
 
 
-def test_offsets_of_members_that_are_no_consumers_are_not_deleted_while_they_exist() -> None:
+def test_offsets_of_members_that_are_not_consumers_are_not_deleted_while_they_exist() -> None:
     for state in (P, C, S):
         group = group_in(state)
         group.protocol_type = "connect"

@@ -443,7 +443,7 @@ def test_an_expression_matches_whole_names_only(g: GroupClient) -> None:
 
 
 @pytest.mark.parametrize("regex", ["[", "(", "a**", "(?=x)", r"(a)\1", "x{2000}"])
-def test_an_expression_that_is_none_is_refused(g: GroupClient, regex: str) -> None:
+def test_an_invalid_regular_expression_is_refused(g: GroupClient, regex: str) -> None:
     answer = g.beat("a", 0, regex=regex).value
     assert answer.error_code == Error.INVALID_REGULAR_EXPRESSION
     assert answer.error_message is not None

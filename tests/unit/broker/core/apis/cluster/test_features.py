@@ -111,7 +111,7 @@ def test_the_leave_to_downgrade_of_version_0_has_no_effect(admin: Admin) -> None
     assert finalized(admin)[1][TRANSACTION] == 2
 
 
-def test_no_update_is_no_error(admin: Admin) -> None:
+def test_no_update_is_not_an_error(admin: Admin) -> None:
     assert update(admin).error_code == 0
     assert finalized(admin)[0] == 0
 

@@ -50,7 +50,7 @@ def fetch_of_replica(version: int, topic_id: bytes, *, epoch: int = -1) -> Fetch
 
 
 @pytest.mark.parametrize("version", range(9, SERVED[1].high + 1))
-def test_a_node_that_is_no_replica_reads_nothing(version: int) -> None:
+def test_a_node_that_is_not_a_replica_reads_nothing(version: int) -> None:
     """As in Apache Kafka 4.3.1: the leader epoch is checked first; from version 16 on the answer names the leader."""
     admin = Admin()
     info = admin.broker.topics.create("orders", 1, {}, NOW_MS)

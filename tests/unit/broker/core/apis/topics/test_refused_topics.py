@@ -60,7 +60,9 @@ SET_TOO = "A manual partition assignment was specified, but"
         ),
     ],
 )
-def test_a_topic_that_cannot_be_created(admin: Admin, topic: CreatableTopic, error: Error, message: str) -> None:
+def test_a_topic_that_cannot_be_created_is_refused_with_kafkas_message(
+    admin: Admin, topic: CreatableTopic, error: Error, message: str
+) -> None:
     (found,) = admin.ask(CreateTopicsRequest([topic]), 7).topics
     assert (found.error_code, found.error_message) == (error, message)
     assert not admin.broker.metadata.topics()

@@ -119,7 +119,7 @@ def soak_of(run: Run, options: argparse.Namespace) -> None:
     from benchmarks import soak
 
     soak.hours(run.add, options.chart, quick=options.quick)
-    options.chart = None  # it has lines, no bars
+    options.chart = None  # this chart has lines; the others have bars
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -133,7 +133,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--chart", type=Path, metavar="FILE", help="bars of all rates and of CPU, or the lines of soak, as SVG"
     )
-    parser.add_argument("--table", type=Path, metavar="FILE", help="the cells of raw requests, as rows of Markdown")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="where to write the results of raw requests as a Markdown table"
+    )
     parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
     parser.add_argument("--cell", default="", metavar="TEXT", help="of raw requests only cells whose name holds TEXT")
     return parser

@@ -19,7 +19,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class UnusableProxy(OSError):
-    """The proxy that the environment names is none that can be used."""
+    """The proxy that the environment names cannot be used."""
 
 
 class Proxy(NamedTuple):
@@ -61,7 +61,7 @@ def _parsed(address: str) -> Proxy:
         shown = address.rpartition("@")[2]  # not the password
         raise UnusableProxy(
             f"the proxy {shown!r} of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used: give it as http://HOST:PORT, "
-            "or name the host that is asked in NO_PROXY"
+            "or add the host that is asked to NO_PROXY"
         )
     authorization = None
     if parts.username is not None:

@@ -152,4 +152,4 @@ def test_top_shows_the_lag_as_the_broker_counts_it(groups: Command) -> None:
 def test_deliveries_are_those_of_share_groups_only(groups: Command) -> None:
     classic = f"{groups.name}-classic"
     groups("reset-offsets", classic, "--topic", groups.name, "--to-earliest").done()
-    assert "is no share group" in groups("describe", classic, "--deliveries").sentence()
+    assert "is not a share group" in groups("describe", classic, "--deliveries").sentence()

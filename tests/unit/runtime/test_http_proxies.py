@@ -80,6 +80,8 @@ def test_a_user_of_the_proxy_is_kept_from_messages(monkeypatch: pytest.MonkeyPat
     assert proxy_for(f"https://{REMOTE}") == Proxy("p", 3128, "Basic YWxAaWNlOnM6Y3JldA==")
     for address in ("socks5://u:secret@p:1080", "https://u:secret@p:3128", "http://u:secret@p:port"):
         monkeypatch.setenv("HTTPS_PROXY", address)
-        with pytest.raises(UnusableProxy, match=r"cannot be used: give it as http://HOST:PORT, or name") as refused:
+        with pytest.raises(
+            UnusableProxy, match=r"cannot be used: give it as http://HOST:PORT, or add the host"
+        ) as refused:
             proxy_for(f"https://{REMOTE}")
         assert "secret" not in str(refused.value)

@@ -60,7 +60,7 @@ def partition_folders(disk: Disk, topics: Sequence[str]) -> list[PartitionFolder
     missing = sorted(set(topics) - {one.where.topic for one in chosen})
     if missing or not chosen:
         what = f"no partition of {', '.join(missing)}" if missing else "no partition of a topic"
-        raise ConfigError(f"the folder has {what}: it takes the folder of a broker's log.dirs, or TOPIC-0 in it")
+        raise ConfigError(f"the folder has {what}: give a folder of a broker's log.dirs, or TOPIC-0 in it")
     return chosen
 
 

@@ -124,7 +124,7 @@ async def _with_positions(
         for group in groups:
             one = await group_with_positions(admin, group)
             if deliveries and one.group.type != SHARE:
-                raise ConfigError(f"group {group!r} is no share group: leave --deliveries out")
+                raise ConfigError(f"group {group!r} is not a share group: leave --deliveries out")
             names = [position.name for position in one.shared]
             found.append((one, await stored_deliveries(admin, group, names) if deliveries else None))
         return found
@@ -314,7 +314,7 @@ def delete(cluster: ConnectionOptions, groups: tuple[str, ...]) -> None:
 )
 @cluster_options
 def delete_offsets(cluster: ConnectionOptions, group: str, topics: tuple[str, ...]) -> None:
-    """Forget a group's offsets in topics that no member reads, or what a share group was delivered of whole topics.
+    """Delete a group's offsets in topics that no member reads; of a share group, its progress in whole topics.
 
     \b
     Example:

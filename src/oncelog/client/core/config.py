@@ -190,7 +190,7 @@ class ProducerConfig(ClientConfig):
     acks: str = setting(
         "acks",
         "all",
-        "Acknowledgements that complete a send: 0 none, 1 the leader's, all those of all in-sync replicas.",
+        "Who must acknowledge a send: 0 nobody, 1 the leader, all (or -1) every in-sync replica.",
         choices=("all", "-1", "0", "1"),
     )
     enable_idempotence: bool = setting(

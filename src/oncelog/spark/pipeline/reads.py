@@ -52,7 +52,8 @@ class ReadStart(NamedTuple):
 
 
 def _spelt(name: str) -> str:
-    """``orders-eu`` as ``orders_2d_eu``: what follows one ``_`` is a code, so ``__`` and ``dead_letters`` are none."""
+    """``orders-eu`` as ``orders_2d_eu``: a code follows each opening ``_``, so ``__`` and
+    ``dead_letters`` are not mistaken for one."""
     return _STRANGE.sub(lambda found: f"_{ord(found[0]):x}_", name)
 
 
@@ -227,9 +228,9 @@ def _refuse_new_writers(one: Pipeline, known: CheckpointReads) -> None:
             may_write = parsed.on_missing is not OnMissingMarker.FAIL
         if not may_write and not is_known:
             raise PipelineError(
-                f"pipeline {one.name}: its checkpoint has written batches, but none to {what}: if the sink had another "
-                "name, give it that again; if it is new, give it onMissingMarker = write until a batch has ended (what "
-                "was written before that will not be there, and nothing that is there is written again)"
+                f"pipeline {one.name}: its checkpoint has written batches, but none to {what}. If the sink had another "
+                "name, give it that name again. If the sink is new, set its option onMissingMarker to write until a "
+                "batch has ended: earlier batches will be missing there, and none is written twice"
             )
 
 
@@ -286,7 +287,7 @@ def _is_new(one: Pipeline, sink: str, known: CheckpointReads) -> bool:
 def _begin(one: Pipeline, read: SourceRead, known: CheckpointReads, gone: Collection[str]) -> Place:
     prefix = f"{_spelt(read.source)}__"
     siblings = {name: begin for name, begin in known.begins.items() if name.startswith(prefix) and begin.offsets}
-    if not siblings:  # the same source comes back
+    if not siblings:  # a source that was removed is added again
         siblings = {name: found.place for name, found in known.kept.items() if name.startswith(prefix)}
     if not siblings:
         missing = [name for name in gone if not any(name.startswith(f"{_spelt(source)}__") for source in one.sources)]

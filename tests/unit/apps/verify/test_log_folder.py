@@ -156,7 +156,7 @@ def test_producer_that_continued_shows_that_its_transaction_hangs(tmp_path: Path
 
 def test_folder_without_partitions_is_refused(tmp_path: Path) -> None:
     disk = OsDisk(str(tmp_path), read_only=True)
-    with pytest.raises(ConfigError, match=r"no partition of a topic: it takes the folder of a broker's log\.dirs"):
+    with pytest.raises(ConfigError, match=r"no partition of a topic: give a folder of a broker's log\.dirs"):
         partition_folders(disk, ())
     write_folder(tmp_path, TXN)
     with pytest.raises(ConfigError, match="no partition of other"):

@@ -250,14 +250,14 @@ def test_a_table_or_topic_that_missed_batches_is_refused_before_a_batch_is_plann
 @pytest.mark.parametrize(
     ("begins", "groups", "tables", "reported"),
     [
-        ("orders__a", ["p-q:topics"], [], "none to a table as sink 'x' (sqlite table t): if the sink had another name"),
+        ("orders__a", ["p-q:topics"], [], "none to a table as sink 'x' (sqlite table t). If the sink had another name"),
         ("orders__a", ["p-q:topics", "q:y"], ["y"], "none to a table as sink 'x'"),
         ("orders__a", ["p-q:topics", "q"], [""], "none to a table as sink 'x'"),
-        ("orders__x", ["q:x"], ["x"], "none to a topic: if the sink had another name"),
+        ("orders__x", ["q:x"], ["x"], "none to a topic. If the sink had another name"),
         ("orders__other", ["p-q:topics", "q:x"], ["x"], ""),
     ],
 )
-def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one(
+def test_a_sink_that_missed_all_batches_needs_on_missing_marker_to_continue(
     begins: str, groups: list[str], tables: list[str], reported: str
 ) -> None:
     def made_with(**more: str) -> Pipeline:
@@ -267,7 +267,9 @@ def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one
     known = CheckpointReads({begins: Place({P0: 7})}, repeats=False, batch_id=3, groups=groups, tables=tables)
     first = CheckpointReads({begins: Place({P0: 7})}, repeats=True, groups=groups, tables=tables)
     if reported:
-        with pytest.raises(PipelineError, match=f"{re.escape(reported)}.* give it onMissingMarker = write until"):
+        with pytest.raises(
+            PipelineError, match=f"{re.escape(reported)}.* set its option onMissingMarker to write until"
+        ):
             begins_of(made_with(), known)
         assert begins_of(made_with(onMissingMarker="Write"), known)
         assert begins_of(made_with(), first)  # the first batch is written everywhere
@@ -275,7 +277,7 @@ def test_sink_that_has_missed_all_batches_must_have_leave_before_spark_plans_one
         assert begins_of(made_with(), known)
 
 
-def test_kept_places_that_are_none_are_reported(tmp_path: Path) -> None:
+def test_kept_reads_that_pipelines_did_not_write_are_reported(tmp_path: Path) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9}}')
     Checkpoint.open(str(tmp_path)).keep("reads", b"{")
     with pytest.raises(CheckpointError, match="holds a file oncelog/reads that is not what pipelines write"):

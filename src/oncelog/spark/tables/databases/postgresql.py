@@ -410,7 +410,7 @@ def _check_address(options: TableOptions) -> None:
     except psycopg.ProgrammingError as error:
         why = f" ({str(error).strip()})" if str(error).startswith("invalid URI query parameter") else ""
         raise ConfigError(
-            f"Option url of {options} is no address that PostgreSQL's clients read{why}: write "
+            f"Option url of {options} is not an address that PostgreSQL's clients read{why}: write "
             "postgresql://user@host:5432/database, without jdbc: or the name of a driver; in a password % is %25, @ is "
             "%40, / is %2F"
         ) from error

@@ -62,7 +62,7 @@ def speeds(
     rows = 200_000 if quick else rows
     with SparkCluster() as cluster:
         for executors in counts:
-            for name in brokers:  # one after the other: a broker that rests takes CPU too
+            for name in brokers:  # one after the other: an idle broker takes CPU too
                 with running(BROKERS[name]()) as server:
                     _speeds(cluster, server, executors, rows, rounds, add)
 

@@ -154,7 +154,7 @@ def main() -> int:
             with contextlib.closing(Caller(server)) as caller:
                 write_many(caller, topic, [{}] * LONG_LOG)
                 each(server, caller, topic, "empty")
-            # Filling may take longer than connections.max.idle.ms: who is measured comes after it.
+            # Filling may take longer than connections.max.idle.ms, so the measured client connects afterwards.
             with contextlib.closing(Caller(server)) as filling, contextlib.ExitStack() as stack:
                 if what == "connections":
                     stack.enter_context(connected(filling))

@@ -130,7 +130,7 @@ def expression(address: str) -> None:
 
 
 def flood(address: str) -> None:
-    """Connections that come and go, and bytes that are no requests."""
+    """Connections that come and go, and bytes that are not requests."""
     for _ in range(100):
         with RawConnection(address, timeout_s=60) as client:
             client.send_bytes(os.urandom(200))
@@ -187,7 +187,7 @@ COMPARED: tuple[Attack, ...] = (*ATTACKS, spin)
 
 
 def once(attack: Attack, address: str) -> None:
-    """An attack; that the broker ends its connection is no surprise."""
+    """An attack; the broker is expected to end its connection."""
     with contextlib.suppress(ConnectionClosed, OSError):
         attack(address)
 
@@ -297,7 +297,7 @@ def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence
     """Show what the neighbours notice of these attacks; the bounds that were broken."""
     for attack in COMPARED:
         if attack.__name__ in attacks:
-            once(attack, address)  # what a broker does once in its life, such as importing an API, is not asked for
+            once(attack, address)  # what a broker does only once, such as importing an API, is not measured
     with neighbours(address) as arrivals:
         warm = latencies(address, 2)
         quiet_from = time.monotonic()

@@ -59,7 +59,7 @@ def write_json(results: Results, path: Path) -> None:
 
 
 def write_cells(results: Results, path: Path) -> None:
-    """The cells of raw requests as rows of Markdown: requests a second, the broker's CPU, and three percentiles."""
+    """Write the results of raw requests as a Markdown table: requests a second, the broker's CPU, three percentiles."""
     found = medians(results)
     names = [name for figures in found.values() for name in figures if name.endswith(": requests_per_s")]
     lines = [f"| batch, connections x in flight | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]

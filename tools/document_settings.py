@@ -100,7 +100,7 @@ def _of_topics() -> set[str]:
 
 
 def without_effect() -> list[KafkaProperty]:
-    """What is no setting of a broker or of a topic here, nor one of [security](security.md)."""
+    """What is neither a setting of a broker or a topic here nor one of [security](security.md)."""
     known = {
         *properties(BrokerConfig),
         *_of_topics(),

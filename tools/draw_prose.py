@@ -45,7 +45,7 @@ def docstrings() -> Iterator[Place]:
 
 
 def comments() -> Iterator[Place]:
-    """Each block of lines once, and each comment behind code; directives of tools are none."""
+    """Each block of lines once, and each comment behind code; directives of tools are left out."""
     for path in sources(*CODE):
         block: list[str] = []
         first = last = 0

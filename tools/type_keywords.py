@@ -35,7 +35,7 @@ AIOKAFKAS = {
     "sasl_kerberos_service_name": "str | None",
     "sasl_oauth_token_provider": "Any",
 }
-"""aiokafka's arguments that are no settings."""
+"""aiokafka's arguments that are not settings."""
 OF_CONSUMERS = {"consumer_timeout_ms": "int | None"}
 
 

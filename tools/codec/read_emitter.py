@@ -80,7 +80,7 @@ class ReadEmitter:
             self.helpers.add("ZERO_UUID")
         return text
 
-    # Lines and runs of fixed-size values
+    # Emitting lines, and sequences of values of fixed size
 
     def _line(self, text: str) -> None:
         self._lines.append("    " * self._indent + text)

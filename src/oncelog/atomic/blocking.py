@@ -86,7 +86,9 @@ class RowsAndRecords:
 
 
 class Outbox:
-    """Rows, and records as rows of a table; a :class:`Relay` sends them, each once. For any Kafka.
+    """A transaction writes rows, and its records as rows of a table; a :class:`Relay` sends each record once.
+
+    Works with any Kafka.
 
     :param database: a connection of sqlite3 or psycopg. Any number of programs may write, each with its own.
     """

@@ -255,14 +255,14 @@ _ASYNC: Mapping[str, Callable[[Any], Database]] = {
 
 def blocking_database(connection: object) -> Database:
     """
-    :raises TypeError: it is no connection that we know.
+    :raises TypeError: it is not a connection that we know.
     """
     return _database(connection, _BLOCKING, "oncelog.atomic")
 
 
 def async_database(connection: object) -> Database:
     """
-    :raises TypeError: it is no connection that we know.
+    :raises TypeError: it is not a connection that we know.
     """
     return _database(connection, _ASYNC, "oncelog.atomic.aio")
 

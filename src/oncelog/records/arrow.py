@@ -190,7 +190,7 @@ class _Filling:
     def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
         self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
         # From Arrow's pool, which keeps memory for the next column. malloc returns it to the system, and touching a new
-        # # page takes longer than filling it.
+        # page takes longer than filling it.
         self.data = pa.allocate_buffer(size_bytes)
         self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
         self.output = compiled.BytesOutput(self.offsets, self.data, self.validity, wide)
@@ -198,7 +198,7 @@ class _Filling:
     def array(self, rows: int, kind: pa.DataType) -> pa.Array:
         size_bytes: int = self.output.size
         data = self.data.slice(0, size_bytes)
-        if size_bytes * 2 < self.data.size:  # mostly keys: a table keeps alive all of the memory that it refers to
+        if size_bytes * 2 < self.data.size:  # as with short keys: a slice would keep the whole buffer alive
             data = pa.py_buffer(data.to_pybytes())
         validity, offsets = self.validity[: (rows + 7) // 8], self.offsets[: rows + 1]
         return pa.Array.from_buffers(kind, rows, [pa.py_buffer(validity), pa.py_buffer(offsets), data])

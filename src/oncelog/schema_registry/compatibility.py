@@ -37,7 +37,7 @@ class Parses(Protocol):
     """Makes a schema of a text."""
 
     def parse(self, schema_type: str, text: str, dependencies: Sequence[Dependency] = ()) -> Parsed:
-        """:raises InvalidSchema: it is none."""
+        """:raises InvalidSchema: the text is not a schema."""
 
 
 class Checks:
@@ -50,7 +50,7 @@ class Checks:
     def content(self, state: RegistryState, subject: str, submitted: Submitted) -> tuple[Content, Parsed]:
         """The schema of the request in its stored form.
 
-        :raises Refused: it is no schema, or refers to a missing one.
+        :raises Refused: it is not a schema, or refers to a missing one.
         """
         references = tuple(_located(state, reference) for reference in submitted.references)
         try:
@@ -73,7 +73,7 @@ class Checks:
             raise rest_errors.invalid_schema(str(error)) from error
 
     def parsed(self, state: RegistryState, content: Content) -> Parsed:
-        """:raises InvalidSchema: what is stored is no schema for this registry."""
+        """:raises InvalidSchema: what is stored is not a schema for this registry."""
         return self._parse(state, content.schema_type, content.schema, content.references)
 
     def problems_reading(self, reader: Parsed, writer: Parsed) -> list[str]:

@@ -25,7 +25,7 @@ class Refused(OncelogError):
 
 
 class InvalidSchema(OncelogError):
-    """A text is no schema of its type; the message says why."""
+    """A text is not a schema of its type; the message says why."""
 
 
 def subject_not_found(subject: str) -> Refused:

@@ -29,7 +29,7 @@ class SchemaDecision(NamedTuple):
 
 
 def check_subject(subject: str) -> None:
-    """:raises Refused: it names a context, which this registry does not have, or is no name."""
+    """:raises Refused: it names a context, which this registry does not have, or is not a name."""
     if subject.startswith((":.", ":*:")):
         raise rest_errors.invalid_subject(subject, "this registry has no contexts; leave out the part ':.name:'")
     if not 0 < len(subject) <= LONGEST_SUBJECT or any(unicodedata.category(one) == "Cc" for one in subject):

@@ -62,7 +62,7 @@ def encode_value(value: Mapping[str, Any] | None) -> bytes | None:
 def decode_key(data: bytes | None) -> Key | None:
     """The key of a record, or None for a kind that is not known.
 
-    :raises DamagedRecord: it is no key of a registry.
+    :raises DamagedRecord: it is not a key of a registry.
     """
     found = _object(data, "key")
     kind = found.get("keytype")

@@ -89,8 +89,8 @@ class AvroJson:
         return {branch_name(branch): shown} if self._is_unclear(union, branch, shown) else shown
 
     def _is_unclear(self, union: list[Any], branch: Any, shown: Any) -> bool:
-        """Whether plain JSON could be of another type: a rule about types, so that a field always looks alike; and
-        for single values that look like a name of a type or a number that is none."""
+        """Whether plain JSON could be of another type. The rule depends on types, so that a field always looks
+        alike, and on a single value only if it looks like the name of a type or like NaN or Infinity."""
         name = branch_name(branch)
         union_types = [self._types.known(one) for one in union]
         others = [one for one in union_types if branch_name(one) != name]

@@ -84,7 +84,7 @@ def for_packages(tree: AvroTree) -> Any:
 
 
 def without_marks(parsed: Any) -> Any:
-    """What a package has made of :func:`for_packages`, with the names that the schema has."""
+    """Undo :func:`for_packages` in what a package parsed: types have their names in the schema again."""
     if isinstance(parsed, str):
         return parsed.removeprefix(f"{NO_NAMESPACE}.")
     if isinstance(parsed, list):

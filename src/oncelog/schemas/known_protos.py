@@ -99,7 +99,7 @@ def _add_meta(file: FileDescriptorProto) -> None:
 
 
 def _add_fields(message: DescriptorProto, **kinds: str) -> None:
-    """Add fields with the numbers from 1 on; a kind with a dot is a message's name."""
+    """Add fields, numbered from 1. A kind that begins with a dot is the name of a message."""
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
     for number, (name, kind) in enumerate(kinds.items(), 1):

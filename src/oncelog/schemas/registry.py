@@ -40,7 +40,7 @@ class SchemaRegistry:
     :param timeout_s: the longest that a request takes, whatever is tried again.
     :param retries: how often a request is repeated when the registry cannot be reached.
     :param latest_s: how long the latest version of a subject is remembered.
-    :raises ConfigError: the address is none, or a file cannot be used.
+    :raises ConfigError: the address is invalid, or a file cannot be used.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class RegistryAddress:
 def parse_urls(text: str) -> tuple[tuple[SplitResult, ...], str | None]:
     """Addresses with commas between them, and the basic credentials that stand in the first one.
 
-    :raises ConfigError: one is no address over HTTP.
+    :raises ConfigError: one is not an HTTP address.
     """
     found, credentials = [], None
     for url in text.split(","):

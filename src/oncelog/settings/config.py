@@ -461,7 +461,7 @@ class BrokerConfig(Settings):
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """The startup settings overlaid with ``dynamic``, everything that AlterConfigs has set; checked.
 
-        A name that is no broker setting is skipped: AlterConfigs keeps it, as in Apache Kafka.
+        A name that is not a broker setting is skipped: AlterConfigs keeps it, as in Apache Kafka.
         """
         started = self.started or self
         dynamic = {name: text for name, text in dynamic.items() if is_broker_setting(name)}

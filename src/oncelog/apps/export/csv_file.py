@@ -144,7 +144,7 @@ def _flat(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray | pa.Array:
-    """A column as CSV holds it. Raises ExportError for bytes that are no text."""
+    """A column as CSV holds it. Raises ExportError for bytes that are not text."""
     kind = column.type
     if pa.types.is_binary(kind):
         try:

@@ -1,7 +1,7 @@
 """A Delta table: each commit holds the position of each partition as an application transaction.
 
 Delta keeps the last version of each application for as long as the table exists, so the position is as durable as
-the rows. Files and commits are those of the pipelines' sink.
+the rows. Files and commits are made by the code of the pipelines' Delta sink.
 """
 
 from __future__ import annotations

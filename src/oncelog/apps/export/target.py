@@ -46,7 +46,7 @@ class ExportProgress:
 
     @classmethod
     def from_json(cls, text: str, where: str) -> ExportProgress:
-        """:raises ExportError: this is no progress of an export."""
+        """:raises ExportError: this is not the progress of an export."""
         try:
             given = json.loads(text)
             source = ExportSource(**given["source"])

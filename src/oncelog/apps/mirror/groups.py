@@ -22,8 +22,8 @@ _OFFSET_KEYS = (b"\0\0", b"\0\1")
 _AT_REST = ("Empty", "Dead")
 
 GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
-"""An offset below 0 is no position but the marker of a Spark sink, which counts by its metadata: it goes to B as it is,
-in the transaction of the batch that it describes, so the sink on B knows which batches are written."""
+"""An offset below 0 is not a position but the marker of a Spark sink, which counts by its metadata: it goes to B as it
+is, in the transaction of the batch that it describes, so the sink on B knows which batches are written."""
 
 
 class OffsetCommit(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a mirror that is to end waits for: open transactions of A, one of which may hang. Pure.
+"""Open transactions of A for which a mirror waits before it ends; one of them may hang. Pure.
 
 Called by :mod:`oncelog.apps.mirror.run`, after rounds that have copied nothing.
 """

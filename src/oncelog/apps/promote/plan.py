@@ -178,7 +178,7 @@ def planned(
     :param settings: those given to ``oncelog serve`` by ``--config`` and ``--set``: the data folder has none of them.
     :param plain: drop the settings that secure listeners.
     :param metadata_version: the one that the node starts with.
-    :raises PromotionError: the source is no data folder or in use, or the target exists.
+    :raises PromotionError: the source is not a data folder, or is in use, or the target exists.
     :raises ConfigError: a setting that Kafka would not start with.
     """
     source, target = source.resolve(), target.resolve()

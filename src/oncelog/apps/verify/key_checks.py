@@ -52,7 +52,7 @@ class KeyChecks:
         """Keys that occur twice below the cleaner's position."""
 
     def close(self) -> None:
-        """Report what came back."""
+        """Report the keys that occur twice below the cleaner's position, and delete the database."""
         for twice in self.came_back:
             self._add(twice)
         self._store.close()

@@ -70,7 +70,7 @@ class LogSelection:
 
 
 class PartitionOffsets(NamedTuple):
-    """A partition's offsets in an answer of its leader that ended at the high watermark."""
+    """A partition's offsets, from a fetch answer of its leader whose records end at the high watermark."""
 
     high_watermark: int
     last_stable_offset: int

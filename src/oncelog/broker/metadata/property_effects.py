@@ -1,4 +1,4 @@
-"""What those properties of a broker do that are no field of ``BrokerConfig`` and no topic's default.
+"""What a broker's properties do that are neither fields of ``BrokerConfig`` nor defaults of topics.
 
 They are read as text: before there is a configuration, by listener, or for one purpose. Every other property of Kafka
 has no effect here. Used by DescribeConfigs and for the reference pages.

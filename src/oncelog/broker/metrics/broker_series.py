@@ -460,7 +460,7 @@ def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator 
             for topic, partitions in shard.offsets.topics(group_id):
                 for number, (index, committed) in enumerate(sorted(partitions.items())):
                     partition = broker.partition(TopicPartition(topic, index))
-                    if partition is None or committed.offset < 0:  # the marker of a Spark sink, which is no position
+                    if partition is None or committed.offset < 0:  # the marker of a Spark sink, which is not a position
                         continue
                     log, offset = partition.log, committed.offset
                     at = labels(consumergroup=group_id, topic=topic, partition=index)

@@ -238,7 +238,7 @@ class Server:
     async def _end(self) -> None:
         """Release the operating system's resources, whatever happened to the broker."""
         for connection in list(self._connections):
-            connection.close("the broker stops")  # done first: writing would continue requests that wait for answers
+            connection.close("the broker stops")  # closed first: an open one would continue its waiting requests
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:

@@ -37,7 +37,7 @@ def text(given: str) -> str:
         raise click.BadParameter("a name must not be empty")
     try:
         given.encode()
-    except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
+    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8
         raise click.BadParameter(f"a name must be text in UTF-8, not {given!r}") from None
     return given
 

@@ -237,7 +237,7 @@ class OffsetLookups:
 
         :param require_stable: wait while a transaction that would change one of them is open (KIP-447).
         :param identity: the member that asks, if it uses the consumer protocol; its current epoch is sent.
-        :param negative: also what was committed with an offset below 0, which is no position: Spark sinks keep their
+        :param negative: also what was committed with an offset below 0, which is not a position: Spark sinks keep their
             markers so.
         """
         wanted = None if partitions is None else by_topic(partitions)

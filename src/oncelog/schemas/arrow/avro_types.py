@@ -1,7 +1,7 @@
 """The columns of an Avro schema, and the cells of values that Python has read. Pure.
 
-There are two sets: Spark's types, as ``from_avro`` has them, and those of files, where a type that is no column's, such
-as a union of several types or a type that contains itself, is a text.
+There are two sets: Spark's types, as ``from_avro`` has them, and those of files, where a type that no column can have,
+such as a union of several types or a type that contains itself, is a text.
 """
 
 from __future__ import annotations

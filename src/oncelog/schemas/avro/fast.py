@@ -25,7 +25,7 @@ WHOLE = "value"
 
 
 def for_reading(types: NamedTypes) -> Any:
-    """The schema for reading; a root that is no record becomes the field :data:`WHOLE` of one."""
+    """The schema for reading; a root that is not a record becomes the field :data:`WHOLE` of one."""
     made = copy.deepcopy(types.root)
     _convert(made, _OURS)
     return _prepared(made)
@@ -50,7 +50,7 @@ def _prepared(made: Any) -> Any:
 
 
 def _set_default(types: NamedTypes, field: Any) -> None:
-    """A default that does not fit is none: a writer that leaves the field out gets an error that names it."""
+    """Remove a default that does not fit: a writer that leaves the field out then gets an error that names it."""
     of_field = types.of(field["type"])
     plan = resolve(of_field, of_field, is_payload=False)
     try:

@@ -167,7 +167,7 @@ class _Resolution:
         return ReadPlan(PlanKind.DEFAULT, reader=plan.reader, parts=[plan], extra=written)
 
     def _into_union(self, writer: Any, branches: list[Any], where: str) -> ReadPlan:
-        """A value that is no union, read into one: into the type that Java chooses."""
+        """A value that is not a union, read into one: into the type that Java chooses."""
         index = self._branch(writer, [self._reader.known(branch) for branch in branches], where)
         if index is None:
             return _unfit(writer, {"type": "union"}, where)

@@ -32,7 +32,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     """The expression.
 
     :raises UncheckedPattern: it names a set of characters that Python does not know.
-    :raises re.error: it is none.
+    :raises re.error: it is not a regular expression.
     """
     made: list[str] = []
     at, inside = 0, False

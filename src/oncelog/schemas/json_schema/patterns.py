@@ -27,10 +27,10 @@ def specification_of(schema: Any) -> Specification[Any]:
 
 
 def check_schema(kind: Any, schema: Any) -> None:
-    """Refuse what is no schema. jsonschema's own check takes Python's expressions for those of JSON Schema.
+    """Refuse a value that is not a schema. jsonschema's own check takes Python's expressions for those of JSON Schema.
 
-    :raises jsonschema.SchemaError: it is none.
-    :raises ValueError: a regular expression is none.
+    :raises jsonschema.SchemaError: it is not a schema.
+    :raises ValueError: a regular expression is invalid.
     """
     kind.check_schema(schema, format_checker=None)
     for inner in _inner(schema):

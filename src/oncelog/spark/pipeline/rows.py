@@ -239,10 +239,10 @@ def _decoded(rows: DataFrame, name: str, source: Source, schemas: Schemas) -> Da
 
 
 def _checked(rows: DataFrame, source: Source, whole: Column, problem: Column, is_malformed: Column) -> DataFrame:
-    """The rows with ``payload`` and the column that says why it is null.
+    """Add ``payload`` to the rows, and the column that says why it is null.
 
-    :param whole: an array of the one payload, null if there is none.
-    :param is_malformed: whether that is because the value is malformed, wherever ``whole`` is null.
+    :param whole: an array with the payload as its only element; null if there is no payload.
+    :param is_malformed: where ``whole`` is null: whether a malformed value is the reason.
     """
     if source.malformed == "fail":
         whole = whole.when(is_malformed, raise_error(_refusal(source, problem)))

@@ -72,7 +72,7 @@ class Checkpoint:
         return self._read("metadata") is None and not self.batches("offsets")
 
     def query_id(self) -> str:
-        """The query's id, the same across restarts. Raises CheckpointError if this is no checkpoint."""
+        """The query's id, the same across restarts. Raises CheckpointError if this is not a checkpoint."""
         text = self._read("metadata")
         if text is None:
             raise CheckpointError(

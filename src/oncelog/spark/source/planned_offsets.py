@@ -148,7 +148,7 @@ def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
 def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
     """Which records from ``start`` on are gone, one sentence per partition; empty if none is.
 
-    Control records and records of aborted transactions take offsets too: a range that yields fewer rows is no loss.
+    Control records and records of aborted transactions take offsets too: a range that yields fewer rows is not a loss.
     """
     lost: list[str] = []
     for partition, offset in sorted(start.items()):

@@ -460,7 +460,7 @@ class StreamReader(VersionChecked, DataSourceStreamReader, SupportsTriggerAvaila
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
         Spark plans from ``reached`` only once everything before it is done. Only the checkpoint decides where a query
-        continues, so a group that refuses the position, for instance because it has members, is no reason to stop.
+        continues, so a group that refuses the position, for instance because it has members, is not a reason to stop.
         """
         group = self._options.commit_group
         if not group or reached == self._group_position:

@@ -117,7 +117,7 @@ def sql_type(kind: DataType, form: TableFormat) -> str:
 
 
 def check_columns(schema: StructType, options: TableOptions) -> None:
-    """Refuse rows that no table of this format can hold, and keys and partitions that are no columns of the rows."""
+    """Refuse rows that no table of this format can hold, and keys and partitions that are not columns of the rows."""
     lowered = [name.lower() for name in schema.names]
     twice = sorted({name for name in lowered if lowered.count(name) > 1})
     if twice:

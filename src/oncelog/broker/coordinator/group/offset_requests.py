@@ -402,7 +402,7 @@ def _java_length(text: str) -> int:
 def _fetched(
     index: int, committed: CommittedOffset | None, is_pending: bool, topic_id: bytes
 ) -> OffsetFetchResponsePartitions:
-    """An offset of an earlier topic of the same name, in a log that Apache Kafka wrote, is none of this topic's."""
+    """An offset of an earlier topic of the same name, in a log that Apache Kafka wrote, is not this topic's."""
     if is_pending:
         return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
     if committed is None or (topic_id != committed.topic_id and ZERO_UUID not in (topic_id, committed.topic_id)):

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from oncelog.broker.core.appending.batch import PendingBatch
 
 LONG_BYTES: Final = 8 * 1024
-"""The minimum size of a batch to be recompressed that is handed over."""
+"""A batch of at least this size is validated in a thread if it is to be recompressed."""
 LONG_GZIP_BYTES: Final = 2 * 1024
-"""The minimum size of a gzip batch that is handed over: a smaller one decompresses to 2 MB at most, whatever it
-claims."""
+"""A gzip batch of at least this size is validated in a thread: a smaller one decompresses to 2 MB at most, whatever
+it claims."""
 SHORT_UNPACKED_BYTES: Final = 128 * 1024
 """A gzip batch that claims to decompress to at most this is validated in the current iteration."""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
-"""The minimum size of a snappy, lz4 or zstd batch that is handed over; if it is recompressed, also the minimum
-decompressed size."""
+"""A snappy, lz4 or zstd batch of at least this size is validated in a thread; one to be recompressed
+also if it decompresses to at least this size."""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
-"""Any batch that may decompress to more than this is handed over."""
+"""Any batch that may decompress to more than this is validated in a thread."""
 PACKED_AGAIN: Final = 8
 """Compressing takes about this many times as long as decompressing."""
 

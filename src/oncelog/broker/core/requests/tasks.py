@@ -72,7 +72,7 @@ class _Task:
         begun_ns = self.clock() - self.context.usage.work_ns
         try:
             return self.next()
-        finally:  # in the meantime the request may have counted its own work
+        finally:  # replaces what the request itself has counted meanwhile
             self.context.usage.work_ns = self.clock() - begun_ns
 
     def _yielded(self, value: Any) -> None:

@@ -119,7 +119,7 @@ def _topics(kind: str, inner: AnswerEntries | None = None, same: Mapping[str, st
 
 
 def _partitions(kind: str, name: str = "partition_index", **fixed: Any) -> AnswerEntries:
-    """One entry for each partition, whose field has the same name in request and answer."""
+    """One entry for each partition; request and answer name the field of its number alike."""
     return AnswerEntries("partitions", kind, "partitions", _named(name), fixed=fixed)
 
 

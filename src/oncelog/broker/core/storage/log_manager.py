@@ -100,7 +100,7 @@ class LogManager:
         if self._metadata is not None:
             self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
         if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
-            # After a kill they may contain a deleted topic whose name may soon be used again.
+            # After a kill the checkpoints may contain a deleted topic whose name may soon be used again.
             self.checkpoints.write_now()
         elif self._lost_clean:
             self._cleaner.write_checkpoint()

@@ -47,7 +47,7 @@ def _fallocate() -> Callable[[int, int, int, int], int] | None:
 def reserve(descriptor: int, position: int, end: int) -> int:
     """Reserve space for appends at ``position``, up to ``end`` and some way beyond; returns how far.
 
-    This is no guarantee: if the disk has no space to spare, or does not support the call, appends allocate as usual.
+    This is not a guarantee: if the disk has no space to spare, or does not support the call, appends allocate as usual.
     """
     if end <= RESERVED_FROM_BYTES:
         return RESERVED_FROM_BYTES

@@ -112,7 +112,7 @@ class GroupsAdmin(AdminConnection):
         return GroupDescription(group_id, "consumer", group.group_state, "consumer", group.assignor_name, node, members)
 
     async def _describe_share(self, node: int, group_id: str) -> GroupDescription | None:
-        """The share group (KIP-932); None if it is none."""
+        """The share group (KIP-932); None if the group is not a share group."""
         group = await self._describe_by_id(node, SHARE_GROUP_DESCRIBE, ShareGroupDescribeRequest(group_ids=[group_id]))
         if group is None:
             return None
@@ -159,7 +159,7 @@ class GroupsAdmin(AdminConnection):
         """Committed positions; partitions without one are left out.
 
         :param require_stable: wait until open transactions that hold offsets of the group have ended (KIP-447).
-        :param negative: also what was committed with an offset below 0, which is no position: Spark sinks keep their
+        :param negative: also what was committed with an offset below 0, which is not a position: Spark sinks keep their
             markers so.
         """
         return await self._group_offsets(group_id).fetch(

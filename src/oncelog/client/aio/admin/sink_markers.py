@@ -1,7 +1,7 @@
 """Recognises the markers that the Spark sink leaves in groups: what says which batch of a query a cluster holds.
 
 Called by the command line and the console, for any cluster. A marker is the metadata of an offset of -1, which is no
-position, so its group is no consumer that could be behind. The sink itself reads its marker elsewhere
+position, so its group is not a consumer that could be behind. The sink itself reads its marker elsewhere
 (``oncelog.spark.sink.marker``); this module only knows enough to show one.
 """
 

@@ -111,7 +111,7 @@ class TableColumn:
     """A column of a table.
 
     :param type: as it is written in a definition.
-    :param leaf: the name of the type below all domains and arrays; one that is no part of PostgreSQL begins with a dot.
+    :param leaf: the name of the type below all domains and arrays; one that PostgreSQL lacks begins with a dot.
     :param category: of that type.
     :param modifier: of that type, -1 if there is none.
     :param is_array: whether values are arrays of that type.

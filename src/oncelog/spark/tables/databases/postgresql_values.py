@@ -304,7 +304,7 @@ _CUT: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 _RANGES_OF_TIMES = ("tsrange", "tsmultirange", "tstzrange", "tstzmultirange")
 _WITH_FRACTION = ("timestamp", "timestamptz", "time", "timetz", *_RANGES_OF_TIMES)
 _VECTORS = ("int2vector", "oidvector")
-"""Arrays for PostgreSQL, whose texts are no arrays'."""
+"""Arrays for PostgreSQL, whose texts are not those of arrays."""
 _ELEMENT = re.compile(r'"((?:[^"\\]|\\.)*)"|([^{},"\\\s](?:[^{},"\\]|\\.)*)', re.DOTALL)
 """One element of an array's text, with or without quotes."""
 

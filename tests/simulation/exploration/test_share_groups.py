@@ -89,12 +89,12 @@ _BUGS = [
     ),
     (
         KILL,
-        promised.AGAIN,
+        promised.FORGOTTEN,
         _bug(
             "older state holds where two overlap",
             _RULES + "merged",
-            "if old.last < new.first or old.first > new.last:",
-            "if old.last < new.first or old.first > new.last or old.deliveries < new.deliveries:",
+            "kept = [new]",
+            "kept = result[low:high] or [new]",
         ),
     ),
     (

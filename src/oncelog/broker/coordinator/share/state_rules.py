@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
@@ -248,21 +249,18 @@ def _updated(state: ShareState, update: Update, written_ms: int) -> ShareState:
 
 def merged(batches: Iterable[StateBatch], newer: Sequence[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
     """Both, without overlaps and from ``start_offset`` on: where they overlap, the newer ones hold."""
-    result = list(batches)
+    result = sorted(batches)
     for new in newer:
-        kept: list[StateBatch] = []
-        for old in result:
-            if old.last < new.first or old.first > new.last:
-                kept.append(old)
-                continue
-            if old.first < new.first:
-                kept.append(old._replace(last=new.first - 1))
-            if old.last > new.last:
-                kept.append(old._replace(first=new.last + 1))
-        kept.append(new)
-        result = kept
+        low = bisect_left(result, new.first, key=lambda old: old.last)
+        high = bisect_right(result, new.last, low, key=lambda old: old.first)
+        kept = [new]
+        if low < high and result[low].first < new.first:
+            kept.insert(0, result[low]._replace(last=new.first - 1))
+        if low < high and result[high - 1].last > new.last:
+            kept.append(result[high - 1]._replace(first=new.last + 1))
+        result[low:high] = kept
     joined: list[StateBatch] = []
-    for batch in sorted(result):
+    for batch in result:
         if batch.last < start_offset:
             continue
         batch = batch._replace(first=max(batch.first, start_offset))

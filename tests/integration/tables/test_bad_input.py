@@ -126,7 +126,12 @@ MISPLACED: list[tuple[TableFormat, str, dict[str, Any], str]] = [
     (TableFormat.ICEBERG, "a..c", {}, "contains an empty segment"),
     (TableFormat.ICEBERG, "a.b", {"warehouse": "foo://x/y"}, "Unrecognized filesystem type in URI: foo"),
     (TableFormat.ICEBERG, "a.b", {"py-catalog-impl": "no.such.Catalog", "type": ""}, "Could not initialize Catalog"),
-    (TableFormat.POSTGRESQL, "o", {"url": "jdbc:postgresql://h/d?password=hidden"}, "no address .* without jdbc: or"),
+    (
+        TableFormat.POSTGRESQL,
+        "o",
+        {"url": "jdbc:postgresql://h/d?password=hidden"},
+        "not an address .* without jdbc: or",
+    ),
     (
         TableFormat.POSTGRESQL,
         "o",

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SIGNAL_SECONDS = 0.1
-"""How often a wait checks for signals, and the thread: a wait without a timeout is not interrupted by a signal that the
-system delivered to another thread, or just before the wait began."""
+"""How often a wait checks for signals and checks the loop's thread: a wait without a timeout is not interrupted by a
+signal that the system delivered to another thread, or just before the wait began."""
 SILENT_SECONDS = 60
 """How long the loop may not respond while others wait for it. Counted in checks, so that a stopped process, or one
 under a debugger, is not taken for a blocked one."""

@@ -157,7 +157,7 @@ class AvroJson:
 
 
 def _named(value: Any) -> tuple[str, Any] | None:
-    """Avro's own form, and fastavro's key in a record."""
+    """The name of a union's branch and its value, from Avro's form or from a record with fastavro's type key."""
     if isinstance(value, dict) and len(value) == 1:
         [(name, inner)] = value.items()
         return name, inner

@@ -81,7 +81,7 @@ def test_a_group_commits_nothing_that_was_not_shown(served: Served, topic: str) 
     assert _values(served, topic, *group) == [15, 16, 17, 18, 19]
 
 
-def test_the_file_says_where_a_reader_starts_who_names_no_place(served: Served, topic: str, tmp_path: Path) -> None:
+def test_the_file_says_where_a_reader_without_a_position_starts(served: Served, topic: str, tmp_path: Path) -> None:
     earliest = _group_file(tmp_path, f"g-{topic}", "auto.offset.reset=earliest")
     assert _values(served, topic, "-F", earliest) == list(range(20))
     assert _values(served, topic, "-X", "auto.offset.reset=earliest") == list(range(20))

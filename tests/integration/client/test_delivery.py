@@ -37,7 +37,7 @@ async def test_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroke
 
 
 @on_loop
-async def test_at_least_once_a_lost_answer_is_a_duplicate(broker: RunningBroker, unique_name: str) -> None:
+async def test_with_at_least_once_a_lost_answer_leads_to_a_duplicate(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
     async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
         settings = {"bootstrap_servers": proxy.bootstrap_servers, "acks": 1, "enable_idempotence": False}

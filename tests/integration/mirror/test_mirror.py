@@ -494,7 +494,7 @@ def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: 
     play(flow)
 
 
-def test_topic_that_comes_later_and_would_go_in_circles_is_stopped(play: Callable[[Flow], None]) -> None:
+def test_a_later_topic_that_two_mirrors_would_copy_in_circles_is_stopped(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         later = f"{made.topic}-later"
         back = MirrorSettings(f"{made.topic}-back", Selection((later,)))

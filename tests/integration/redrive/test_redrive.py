@@ -239,7 +239,7 @@ def test_redrive_that_another_fences_between_its_letters_ends_with_one_sentence(
     assert world.redrive().done().err == "20 dead letters sent back\n"
 
 
-def test_letter_of_its_own_topic_is_refused(world: World) -> None:
+def test_a_letter_whose_origin_is_the_dead_letter_topic_is_refused(world: World) -> None:
     async def write() -> None:
         async with Producer(bootstrap_servers=world.address) as producer:
             headers = [("oncelog.topic", world.dead.encode()), ("oncelog.error", b"own")]

@@ -128,7 +128,7 @@ def test_years_1_to_9999_are_in_the_table_as_they_were_in_the_rows(
 @pytest.mark.parametrize(
     "place", [pytest.param(one, marks=[] if one == "the last" else pytest.mark.soak) for one in BEYOND]
 )
-def test_years_beyond_are_equal_or_refused_with_a_sentence(
+def test_years_out_of_range_are_equal_or_refused_with_a_sentence(
     spark: SparkSession,
     utc: None,
     tmp_path: Path,

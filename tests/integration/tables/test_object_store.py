@@ -97,7 +97,7 @@ def test_commit_whose_answer_is_lost_ends_in_one_copy(world: World, query: Query
 
 
 @pytest.mark.parametrize("step", [BatchStep.PRODUCED, BatchStep.MARKER_ADDED])
-def test_others_who_commit_meanwhile_are_no_harm(world: World, query: Query, step: BatchStep) -> None:
+def test_concurrent_commits_by_others_do_no_harm(world: World, query: Query, step: BatchStep) -> None:
     query.run(1, [(1, "b")], observe=once_at(step, lambda: world.append_as_another((9, "another's"))))
     assert world.read() == [(0, "a"), (1, "b"), (9, "another's")]
 

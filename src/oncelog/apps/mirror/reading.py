@@ -171,7 +171,7 @@ async def packed(
 
 
 def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[CombinedBatch]:
-    """All of them as one batch; None if nothing is left."""
+    """Yield the batches combined into one; nothing if no record is left."""
     if not batches:
         return
     header, data = batches[0]

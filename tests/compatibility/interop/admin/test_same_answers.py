@@ -780,7 +780,7 @@ class TestClusterAndFolders:
 
 class TestRecordsAndReplicas:
     @pytest.mark.parametrize("version", [0, 1, 2])
-    def test_records_of_an_empty_or_missing_partition(self, pair: Pair, version: int) -> None:
+    def test_delete_records_of_an_empty_or_missing_partition_is_answered_alike(self, pair: Pair, version: int) -> None:
         name = f"dr-{version}"
         pair.make(name, 3)
         asked = [

@@ -121,7 +121,7 @@ def built(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "kafka"
 
 
-def test_nobody_may_read_the_target_who_may_not_read_the_data_folder(
+def test_only_users_who_may_read_the_data_folder_may_read_the_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert built(tmp_path, "link", monkeypatch).stat().st_mode & 0o777 == 0o700

@@ -17,7 +17,7 @@ from oncelog.spark.kafka.kafka_cluster import KafkaFetcher
 from oncelog.types import IsolationLevel, TopicPartition
 
 
-def test_answer_of_a_quota_is_a_reason_to_ask_again() -> None:
+def test_a_throttling_error_is_retriable() -> None:
     async def call(*_: Any, **__: Any) -> tuple[FetchResponse, int]:
         return FetchResponse(throttle_time_ms=100), 12
 

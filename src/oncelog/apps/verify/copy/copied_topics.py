@@ -132,7 +132,7 @@ class _Work:
         return {side: {str(name): int(crc) for name, crc in of.items()} for side, of in found["files"].items()}
 
     def save(self) -> None:
-        """Write what is in memory as a run, and then how far it goes."""
+        """Write what is in memory as a sorted run, and then the manifest, which says how far the comparison is."""
         for runs in self.runs.values():
             runs.flush()
         state = {

@@ -211,7 +211,7 @@ class ProduceRuns:
         patterns = self._patterns.get(channel)
         if not patterns:
             return start
-        pattern = patterns[0]  # the scan checks whether the request fits it
+        pattern = patterns[0]  # the scan checks whether the request fits the pattern
         if len(patterns) > 1:
             pattern = next((each for each in patterns if each.shape.fits(buffer, start)), pattern)
         requests = self._ports.request_metrics

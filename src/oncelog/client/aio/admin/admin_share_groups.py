@@ -102,7 +102,7 @@ def _known(number: int) -> int | None:
 
 
 def _check_whole(answer: Any, group_id: str) -> None:
-    """Raise what refuses the whole request."""
+    """Raise an error if the whole request was refused."""
     error = error_of(answer.error_code)
     if error is Error.NON_EMPTY_GROUP:
         raise error_for(error, f"share group {group_id!r} has members; stop them before its offsets are changed")

@@ -206,7 +206,7 @@ def test_a_member_of_the_classic_protocol_is_stored_with_its_protocols() -> None
     assert group.members["m"] == classic_member
 
 
-def test_a_stored_leader_who_is_no_member_is_not_taken() -> None:
+def test_a_stored_leader_that_is_not_a_member_is_not_taken() -> None:
     member = MemberMetadata("m", None, "cl0", HOST, 300_000, 45_000, SUBSCRIPTION, ASSIGNMENT)
     value = GroupMetadataValue("consumer", 1, "range", "somebody else", 0, [member])
     group = records.classic_group_from("classic1", value)

@@ -53,7 +53,7 @@ def test_first_record_is_what_kafka_writes() -> None:
     assert decode_value("exp", FROM_KAFKA) == first
 
 
-def test_value_with_everything_has_sorted_partitions_and_tags_in_order() -> None:
+def test_a_value_with_all_fields_has_sorted_partitions_and_tags_in_order() -> None:
     topic_a = b"\x02a\x03" + struct.pack(">ii", 0, 2) + b"\x00"
     topic_b = b"\x02b\x02" + struct.pack(">i", 1) + b"\x00"
     tags = b"\x03\x00\x08" + struct.pack(">q", 7) + b"\x01\x08" + struct.pack(">q", 9) + b"\x02\x02\x00\x02"

@@ -517,7 +517,7 @@ def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
 # --- losing and taking over the leadership
 
 
-def test_unload_answers_who_waits_and_stops_the_markers(
+def test_unloading_answers_waiting_requests_and_stops_the_markers(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     producer = begun(coordinator)

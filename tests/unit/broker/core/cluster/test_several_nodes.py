@@ -130,7 +130,7 @@ def test_a_group_moves_with_its_partition_and_keeps_its_offsets(admin: Admin) ->
     assert committed(admin) == 6
 
 
-def test_the_only_node_that_crashes_as_coordinator_reads_its_log_again() -> None:
+def test_a_single_node_reads_its_log_again_after_its_coordinator_crashes() -> None:
     alone = Admin(**ONE_OF_EACH)
     alone.broker.topics.create("t", 1, {}, NOW_MS)
     alone.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)

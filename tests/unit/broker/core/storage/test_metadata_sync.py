@@ -250,7 +250,7 @@ def test_a_change_that_comes_after_a_failed_sync_is_refused_with_an_answer(slow:
     assert (topic.name, topic.error_code) == ("b", Error.KAFKA_STORAGE_ERROR)
 
 
-def test_a_stop_syncs_and_answers_who_waits(slow: Slow) -> None:
+def test_a_stop_syncs_and_answers_waiting_requests(slow: Slow) -> None:
     made = slow.create("a")
     slow.create("gone")
     deleted = slow.delete("gone")

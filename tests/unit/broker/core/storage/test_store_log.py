@@ -92,7 +92,7 @@ def test_a_log_that_cannot_be_moved_is_reported_as_a_failed_sync_is(
 
 
 @pytest.mark.usefixtures("short_log")
-def test_a_stop_answers_who_waits_for_the_log_to_be_moved(slow: Slow) -> None:
+def test_a_stop_answers_requests_that_wait_for_the_log_to_be_moved(slow: Slow) -> None:
     _until_moving(slow)
     made = slow.create("new")
     slow.broker.stop(NOW_MS)

@@ -121,7 +121,7 @@ def test_a_file_is_removed_once(disk: Disk) -> None:
     assert not disk.exists("f")
 
 
-def test_a_file_removed_from_memory_can_be_read_by_who_has_it_open() -> None:
+def test_a_file_removed_from_memory_can_be_read_by_a_reader_that_has_it_open() -> None:
     disk = MemoryDisk()
     file = disk.open("f", create=True)
     file.append([b"ab"])

@@ -27,7 +27,7 @@ class Throttled:
         return await ask(0)
 
 
-def test_answer_of_a_quota_is_a_reason_to_ask_again() -> None:
+def test_a_throttling_error_is_retriable() -> None:
     admin: Any = SimpleNamespace(cluster=Throttled())
     with pytest.raises(KafkaError) as raised:
         asyncio.run(fetch_stored(admin, TopicPartition("t", 0), 0, IsolationLevel.READ_COMMITTED))

@@ -58,7 +58,7 @@ def test_the_metadata_is_renewed_when_it_is_old_and_not_more_often_than_the_back
     assert wire.count(METADATA) == 1
 
 
-def test_a_lost_answer_is_asked_for_again_and_reported_to_who_waits() -> None:
+def test_a_lost_answer_is_asked_for_again_and_reported_to_the_waiting_caller() -> None:
     wire = FakeWire()
     metadata = known(wire)
     waiting = metadata.refresh()

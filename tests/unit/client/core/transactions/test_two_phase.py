@@ -201,7 +201,7 @@ def test_a_transaction_taken_over_by_another_producer_is_not_completed() -> None
     assert isinstance(result.value, ProducerFenced)
 
 
-def test_an_end_while_it_is_being_prepared_is_reported_to_who_prepares() -> None:
+def test_an_end_during_a_prepare_is_reported_to_the_caller_of_prepare() -> None:
     core, txn = with_a_record()
     preparing = txn.prepare()
     txn.abort()

@@ -30,7 +30,7 @@ G = TypeVar("G", bound=AssignedGroup)
 
 
 class EpochDraft(Generic[G]):
-    """``group`` as it will be. ``written`` are the records, in the order in which they apply."""
+    """The next state of a group, and in ``written`` the records that lead to it, in the order in which they apply."""
 
     def __init__(self, group: G, epoch: EpochRecord, target_epoch: EpochRecord) -> None:
         """:param epoch: makes the record of a group's epoch, of group id, epoch and hash of the topics.

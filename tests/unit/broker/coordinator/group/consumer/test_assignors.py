@@ -72,7 +72,7 @@ def test_uniform_takes_from_a_loaded_member_just_what_a_new_one_is_due() -> None
     assert plain(uniform_assignor(members, {A: 4})) == {"old": {A: [0, 1]}, "new": {A: [2, 3]}}
 
 
-def test_uniform_leaves_the_extra_partition_with_who_has_it() -> None:
+def test_uniform_leaves_the_extra_partition_with_the_member_that_has_it() -> None:
     members = {"a": spec(A, current={A: {0}}), "b": spec(A, current={A: {1, 2}})}
     assert plain(uniform_assignor(members, {A: 3})) == {"a": {A: [0]}, "b": {A: [1, 2]}}
 

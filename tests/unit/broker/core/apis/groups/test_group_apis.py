@@ -79,7 +79,7 @@ def broker() -> FakeBroker:
 
 
 @pytest.mark.parametrize(("version", "name"), [(0, ""), (6, ""), (7, None), (9, None)])
-def test_a_refused_join_names_no_protocol_in_the_words_of_its_version(
+def test_a_refused_join_has_an_empty_or_null_protocol_name_by_version(
     broker: FakeBroker, version: int, name: str | None
 ) -> None:
     request = JoinGroupRequest("", 10_000, -1, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])

@@ -1,4 +1,4 @@
-"""Check messages of commits: a subject of at most 72 characters, and a blank line before the body.
+"""Check messages of commits: a subject of 5 to 72 characters, and a blank line before the body.
 
 python -m tools.commit_messages            every commit since :data:`FIRST`; `make check` and CI run this
 python -m tools.commit_messages --file F   the message in a file; the commit-msg hook runs this
@@ -15,6 +15,7 @@ from typing import Final
 FIRST: Final = "b53b1bffd5fae6f8522562b1593807a90d112b02"
 """The commit that brought this check: those before it were written without the rule."""
 MAX_SUBJECT: Final = 72
+MIN_SUBJECT: Final = 5
 ROOT: Final = Path(__file__).parents[1]
 
 
@@ -30,6 +31,8 @@ def faults(message: str) -> list[str]:
         found.append(
             f"its subject has {len(lines[0])} characters, at most {MAX_SUBJECT} are allowed: move the rest to the body"
         )
+    if len(lines[0]) < MIN_SUBJECT:
+        found.append(f"its subject is {lines[0]!r}: say what the commit changes")
     if lines[0].endswith("."):
         found.append("its subject ends with a full stop: leave it out")
     if len(lines) > 1 and lines[1]:

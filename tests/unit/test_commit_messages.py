@@ -30,6 +30,7 @@ def test_a_short_subject_and_a_body_apart_are_accepted(message: str) -> None:
         ("a" * (MAX_SUBJECT + 1), "73 characters"),
         ("Subject\nBody\n", "second line"),
         ("Subject.\n", "full stop"),
+        ("x\n\nWhat was meant to be the subject\n", "'x'"),
     ],
 )
 def test_any_other_message_is_refused_with_the_reason(message: str, fault: str) -> None:

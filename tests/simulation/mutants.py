@@ -197,7 +197,7 @@ CLIENT: Sequence[Mutant] = (
     Mutant(
         "an answer for a position that was left is taken",
         "client.core.consumer.fetcher:Fetcher._take",
-        "if state is None or state.version != asked[0] or state.fetch_position != asked[1]:",
+        "if state is None or state.version != asked.version or state.fetch_position != asked.position:",
         "if state is None:",
         scenes=("impatient",),
         one_in=3,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ KEYSTORES = "which needs a package: pip install 'oncelog[keystores]', or convert
 TLS = """
     from oncelog.client.aio.connection.tls import ssl_context
     from oncelog.client.core.security import SecurityConfig
-    ssl_context(SecurityConfig(security_protocol="SSL", ssl_{store}_location="s", ssl_{store}_type="{kind}"))"""
+    ssl_context(SecurityConfig(security_protocol="SSL", ssl_{store}_location={path!r}, ssl_{store}_type="{kind}"))"""
 ARROW = """
     with oncelog.Broker() as broker, oncelog.{client} as client:
         client.{call}"""
@@ -47,9 +48,11 @@ def test_imports_of_spark_users_name_the_missing_extra(module: str) -> None:
 
 @pytest.mark.parametrize(("kind", "package"), [("PKCS12", "cryptography"), ("JKS", "jks")])
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
-def test_java_s_stores_name_the_extra(store: str, kind: str, package: str) -> None:
-    printed = said_without([package], TLS.format(store=store, kind=kind))
-    assert printed == f"ssl.{store}.location=s is {kind}, {KEYSTORES}"
+def test_java_s_stores_name_the_extra(store: str, kind: str, package: str, tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.write_bytes(b"\xfe\xed\xfe\xed")
+    printed = said_without([package], TLS.format(store=store, kind=kind, path=str(path)))
+    assert printed == f"ssl.{store}.location={path} is {kind}, {KEYSTORES}"
 
 
 @pytest.mark.parametrize(

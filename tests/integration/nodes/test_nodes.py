@@ -309,7 +309,7 @@ def test_an_impossible_cluster_is_refused_in_a_sentence(broker: oncelog.Broker) 
         broker.leader("nowhere", 0)
     with pytest.raises(TypeError, match="partition is a number, not '0'"):
         broker.leader("nowhere", "0")  # type: ignore[arg-type]
-    with pytest.raises(OncelogError, match="name a group or a transactional_id"):
+    with pytest.raises(OncelogError, match="name either a group or a transactional_id"):
         broker.coordinator()
     with (
         oncelog.Broker() as alone,

@@ -132,7 +132,7 @@ def test_reasons_after_the_fifth_are_counted_at_the_end(oncelog_command: Command
     for words in (("--from-beginning",), ("--show-transactions",)):
         reported = oncelog_command("consume", "-t", orders, "-e", *words).done().err.splitlines()
         assert sum("its value is not decoded" in line for line in reported) == 5
-        assert "3 more keys and values stay as they are; --json has each reason" in reported
+        assert "3 more keys and values are not decoded; --json has each reason" in reported
     reported = oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "-c", "6").done().err.splitlines()
     assert "1 more key or value is not decoded; --json has each reason" in reported
     assert "more" not in oncelog_command("consume", "-t", orders, "--from-beginning", "-e", "--json").done().err

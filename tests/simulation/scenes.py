@@ -427,7 +427,7 @@ def unclean(rng: random.Random) -> Scene:
         people, 3, rng.randint(1, 2), ["plain", "transactional"], {"lose_majority", "elect_lagging", "kill_node"},
         settings={"replica.lag.time.max.ms": 1500},
         topic_settings={**_segments(rng), "unclean.leader.election.enable": "true"}, end=_end(rng),
-        waived=("lost", "aborted-read", "skipped", "torn", "replicas_agree",
+        waived=("lost", "aborted-read", "skipped", "torn", "torn-transaction", "replicas_agree",
                 "last_stable_offset", "out-of-order"),
     )  # fmt: skip
 

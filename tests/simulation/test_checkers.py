@@ -7,7 +7,7 @@ import pytest
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
 from oncelog.records.batch import iter_headers
 from oncelog.types import TopicPartition
-from tests.simulation.checkers import clients
+from tests.simulation.checkers import breaches, clients
 from tests.simulation.forgotten import noted_expiry
 from tests.simulation.history import History, Sent, Transaction
 from tests.unit.broker.log.batches import batch
@@ -60,3 +60,10 @@ def test_a_producer_forgotten_too_early_is_reported() -> None:
             state.expire(5000 + expiration_ms)
         assert PRODUCER_ID not in state.entries
     assert history.forgotten == [(WHERE, PRODUCER_ID, STORED_AT + 1)]
+
+
+def test_only_a_scene_that_waives_torn_transactions_may_have_them_in_its_logs() -> None:
+    history = History()
+    history.log_findings = ["torn-transaction at 20 of t-1", "bad-crc at 3 of t-0"]
+    assert breaches(history) == [f"logs_verified: {finding}" for finding in history.log_findings]
+    assert breaches(history, ("torn-transaction",)) == ["logs_verified: bad-crc at 3 of t-0"]

@@ -2,8 +2,8 @@
 
 Called by the registry and by the codec.
 
-- A simple name, also in an alias of a type, a field's name and a symbol consist of letters of any alphabet, digits and
-  ``_``. A namespace and an alias of a field may be anything, such as ``my-db.public.orders``.
+- A simple name, a field's name and a symbol consist of letters of any alphabet, digits and ``_``. A namespace and an
+  alias may be anything, such as ``my-db.public.orders``.
 - A type may be used before its definition, and defined twice in the same way.
 - A default must fit its field.
 
@@ -202,8 +202,6 @@ class _Reader:
             made["fields"] = self._fields(full, node, own)
         made |= _rest(node, reserved)
         aliases = _aliases(node, full)
-        for alias in aliases:
-            self._check_name(alias.rpartition(".")[2], f"the alias {alias!r} of the type {full}")
         if aliases:
             made["aliases"] = [
                 one.removeprefix(f"{own}.") if own and one.rpartition(".")[0] == own else one for one in aliases

@@ -144,6 +144,7 @@ class Transport:
         deadline = real_time.monotonic() + self._access.timeout_s
         waits = self._known and self._access.retries > 0 and method != "DELETE"
         attempt = 0
+        refused = None
         while True:
             number = (self._first + attempt) % len(urls)
             attempt += 1
@@ -153,6 +154,8 @@ class Transport:
                 status, text, location = self._ask(urls[number], method, target, sent, limit_s)
             except (OSError, http.client.HTTPException) as error:
                 if (over and not waits) or real_time.monotonic() >= deadline:
+                    if refused is not None and isinstance(error, TimeoutError):
+                        return self._answer(*refused)  # too little time was left for another attempt
                     raise self._unreachable(urls[number], error, attempt) from error
             else:
                 over = over and not (waits and status in _RESTARTING)
@@ -160,6 +163,7 @@ class Transport:
                     self._first = number
                     self._known = self._known or status not in _AGAIN
                     return self._answer(urls[number], method, target, status, text, location)
+                refused = urls[number], method, target, status, text, location
             if attempt % len(urls) == 0:
                 pause_s = FIRST_PAUSE_S * 2 ** (attempt // len(urls) - 1)
                 longest_s = max(0.0, deadline - real_time.monotonic())

@@ -56,7 +56,6 @@ REFUSED: list[tuple[object, str]] = [
     (record("my.R-1"), "the name of the type 'R-1' must begin with a letter or '_' and consist of"),
     (record("R", "a", {"type": "enum", "name": "E", "symbols": ["a b"]}), "the symbol 'a b' of the enum E must begin"),
     (record("R") | {"fields": [{"name": "a", "type": "int", "default": "x"}]}, 'the default of the field R.a is "x"'),
-    (record("R", aliases=["Old-R"]), "the alias 'Old-R' of the type R must begin with a letter or '_'"),
     (record("R", "a", ".R", namespace="n"), "the type .R is not defined"),
     (record("R", "a", "Other"), "the type Other is not defined: define it here, or register it and refer to it"),
 ]

@@ -24,11 +24,10 @@ from typing import Any
 from benchmarks.instructions import TOTAL, Counted
 from benchmarks.load import BenchmarkError
 from benchmarks.measures import new_topic
-from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.raw import Caller, batch, encode, fetch_frame, produce
 from benchmarks.servers import running
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
-from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 
 COUNTED, ROUNDS, AT_ONCE = 100, 7, 100
 PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
@@ -112,11 +111,7 @@ def connected(caller: Caller) -> Iterator[None]:
 def each(server: Dumped, caller: Caller, topic: str, when: str) -> None:
     idempotent = iter(range(1 << 30))
     written = produce(topic, 0, batch(100))
-    part = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=200)
-    asked = FetchRequest(
-        max_wait_ms=500, min_bytes=1, max_bytes=200, topics=[FetchTopic(topic=topic, partitions=[part])]
-    )
-    read = encode(asked, 12)
+    read = fetch_frame(topic, 0, 200, max_wait_ms=500)
     pid = FIRST_PRODUCER - 1 - len(when)
 
     def repeat(frame: bytes) -> Callable[[], None]:

@@ -21,11 +21,12 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
 from benchmarks.load import BenchmarkError
+from benchmarks.raw import holders_of_errors
 from oncelog.apps.conformance.raw.batches import ZSTD, batch, record
 from oncelog.apps.conformance.raw.bodies import RawFetchPosition
 from oncelog.apps.conformance.raw.wire import RawConnection
@@ -70,7 +71,7 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from oncelog.protocol.wire import Message, Struct
+from oncelog.protocol.wire import Message
 
 PARTITIONS = 10_000
 MB = 1024 * 1024
@@ -110,20 +111,10 @@ def serve(folder: str, pipe: Pipe) -> None:
 def accepted(client: RawConnection, request: Message, version: int) -> Any:
     """Ask, and read the answer: a case that was refused would be measured as a short one."""
     answer = client.ask(request, version)
-    found = Counter(_error_codes(answer))
+    found = Counter(holder.error_code for holder in holders_of_errors(answer))
     if refused := {Error(code).name: count for code, count in found.items() if code}:
         raise BenchmarkError(f"{type(request).__name__} was answered with {refused}")
     return answer
-
-
-def _error_codes(part: Struct) -> Iterator[int]:
-    for name in part.__slots__:
-        value = getattr(part, name)
-        if name == "error_code":
-            yield value
-        elif isinstance(value, list) and value and isinstance(value[0], Struct):
-            for inner in value:
-                yield from _error_codes(inner)
 
 
 def _topics(client: RawConnection) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import socket
 import time
+from collections.abc import Iterator
 from struct import Struct
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmarks.servers import Server
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
@@ -26,6 +28,7 @@ from tests.support.frames import encode_request
 
 RECORD_BYTES = 128
 CLIENT_ID = "bench"
+FETCH_VERSION = 12
 _KEY_AND_VERSION = Struct(">hh")
 RETRIED = (3, 6, 14, 15, 16, 51)
 """Partition or leader not there yet; coordinator loading, not available, moved; a transaction that is being ended."""
@@ -73,17 +76,17 @@ class Caller:
             answer = self.send(frame)
             _, body = decode_response_header(memoryview(answer)[4:], api_key, version)
             found = response_type(api_key).decode(answer, version, 4 + body)
-            holder = _holder_of_error(found)
+            holder = next(holders_of_errors(found), None)
             if holder is None:
                 return 0
-            error = holder.error_code  # type: ignore[attr-defined]
+            error = holder.error_code
             if error not in RETRIED or time.monotonic() > deadline:
                 break
             time.sleep(0.05)
         if error:
             raise BenchmarkError(f"{ApiKey(api_key).name} was answered {Error(error).name}")
         before = found.encode(version)
-        holder.error_code = -1  # type: ignore[attr-defined]
+        holder.error_code = -1
         after = found.encode(version)
         return body + next(at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new)
 
@@ -106,16 +109,15 @@ class Caller:
             time.sleep(0.05)
 
 
-def _holder_of_error(message: Fields) -> Fields | None:
-    """The innermost part of an answer with an error code: that of its first partition, if it has any."""
-    for name in message.__slots__:
-        value = getattr(message, name)
-        inner = (
-            _holder_of_error(value[0]) if isinstance(value, list) and value and isinstance(value[0], Fields) else None
-        )
-        if inner is not None:
-            return inner
-    return message if "error_code" in message.__slots__ else None
+def holders_of_errors(part: Fields) -> Iterator[Any]:
+    """All parts of an answer with an error code, the innermost first."""
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if isinstance(value, list) and value and isinstance(value[0], Fields):
+            for inner in value:
+                yield from holders_of_errors(inner)
+    if "error_code" in part.__slots__:
+        yield part
 
 
 def encode(request: Message, version: int) -> bytes:
@@ -149,6 +151,23 @@ def batch(
             compression=codec,
         )
     )
+
+
+def fetch_frame(
+    topic: str, index: int, max_bytes: int, *, max_wait_ms: int, offset: int = 0, isolation: int = 0
+) -> bytes:
+    """A Fetch of one partition, without a session."""
+    part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        isolation_level=isolation,
+        session_id=0,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=topic, partitions=[part])],
+    )
+    return encode(request, FETCH_VERSION)
 
 
 def produce(topic: str, partition: int, data: bytes, version: int = 9, transactional_id: str | None = None) -> bytes:

@@ -14,10 +14,10 @@ from statistics import quantiles
 
 from benchmarks.load import BenchmarkError
 from benchmarks.measures import Figures, new_topic
-from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.raw import FETCH_VERSION, Caller, batch, encode, fetch_frame, produce
 from benchmarks.servers import Server, Usage
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
-from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -30,7 +30,7 @@ MEMBERS = 500
 BEATS = 10
 QUIET_MS = 500
 IDLE = 1_000
-FETCH, JOIN, SYNC, BEAT = 12, 3, 2, 2
+JOIN, SYNC, BEAT = 3, 2, 2
 """Versions: the newest that Tansu speaks too, or that asks for no member id first."""
 
 
@@ -51,7 +51,7 @@ def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures
         for index in range(APPENDS):
             begun = time.perf_counter()
             caller.check(produce(topic, index, batch(0)))
-            answer = consumers[index].receive_as(FetchRequest, FETCH).responses[0].partitions[0]
+            answer = consumers[index].receive_as(FetchRequest, FETCH_VERSION).responses[0].partitions[0]
             taken_us.append((time.perf_counter() - begun) * 1e6)
             if answer.error_code:
                 raise BenchmarkError(f"a fetch that waited was answered with error {answer.error_code}")
@@ -74,18 +74,7 @@ def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures
 
 
 def _fetch(topic: str, index: int, offset: int) -> bytes:
-    part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=100_000)
-    return encode(
-        FetchRequest(
-            max_wait_ms=60_000,
-            min_bytes=1,
-            max_bytes=100_000,
-            session_id=0,
-            session_epoch=-1,
-            topics=[FetchTopic(topic=topic, partitions=[part])],
-        ),
-        FETCH,
-    )
+    return fetch_frame(topic, index, 100_000, max_wait_ms=60_000, offset=offset)
 
 
 def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:

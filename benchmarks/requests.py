@@ -17,13 +17,12 @@ from functools import partial
 
 from benchmarks.load import BenchmarkError, Frame, run_raw
 from benchmarks.measures import Figures, Size, new_topic
-from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.raw import Caller, batch, encode, fetch_frame, produce
 from benchmarks.reach import REACH
 from benchmarks.servers import Server, Usage
 from oncelog.errors import Error
 from oncelog.protocol.codec_errors import MalformedMessage
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
-from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.offset_commit_request import (
@@ -151,17 +150,7 @@ def fetch(size_bytes: int, connections: int, isolation: int = 0) -> Callable[[Se
         scripts = []
         for index in range(PARTITIONS):
             caller.check(produce(topic, index, data))
-            part = FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=size_bytes + 100)
-            request = FetchRequest(
-                max_wait_ms=500,
-                min_bytes=1,
-                max_bytes=size_bytes + 100,
-                isolation_level=isolation,
-                session_id=0,
-                session_epoch=-1,
-                topics=[FetchTopic(topic=topic, partitions=[part])],
-            )
-            scripts.append([encode(request, 12)])
+            scripts.append([fetch_frame(topic, index, size_bytes + 100, max_wait_ms=500, isolation=isolation)])
         return Load(connections, 1, scripts)
 
     return load
@@ -172,18 +161,7 @@ def waiting_fetch(connections: int) -> Callable[[Server, Caller, float], Load]:
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)
-        scripts = []
-        for index in range(PARTITIONS):
-            part = FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1_000_000)
-            request = FetchRequest(
-                max_wait_ms=1,
-                min_bytes=1,
-                max_bytes=1_000_000,
-                session_id=0,
-                session_epoch=-1,
-                topics=[FetchTopic(topic=topic, partitions=[part])],
-            )
-            scripts.append([encode(request, 12)])
+        scripts = [[fetch_frame(topic, index, 1_000_000, max_wait_ms=1)] for index in range(PARTITIONS)]
         return Load(connections, 1, scripts)
 
     return load

@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
 def refusal_of(version: str) -> str | None:
     """Why a text names no release that can be compared."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
-        return f"'{version}' is no release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"
+        return f"'{version}' is not a release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"
     if tuple(map(int, version.split(".")[:2])) < OLDEST:
         return (
             f"Apache Kafka {version} is too old to be compared: name {'.'.join(map(str, OLDEST))}.0 or a later release"

@@ -151,7 +151,7 @@ def find_version(
         if other.schema_type == content.schema_type and other[2:] == content[2:]:
             try:
                 parsed = checks.parsed(state, other)
-                if content.schema in (parsed.text, *([parsed.normalized()] if normalized else [])):
+                if content.schema == parsed.text or (normalized and content.schema == parsed.normalized()):
                     return version
             except InvalidSchema:  # an invalid default equals no valid one
                 continue

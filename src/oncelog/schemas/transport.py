@@ -149,17 +149,17 @@ class Transport:
             number = (self._first + attempt) % len(urls)
             attempt += 1
             limit_s = max(0.001, deadline - real_time.monotonic()) / max(1, len(urls) - attempt + 1)
-            over = attempt > self._access.retries or method == "DELETE"
+            may_repeat = attempt <= self._access.retries and method != "DELETE"
             try:
                 status, text, location = self._ask(urls[number], method, target, sent, limit_s)
             except (OSError, http.client.HTTPException) as error:
-                if (over and not waits) or real_time.monotonic() >= deadline:
+                if not (may_repeat or waits) or real_time.monotonic() >= deadline:
                     if refused is not None and isinstance(error, TimeoutError):
                         return self._answer(*refused)  # too little time was left for another attempt
                     raise self._unreachable(urls[number], error, attempt) from error
             else:
-                over = over and not (waits and status in _RESTARTING)
-                if over or status not in _AGAIN or real_time.monotonic() >= deadline:
+                again = status in _AGAIN if may_repeat else waits and status in _RESTARTING
+                if not again or real_time.monotonic() >= deadline:
                     self._first = number
                     self._known = self._known or status not in _AGAIN
                     return self._answer(urls[number], method, target, status, text, location)

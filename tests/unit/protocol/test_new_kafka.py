@@ -50,8 +50,8 @@ def test_no_supported_message_is_omitted() -> None:
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        ("4.5", "'4.5' is no release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"),
-        ("latest", "'latest' is no release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"),
+        ("4.5", "'4.5' is not a release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"),
+        ("latest", "'latest' is not a release of Apache Kafka: name all three numbers, such as VERSION=4.5.0"),
         ("3.9.1", "Apache Kafka 3.9.1 is too old to be compared: name 4.3.0 or a later release"),
         ("9.9.9", "Apache Kafka 9.9.9 could not be downloaded: is it released, and is there a network?"),
     ],

@@ -138,7 +138,7 @@ class Broker:
 
     @cached_property
     def advertised(self) -> list[ApiVersion]:
-        """The answer to who asks for APIs and versions."""
+        """The APIs and versions in every answer to ApiVersions."""
         from oncelog.broker.core.apis.cluster.api_versions import advertised
 
         return advertised(self.served)

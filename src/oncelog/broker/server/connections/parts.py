@@ -55,7 +55,7 @@ class IncomingFrame:
         return memoryview(self._buffer)[self.filled : self.capacity]
 
     def received(self, nbytes: int) -> bool:
-        """So many bytes are new in :meth:`room`; True if that is progress, which single bytes are not."""
+        """Count bytes that have arrived in :meth:`room`; True if they are progress, which single bytes are not."""
         self.filled += nbytes
         if self.filled < self._mark:
             return False

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 FIRST_WITH_LEADERS = 16
 SENT_WITH_LEADER = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
-"""From version 16 on, the answer to these errors names the current leader (KIP-951)."""
+"""The answer to these errors names the current leader (KIP-951): of Fetch from version 16 on, of ShareFetch and
+ShareAcknowledge always."""
 
 
 NO_DIVERGENCE, NO_LEADER, NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()

@@ -6,10 +6,11 @@ Source: Kafka's ``KafkaApis.handleShareFetchRequest`` and ``handleShareAcknowled
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker.coordinator.share.share_requests import ShareRefused
 from oncelog.broker.coordinator.share.state_rules import ShareKey
+from oncelog.broker.core.apis.data.fetch_reading import SENT_WITH_LEADER
 from oncelog.broker.core.requests.context import RequestContext
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, allows
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Response = TypeVar("Response", ShareFetchResponse, ShareAcknowledgeResponse)
-REFUSED_BY_OTHERS: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH)
 RENEWALS_FROM = 2
 Acks = Mapping[Place, Sequence[AckBatch]]
 
@@ -185,7 +185,7 @@ def with_leaders(ports: SharePorts, context: RequestContext, response: Response)
     leaders: set[int] = set()
     for topic in response.responses:
         for data in topic.partitions:
-            if data.error_code in REFUSED_BY_OTHERS:
+            if data.error_code in SENT_WITH_LEADER:
                 leader_id, epoch = _leader(ports, context, (topic.topic_id, data.partition_index))
                 data.current_leader = kinds.LeaderIdAndEpoch(leader_id, epoch)
                 leaders.add(leader_id)

@@ -238,6 +238,7 @@ RENAMED = {
     r"\b\w*_picture\b|\bpicture\b(?= *(?::?=(?!=)|: \w|\())": "image, diagram, chart",
     r"\b\w*[a-z]_gate\b|\bgate\b(?= *[=:.])|\b[A-Z]\w+Gate\b": "authenticator, interceptor",
     r"\b_?(?:new_)?learners?\b(?= *[=:.(])": "pattern cache",
+    r"\b(?:Stored)?Letter(?:Outcome)?\b(?!\"|\})|redrive[./]letters\b": "dead letter",
     r"\bIntake\b|\b_?intake\b": "record appender",
 }
 """Private words that are gone, and the field's."""

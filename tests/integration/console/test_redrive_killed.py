@@ -25,17 +25,17 @@ from tests.integration.redrive.test_redrive_killed import KILLED
 from tests.integration.security.sides import COMMON, PASSWORD
 
 SLOWER = "import oncelog.apps.console.pages.redrive as pages\npages.TRANSACTION_SIZE = 5\n"
-LETTERS = 20
+DEAD_LETTERS = 20
 
 
 @pytest.fixture(scope="module")
 def places() -> Iterator[tuple[World, str]]:
-    """The letters, and where visitors log in; Alice has the rights that the page on dead letters names."""
+    """The dead letters, and where visitors log in; Alice has the rights that the page on dead letters names."""
     protocols = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CLIENTS:SASL_PLAINTEXT"}
     with oncelog.Broker(listen=LISTEN, settings={**COMMON, **protocols}) as broker:
         open_to_all = SimpleNamespace(bootstrap_servers=str(broker.addresses["PLAINTEXT"]))
         world = World(open_to_all, "letters")
-        asyncio.run(world.fill(LETTERS))
+        asyncio.run(world.fill(DEAD_LETTERS))
         group = group_of(world.dead, "default")
         rights = [
             (AclResourceType.TOPIC, world.dead, Operation.READ),
@@ -111,4 +111,4 @@ def test_letters_of_a_console_that_is_killed_are_back_once(places: tuple[World, 
     visitor = Visitor(address, ("start", "after", 1_000_000))
     assert "dead letters were sent back" in visitor.send_back(world.dead)
     visitor.end()
-    assert world.values(world.origin) == list(range(LETTERS))
+    assert world.values(world.origin) == list(range(DEAD_LETTERS))

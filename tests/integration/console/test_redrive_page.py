@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from oncelog.apps.redrive.letters import ATTEMPTS_HEADER
+from oncelog.apps.redrive.dead_letters import ATTEMPTS_HEADER
 from tests.conftest import RunningBroker
 from tests.integration.redrive.test_redrive import PARTITIONS, World
 from tests.support.running_console import RunningConsole
@@ -39,11 +39,11 @@ def shown(page: Page, console: RunningConsole, **query: object) -> None:
 def test_letters_that_are_shown_are_sent_back_once(page: Page, console: RunningConsole, world: World) -> None:
     page.goto(f"{console.url}/topic?{urlencode({'name': world.dead})}")
     page.get_by_role("link", name="Redrive…").click()
-    expect(page.locator("table.letters tbody tr")).to_have_count(20)
-    expect(page.locator("table.letters")).to_contain_text(f"{world.origin}-2")
+    expect(page.locator("table.dead-letters tbody tr")).to_have_count(20)
+    expect(page.locator("table.dead-letters")).to_contain_text(f"{world.origin}-2")
     page.get_by_label("At most").fill("6")
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator("table.letters tbody tr")).to_have_count(6)
+    expect(page.locator("table.dead-letters tbody tr")).to_have_count(6)
     assert apart(lambda: asyncio.run(world.read(world.origin))) == []
     stale = page.context.new_page()
     stale.goto(page.url)
@@ -63,7 +63,7 @@ def test_letters_that_are_shown_are_sent_back_once(page: Page, console: RunningC
         assert (one.key, one.partition) == (b"key", number % PARTITIONS)
         assert tuple(one.headers) == (("number", str(number).encode()), (ATTEMPTS_HEADER, b"1"))
     shown(page, console, topic=world.dead)
-    expect(page.locator("table.letters")).to_contain_text("No letters left for this name.")
+    expect(page.locator("table.dead-letters")).to_contain_text("No dead letters left for this name.")
     assert apart(world.redrive).done().err == "0 dead letters sent back\n"
 
 
@@ -72,7 +72,7 @@ def test_a_wrong_choice_of_letters_is_reported(page: Page, console: RunningConso
     expect(page.get_by_role("alert")).to_contain_text("a name has 1 to 100 of the characters")
     page.get_by_label("Name").fill("odd-ones")
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator("table.letters tbody").get_by_text("sent", exact=True)).to_have_count(10)
+    expect(page.locator("table.dead-letters tbody").get_by_text("sent", exact=True)).to_have_count(10)
     page.get_by_role("button", name="Send back").click()
     expect(page.get_by_role("status").first).to_have_text("10 dead letters were sent back, 10 passed over.")
     assert apart(lambda: world.values(world.origin)) == list(range(1, 20, 2))

@@ -115,7 +115,7 @@ def test_source_and_sinks(spark: SparkSession, broker: RunningBroker, topic: str
         assert (way, differing(contents(broker.bootstrap_servers, copy))) == (way, [])
 
 
-LETTERS = """
+DEAD_LETTERS = """
 [source]
 topic = "{topic}"
 schema = "id int"
@@ -137,12 +137,12 @@ def test_dead_letters_and_redrive(broker: RunningBroker, topic: str, pipeline: P
     address = broker.bootstrap_servers
     for name in (f"{topic}-good", f"{topic}-dead", f"{topic}-back"):
         create_topic(address, name, 1, **ROOM)
-    file = pipeline.write("letters.toml", LETTERS.format(topic=topic))
+    file = pipeline.write("letters.toml", DEAD_LETTERS.format(topic=topic))
     ended = pipeline.run(str(file), "--once", "--bootstrap-server", address)
     assert ended.returncode == 0, ended.stderr
     malformed = [one for one in sent() if one[1] is not None]
-    letters = [(key, value, headers[:-ADDED]) for key, value, headers in contents(address, f"{topic}-dead")]
-    assert differing(letters, malformed) == []
+    dead_letters = [(key, value, headers[:-ADDED]) for key, value, headers in contents(address, f"{topic}-dead")]
+    assert differing(dead_letters, malformed) == []
     call("redrive", f"{topic}-dead", "--to", f"{topic}-back", "-b", address).done()
     back = [(key, value, headers[:-1]) for key, value, headers in contents(address, f"{topic}-back")]
     assert differing(back, malformed) == []

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from confluent_kafka import Producer
 
-from oncelog.apps.redrive.letters import ATTEMPTS_HEADER
+from oncelog.apps.redrive.dead_letters import ATTEMPTS_HEADER
 from tests.integration.cli.conftest import run
 from tests.integration.pipeline.conftest import PipelineCommand
 from tests.integration.spark.kafka_records import Seen, committed, create_topic
@@ -87,9 +87,11 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
 REPAIRS = """
 from dataclasses import replace
 
-def mend(letter):
-    assert letter.error.startswith("the value is not JSON")
-    return replace(letter, value=b'{"carrier": "MM", "delay": 99}') if letter.value == b"no json" else letter
+def mend(dead_letter):
+    assert dead_letter.error.startswith("the value is not JSON")
+    if dead_letter.value != b"no json":
+        return dead_letter
+    return replace(dead_letter, value=b'{"carrier": "MM", "delay": 99}')
 """
 
 
@@ -135,18 +137,21 @@ def test_pipeline_gets_dead_letters_and_one_more_sink_and_continues(
     address = broker.bootstrap_servers
     for name in ("", "-late", "-dead", "-all"):
         create_topic(address, f"{unique_name}{name}", 1)
-    letters = DEAD_LETTER.format(topic=unique_name)
-    before = letters.replace('malformed = "dead-letter"\n', "").replace("dead_letter = ", "# ")
+    dead_letters = DEAD_LETTER.format(topic=unique_name)
+    before = dead_letters.replace('malformed = "dead-letter"\n', "").replace("dead_letter = ", "# ")
     produce(address, unique_name, [b'{"carrier": "AA", "delay": 20}', b"bad"])
     options = ("--once", "--bootstrap-server", address)
     reported = pipeline.refused(str(pipeline.write("late.toml", before)), *options)
     assert "is not JSON of the schema" in reported
-    more = letters[: letters.index("[query]")] + MORE.format(topic=unique_name)
+    more = dead_letters[: dead_letters.index("[query]")] + MORE.format(topic=unique_name)
     reported = pipeline.refused(str(pipeline.write("late.toml", more)), *options)
     assert (
         "its last run planned a batch and did not end it, and the batch has the reads source__source, whose" in reported
     )
-    runs: list[tuple[str, list[bytes | None]]] = [(letters, []), (more, [b'{"carrier": "UA", "delay": 30}', b"worse"])]
+    runs: list[tuple[str, list[bytes | None]]] = [
+        (dead_letters, []),
+        (more, [b'{"carrier": "UA", "delay": 30}', b"worse"]),
+    ]
     for file, values in runs:
         produce(address, unique_name, values)
         ended = pipeline.run(str(pipeline.write("late.toml", file)), *options)

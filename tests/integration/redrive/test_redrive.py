@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.apps.redrive.letters import ATTEMPTS_HEADER, Plan, RedriveError
+from oncelog.apps.redrive.dead_letters import ATTEMPTS_HEADER, Plan, RedriveError
 from oncelog.apps.redrive.redriving import group_of, opened
 from oncelog.broker.core.registry import SERVED
 from oncelog.client.aio import Admin, Consumer, ConsumerRecord, Producer
@@ -106,7 +106,7 @@ def test_letters_are_back_where_they_were_once(world: World) -> None:
 def test_dry_run_shows_and_writes_nothing(world: World) -> None:
     lines = world.redrive("--dry-run", "--json", "--error", "odd").done().json_lines
     assert [one["outcome"] for one in lines].count("sent") == 10
-    assert {"letter": f"{world.dead}-1:0", "outcome": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines
+    assert {"dead_letter": f"{world.dead}-1:0", "outcome": "sent", "to": f"{world.origin}-1", "error": "odd"} in lines
     shown = world.redrive("--dry-run", "--limit", "1").done()
     assert len(shown.out.splitlines()) == 1
     assert shown.err == "1 dead letter would be sent back; nothing was written\n"
@@ -156,7 +156,7 @@ async def positions(world: World) -> dict[TopicPartition, OffsetAndMetadata]:
 
 
 def test_each_run_stores_the_positions_of_all_partitions_again(world: World) -> None:
-    """They expire one by one: a partition without new letters would begin again with its old ones."""
+    """They expire one by one: a partition without new dead letters would begin again with its old ones."""
     names = [TopicPartition(world.dead, number) for number in range(PARTITIONS)]
     world.redrive("--limit", "1").done()
     assert sorted(asyncio.run(positions(world))) == names
@@ -176,7 +176,7 @@ def test_old_letters_are_not_sent_where_positions_may_have_expired(broker: Runni
     world = World(broker, unique_name)
     asyncio.run(world.fill(4, age_days=8))
     sentence = world.redrive().sentence()
-    assert "has no positions, and letters of" in sentence
+    assert "has no positions, and dead letters of" in sentence
     assert "(offsets.retention.minutes = 10080)" in sentence
     assert world.values(world.origin) == []
     assert world.redrive("--first-run").done().err == "4 dead letters sent back\n"
@@ -188,7 +188,7 @@ def test_old_letters_are_not_sent_where_positions_may_have_expired(broker: Runni
             await admin.delete_consumer_groups([group_of(world.dead, "default")])
 
     asyncio.run(expire())
-    assert "if there was none, say --first-run" in world.redrive("--dry-run").sentence()
+    assert "if none has, say --first-run" in world.redrive("--dry-run").sentence()
     assert world.values(world.origin) == list(range(4))
 
 
@@ -253,12 +253,12 @@ def test_a_letter_whose_origin_is_the_dead_letter_topic_is_refused(world: World)
 TRANSFORM = """
 from dataclasses import replace
 
-def tens(letter):
-    number = int(letter.value)
-    return replace(letter, value=str(number * 10).encode()) if number % 5 else None
+def tens(dead_letter):
+    number = int(dead_letter.value)
+    return replace(dead_letter, value=str(number * 10).encode()) if number % 5 else None
 
-def thirteenth(letter):
-    return {"13": None}[letter.value.decode()] if letter.value in (b"12", b"13") else letter
+def thirteenth(dead_letter):
+    return {"13": None}[dead_letter.value.decode()] if dead_letter.value in (b"12", b"13") else dead_letter
 """
 
 
@@ -315,7 +315,7 @@ def test_partition_that_is_not_there_is_refused(broker: RunningBroker, unique_na
 
 
 def test_letters_that_begin_again_are_not_passed_over(world: World) -> None:
-    """The log lost records, or is another one: its new letters have offsets that the group has read already."""
+    """The log lost records, or is another one: its new dead letters have offsets that the group has read already."""
     group = group_of(world.dead, "default")
 
     async def ahead() -> None:

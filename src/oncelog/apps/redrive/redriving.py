@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oncelog.apps.redrive.letters import Letter, LetterOutcome, Plan, RedriveError
+from oncelog.apps.redrive.dead_letters import DeadLetter, DeadLetterOutcome, Plan, RedriveError
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.offset_lookups import FoundOffset
 from oncelog.client.core.admin.admin_types import ConfigResource, ConfigResourceType
@@ -41,8 +41,8 @@ class Decided:
     """A dead letter, and what becomes of it."""
 
     record: ConsumerRecord[bytes, bytes]
-    outcome: LetterOutcome
-    letter: Letter | None
+    outcome: DeadLetterOutcome
+    dead_letter: DeadLetter | None
 
 
 class Redrive:
@@ -50,7 +50,7 @@ class Redrive:
 
     :param consumer: reads committed records, without a group.
     :param producer: transactional, with the group's name as its id; None: nothing is written.
-    :param limit: letters that are sent or parked at most.
+    :param limit: dead letters that are sent or parked at most.
     :param first_run: the caller knows that no redrive of the group has run before.
     """
 
@@ -85,13 +85,13 @@ class Redrive:
         self._partitions: dict[str, int] = {}
         self.deleted = 0
         """Offsets that the group has not read, and that were deleted."""
-        self.counts: Counter[LetterOutcome] = Counter()
+        self.counts: Counter[DeadLetterOutcome] = Counter()
 
     async def open(self) -> None:
-        """Find where the group is, and where the letters end. The producer has started before.
+        """Find where the group is, and where the dead letters end. The producer has started before.
 
-        :raises RedriveError: the group was begun with another selection of letters, or it has no positions, and it is
-            not known whether they have expired.
+        :raises RedriveError: the group was begun with another selection of dead letters, or the group has no
+            positions, and it is not known whether they have expired.
         """
         names = await self._admin.partitions(self._topic)
         stable = self._producer is not None  # a dry run does not wait for the transaction of a run that was killed
@@ -99,7 +99,7 @@ class Redrive:
         selection = self._plan.selection
         if any(position.metadata != selection for position in committed.values()):
             raise RedriveError(
-                f"Group {self._group} was begun with another --where or --error, and has passed over letters that "
+                f"Group {self._group} was begun with another --where or --error, and has passed over dead letters that "
                 "these may choose: repeat those, or give this redrive a --name of its own"
             )
         firsts = await self._admin.list_offsets(dict.fromkeys(names, EARLIEST), read_committed=True)
@@ -112,7 +112,7 @@ class Redrive:
                 raise RedriveError(
                     f"{name} ends at offset {ends[name].offset}, and group {self._group} has read to "
                     f"{read.offset}: the topic was created again, or records of it were lost; delete the group, or "
-                    "give this redrive a --name of its own, to begin with the letters that exist now"
+                    "give this redrive a --name of its own, to begin with the dead letters that exist now"
                 )
         self._stored, self._keeps = starts, bool(committed)
         self._ends = {name: ends[name].offset for name in names if starts[name] < ends[name].offset}
@@ -127,34 +127,37 @@ class Redrive:
         firsts: Mapping[TopicPartition, FoundOffset],
         ends: Mapping[TopicPartition, FoundOffset],
     ) -> None:
-        """Without positions, letters that are older than positions are kept may have been sent by an earlier run."""
+        """Refuse a group without positions if an earlier run may have sent some of the dead letters.
+
+        These are older than positions are kept.
+        """
         if committed and self._first_run:
             raise RedriveError(f"Group {self._group} has positions: this is not its first run, leave --first-run out")
-        with_letters = [name for name in ends if firsts[name].offset < ends[name].offset]
-        if committed or self._first_run or not with_letters:
+        with_dead_letters = [name for name in ends if firsts[name].offset < ends[name].offset]
+        if committed or self._first_run or not with_dead_letters:
             return
         minutes = await _offsets_retention_minutes(self._admin)
         before_ms = real_time.time_ms() - minutes * 54_000  # nine tenths of the retention, because clocks differ
-        oldest = await self._admin.list_offsets(dict.fromkeys(with_letters, 0), read_committed=True)
+        oldest = await self._admin.list_offsets(dict.fromkeys(with_dead_letters, 0), read_committed=True)
         if any(one.offset >= 0 and one.timestamp < before_ms for one in oldest.values()):
             raise RedriveError(
-                f"Group {self._group} has no positions, and letters of {self._topic} are older than positions are kept "
-                f"({_RETENTION} = {minutes}): if an earlier redrive of this name has sent them, they would be sent "
-                "again; if there was none, say --first-run"
+                f"Group {self._group} has no positions, and dead letters of {self._topic} are older than "
+                f"positions are kept ({_RETENTION} = {minutes}): if an earlier redrive of this name has sent them, "
+                "they would be sent again; if none has, say --first-run"
             )
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        """Where the next letter of each partition with letters is."""
+        """Where the next dead letter of each partition with dead letters is."""
         return self._positions
 
     @property
     def left(self) -> int:
-        """How far the letters are from their end, in offsets."""
+        """How far the dead letters are from their end, in offsets."""
         return sum(max(0, self._ends[name] - position) for name, position in self._positions.items())
 
     async def round(self) -> list[Decided] | None:
-        """Decide about the next letters and, if there is a producer, carry it out in one transaction.
+        """Decide about the next dead letters and, if there is a producer, carry it out in one transaction.
 
         None at the end, or when the limit is reached. Nothing is sent before all of them are decided.
         """
@@ -174,7 +177,7 @@ class Redrive:
         return decided
 
     async def _next(self) -> list[ConsumerRecord[bytes, bytes]]:
-        """The next letters before the end; empty if there are none, or no more are wanted."""
+        """The next dead letters before the end; empty if there are none, or no more are wanted."""
         if self._limit is not None and self._written >= self._limit:
             return []
         while True:
@@ -189,28 +192,28 @@ class Redrive:
 
     @property
     def _written(self) -> int:
-        return self.counts[LetterOutcome.SENT] + self.counts[LetterOutcome.PARKED]
+        return self.counts[DeadLetterOutcome.SENT] + self.counts[DeadLetterOutcome.PARKED]
 
     def _decide(self, records: list[ConsumerRecord[bytes, bytes]]) -> tuple[list[Decided], dict[TopicPartition, int]]:
-        """What becomes of the letters up to the limit, and the positions after them."""
+        """What becomes of the dead letters up to the limit, and the positions after them."""
         decided: list[Decided] = []
         positions: dict[TopicPartition, int] = {}
         written = self._written
         for record in records:
             if self._limit is not None and written >= self._limit:
                 break
-            outcome, letter = self._plan.decide(record)
-            written += letter is not None
-            decided.append(Decided(record, outcome, letter))
+            outcome, dead_letter = self._plan.decide(record)
+            written += dead_letter is not None
+            decided.append(Decided(record, outcome, dead_letter))
             positions[TopicPartition(record.topic, record.partition)] = record.offset + 1
         return decided, positions
 
     async def _check_targets(self, decided: list[Decided]) -> None:
         """Refuse what has nowhere to go, before anything is sent."""
         for one in decided:
-            if one.letter is None:
+            if one.dead_letter is None:
                 continue
-            topic, partition = one.letter.topic, one.letter.partition
+            topic, partition = one.dead_letter.topic, one.dead_letter.partition
             if topic == self._topic:
                 raise RedriveError(
                     f"Dead letter {_place(one.record)} would be sent to its own topic, {topic}, and again by each run: "
@@ -232,7 +235,7 @@ class Redrive:
         async with producer.transaction():
             sent = [
                 await producer.send(one.topic, one.value, one.key, one.partition, None, one.headers)
-                for one in (found.letter for found in decided)
+                for one in (found.dead_letter for found in decided)
                 if one is not None
             ]
             for future in sent:
@@ -258,7 +261,7 @@ async def opened(
     """A redrive that stands where its group is.
 
     :param writing: its transactional id is the group; None: nothing is written.
-    :raises RedriveError: the group was begun with another selection of letters.
+    :raises RedriveError: the group was begun with another selection of dead letters.
     """
     read = replace(
         reading, group_id=None, isolation_level="read_committed", enable_auto_commit=False, auto_offset_reset="none"
@@ -267,7 +270,7 @@ async def opened(
         await admin.partitions(topic)
         producer = None
         if writing is not None:
-            # A broker has already accepted each letter, whatever its size
+            # A broker has already accepted each dead letter, whatever its size
             room = replace(writing, max_request_size=max(writing.max_request_size, writing.buffer_memory))
             producer = await stack.enter_async_context(Producer[Any, Any](config=room))
         consumer = await stack.enter_async_context(Consumer[bytes, bytes](config=read))
@@ -318,7 +321,7 @@ def _fencing_reported(group: str) -> Iterator[None]:
             raise
         raise RedriveError(
             f"Another redrive of group {group} has started and continues in place of this one; run two at once with "
-            "different --name only if their letters differ"
+            "different --name only if their dead letters differ"
         ) from error
 
 

@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oncelog.apps.redrive.letters import Plan
+    from oncelog.apps.redrive.dead_letters import Plan
     from oncelog.apps.redrive.redriving import Decided, Redrive
 
 
@@ -24,31 +24,34 @@ if TYPE_CHECKING:
 @click.argument("topic", type=text, shell_complete=complete_topics)
 @click.option(
     "--to", type=text, shell_complete=complete_topics, metavar="TOPIC",
-    help="Send to this topic, to partitions by key.  [default: the topic and partition that the letter came from]",
+    help="Send to this topic, to partitions by key.  [default: the topic and partition that the dead letter came from]",
 )  # fmt: skip
 @click.option(
     "--name", default="default", show_default=True,
-    help="Under each name a letter is sent once; only one redrive of a name runs at a time.",
+    help="Under each name a dead letter is sent once; only one redrive of a name runs at a time.",
 )  # fmt: skip
 @click.option(
-    "--where", multiple=True, metavar="HEADER=VALUE", help="Only letters with this header; if repeated, all must match."
+    "--where", multiple=True, metavar="HEADER=VALUE",
+    help="Only dead letters with this header; if repeated, all must match.",
+)  # fmt: skip
+@click.option("--error", metavar="TEXT", help="Only dead letters whose error contains this text.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N dead letters that were sent or parked."
 )
-@click.option("--error", metavar="TEXT", help="Only letters whose error contains this text.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N letters that were sent or parked.")
 @click.option(
     "--max-attempts", type=click.IntRange(min=1), metavar="N",
-    help="A letter that was sent back N times goes to --parking.",
+    help="A dead letter that was sent back N times goes to --parking.",
 )  # fmt: skip
 @click.option(
     "--parking",
     type=text,
     shell_complete=complete_topics,
     metavar="TOPIC",
-    help="Where letters go after --max-attempts.",
+    help="Where dead letters go after --max-attempts.",
 )
 @click.option(
     "--transform", metavar="MODULE:FUNCTION",
-    help="A Python function that takes each letter and returns the one to send, or None to skip it.",
+    help="A Python function that takes each dead letter and returns the one to send, or None to skip it.",
 )  # fmt: skip
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), default=500, show_default=True, metavar="N",
@@ -56,9 +59,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--first-run", is_flag=True,
-    help="State that no redrive of this name has run before; needed if letters are older than positions are kept.",
+    help="State that no redrive of this name has run before; needed if dead letters are older than positions are kept.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would become of each letter, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would become of each dead letter, and write nothing.")
 @cluster_options
 def command(
     cluster: ConnectionOptions,
@@ -77,14 +80,14 @@ def command(
 ) -> None:
     """Send the dead letters of TOPIC back to where they came from, each once.
 
-    It sends the letters that exist when it starts, and restores topic, partition, key and headers as pipelines have
-    recorded them. The header oncelog.attempts counts the attempts. The letters sent and the position are committed in
-    one transaction: after a kill at any point, the same command continues. It works on Apache Kafka too.
+    It sends the dead letters that exist when it starts, and restores topic, partition, key and headers as pipelines
+    have recorded them. The header oncelog.attempts counts the attempts. One transaction commits the dead letters sent
+    and the position: after a kill at any point, the same command continues. It works on Apache Kafka too.
 
     Letters that --where and --error do not select are skipped: repeat the command with the same options, or use
     another --name with others. If --transform raises an exception, nothing of the transaction is sent.
 
-    With --json, it prints totals after each transaction and at the end; with --dry-run, a line for each letter.
+    With --json, it prints totals after each transaction and at the end; with --dry-run, a line for each dead letter.
 
     \b
     Examples:
@@ -92,7 +95,7 @@ def command(
       oncelog redrive orders-dead --error 'no JSON' --limit 10
       oncelog redrive orders-dead --transform repairs:add_currency --max-attempts 3 --parking orders-parked
     """
-    from oncelog.apps.redrive.letters import NAME, Plan
+    from oncelog.apps.redrive.dead_letters import NAME, Plan
 
     if (max_attempts is None) != (parking is None):
         raise ConfigError(
@@ -173,34 +176,42 @@ async def _rounds(redrive: Redrive, *, as_json: bool, dry_run: bool) -> None:
 
 
 def _show(one: Decided, *, as_json: bool) -> None:
-    """One letter of a dry run."""
-    from oncelog.apps.redrive.letters import origin_error
+    """One dead letter of a dry run."""
+    from oncelog.apps.redrive.dead_letters import origin_error
 
-    record, letter, error = one.record, one.letter, origin_error(one.record)
-    where = "" if letter is None else letter.topic + ("" if letter.partition is None else f"-{letter.partition}")
+    record, dead_letter, error = one.record, one.dead_letter, origin_error(one.record)
+    where = (
+        ""
+        if dead_letter is None
+        else dead_letter.topic + ("" if dead_letter.partition is None else f"-{dead_letter.partition}")
+    )
     place = f"{record.topic}-{record.partition}:{record.offset}"
     if as_json:
-        show_json({"letter": place, "outcome": one.outcome.value, "to": where or None, "error": error})
+        show_json({"dead_letter": place, "outcome": one.outcome.value, "to": where or None, "error": error})
     else:
         click.echo("\t".join((place, one.outcome.value, where or "-", error)))
 
 
 def _totals(redrive: Redrive) -> dict[str, int]:
-    from oncelog.apps.redrive.letters import LetterOutcome
+    from oncelog.apps.redrive.dead_letters import DeadLetterOutcome
 
     return {
-        **{outcome.value: redrive.counts[outcome] for outcome in LetterOutcome},
+        **{outcome.value: redrive.counts[outcome] for outcome in DeadLetterOutcome},
         "deleted": redrive.deleted,
         "left": redrive.left,
     }
 
 
 def _summary(redrive: Redrive, *, dry_run: bool) -> str:
-    from oncelog.apps.redrive.letters import LetterOutcome
+    from oncelog.apps.redrive.dead_letters import DeadLetterOutcome
 
     counts = redrive.counts
-    words = {LetterOutcome.PARKED: "parked", LetterOutcome.SKIPPED: "skipped", LetterOutcome.PASSED: "passed over"}
-    parts = [f"{counted(counts[LetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
+    words = {
+        DeadLetterOutcome.PARKED: "parked",
+        DeadLetterOutcome.SKIPPED: "skipped",
+        DeadLetterOutcome.PASSED: "passed over",
+    }
+    parts = [f"{counted(counts[DeadLetterOutcome.SENT], 'dead letter')} {'would be ' if dry_run else ''}sent back"]
     parts += [f"{counts[outcome]} {word}" for outcome, word in words.items() if counts[outcome]]
     if redrive.deleted:
         parts.append(f"{counted(redrive.deleted, 'offset')} deleted unread, before this redrive")

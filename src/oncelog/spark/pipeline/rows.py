@@ -80,7 +80,7 @@ def rows_of(
     if starts is None:
         read = _sources(spark, one, bootstrap_servers, schemas)
         found = _found(one, read)
-        letters = {name: read[name] for name in one.sources if one.sources[name].dead_letter}
+        dead_letters = {name: read[name] for name in one.sources if one.sources[name].dead_letter}
     else:
         named = partial(_read, spark, bootstrap_servers=bootstrap_servers, schemas=schemas, starts=starts)
         found = {
@@ -89,10 +89,12 @@ def rows_of(
             ]
             for sink in one.sinks
         }
-        letters = {name: named(SourceRead(name), source) for name, source in one.sources.items() if source.dead_letter}
+        dead_letters = {
+            name: named(SourceRead(name), source) for name, source in one.sources.items() if source.dead_letter
+        }
     # Spark identifies state by the order of branches, which must not depend on the order of sinks
     records = [_records(found[name], sink, one, schemas) for name, sink in sorted(one.topic_sinks.items())]
-    records += [_dead_letters(rows, one.sources[name]) for name, rows in letters.items()]
+    records += [_dead_letters(rows, one.sources[name]) for name, rows in dead_letters.items()]
     tables = {name: found[name] for name in one.table_sinks}
     for name, rows in tables.items():
         _check_table(one, name, rows)

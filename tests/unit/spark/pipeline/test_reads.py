@@ -158,13 +158,15 @@ def test_read_that_came_while_a_batch_was_repeated_begins_there_though_a_stop_fo
     tmp_path: Path,
 ) -> None:
     wrote(tmp_path, 0, orders__a='{"t": {"0": 9, "from": {"0": 4}}}')
-    with_letters = made("a", dead="d")
-    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 4}
+    with_dead_letters = made("a", dead="d")
+    assert next_start(tmp_path, with_dead_letters) == {"orders__dead_letters": 4}
     (tmp_path / "commits").mkdir()
     (tmp_path / "commits" / "0").write_text("v1\n{}")
-    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 4}
+    assert next_start(tmp_path, with_dead_letters) == {"orders__dead_letters": 4}
     wrote(tmp_path, 1, orders__a='{"t": {"0": 12}}')
-    assert next_start(tmp_path, with_letters) == {"orders__dead_letters": 9}  # the batch was made without this read
+    assert next_start(tmp_path, with_dead_letters) == {
+        "orders__dead_letters": 9
+    }  # the batch was made without this read
 
 
 def test_sink_that_gets_another_name_is_not_kept_under_the_old_one() -> None:

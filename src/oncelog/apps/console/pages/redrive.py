@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from oncelog.apps.console.web import ConsoleRequest, RefusedRequest
-from oncelog.apps.redrive.letters import NAME, LetterOutcome, Plan, RedriveError, origin_error
+from oncelog.apps.redrive.dead_letters import NAME, DeadLetterOutcome, Plan, RedriveError, origin_error
 from oncelog.apps.redrive.redriving import Decided, Redrive, group_of, opened
 from oncelog.client.aio.admin.admin import Admin
 from oncelog.client.core.config import ConsumerConfig, ProducerConfig
 from oncelog.types import TopicPartition
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 5_000
-"""How many letters one form sends back: a visitor waits for the answer."""
+"""How many dead letters one form sends back: a visitor waits for the answer."""
 SHOWN = 200
 TRANSACTION_SIZE = 500
 FIELDS = ("topic", "to", "error", "where", "name", "limit", "max_attempts", "parking", "first_run")
@@ -51,7 +51,7 @@ class _RedriveForm:
 
 
 async def preview(visit: ConsoleRequest) -> Response:
-    """The form, and what would become of the next letters."""
+    """The form, and what would become of the next dead letters."""
     visit.name("topic", "topic")
     given = {name: visit.query(name).strip() for name in FIELDS}
     decided: list[Decided] = []
@@ -65,12 +65,12 @@ async def preview(visit: ConsoleRequest) -> Response:
             left = redrive.left
     except (RefusedRequest, RedriveError) as error:
         problem = str(error)
-    written = sum(one.letter is not None for one in decided)
+    written = sum(one.dead_letter is not None for one in decided)
     return visit.page(
         "redrive.html",
         given={**given, "name": given["name"] or "default", "limit": given["limit"] or DEFAULT_LIMIT},
         group=group_of(given["topic"], given["name"] or "default"),
-        letters=[(one, origin_error(one.record)) for one in decided[:SHOWN]],
+        dead_letters=[(one, origin_error(one.record)) for one in decided[:SHOWN]],
         more=max(0, len(decided) - SHOWN),
         written=written,
         begun=begun,
@@ -80,7 +80,7 @@ async def preview(visit: ConsoleRequest) -> Response:
 
 
 async def carry_out(visit: ConsoleRequest) -> Response:
-    """Send the next letters back; refused if this redrive has moved since they were shown."""
+    """Send the next dead letters back; refused if this redrive has moved since they were shown."""
     asked = _asked({name: visit.field(name) for name in FIELDS})
     async with asked.opened(visit, await visit.admin(), dry_run=False) as redrive:
         if _positions(redrive.positions) != visit.field("begun"):
@@ -88,9 +88,9 @@ async def carry_out(visit: ConsoleRequest) -> Response:
         while await redrive.round() is not None:
             continue
         counts = redrive.counts
-    text = f"{counts[LetterOutcome.SENT]} dead letters were sent back"
-    text += f", {counts[LetterOutcome.PARKED]} parked" if counts[LetterOutcome.PARKED] else ""
-    text += f", {counts[LetterOutcome.PASSED]} passed over" if counts[LetterOutcome.PASSED] else ""
+    text = f"{counts[DeadLetterOutcome.SENT]} dead letters were sent back"
+    text += f", {counts[DeadLetterOutcome.PARKED]} parked" if counts[DeadLetterOutcome.PARKED] else ""
+    text += f", {counts[DeadLetterOutcome.PASSED]} passed over" if counts[DeadLetterOutcome.PASSED] else ""
     text += f", {redrive.deleted} offsets deleted unread, before this redrive" if redrive.deleted else ""
     return visit.done(f"{text}.", "/topic", name=asked.topic)
 
@@ -101,7 +101,7 @@ def _asked(given: Mapping[str, str]) -> _RedriveForm:
     if not topic:
         raise RefusedRequest("name the topic with the dead letters")
     if topic in (to, parking):
-        raise RefusedRequest(f"letters cannot be sent or parked in their own topic, {topic}")
+        raise RefusedRequest(f"dead letters cannot be sent or parked in their own topic, {topic}")
     if bool(parking) != bool(given["max_attempts"]):
         raise RefusedRequest("a number of attempts and a parking topic need each other")
     name = given["name"] or "default"
@@ -112,7 +112,7 @@ def _asked(given: Mapping[str, str]) -> _RedriveForm:
         raise RefusedRequest(f"a header is chosen by HEADER=VALUE, not {given['where']!r}")
     where = ((header, value.encode()),) if header else ()
     attempts = _number(given["max_attempts"], "attempts", None, 1_000_000)
-    limit = _number(given["limit"], "letters", DEFAULT_LIMIT, MAX_LIMIT) or DEFAULT_LIMIT
+    limit = _number(given["limit"], "dead letters", DEFAULT_LIMIT, MAX_LIMIT) or DEFAULT_LIMIT
     plan = Plan(to, where, given["error"] or None, attempts, parking)
     return _RedriveForm(topic, name, limit, plan, first_run=given["first_run"] == "1")
 

@@ -28,7 +28,7 @@ class RedriveError(OncelogError):
     """The redrive cannot continue; the text says what to do."""
 
 
-class StoredLetter(Protocol):
+class StoredDeadLetter(Protocol):
     """A record as a consumer returns it."""
 
     @property
@@ -46,7 +46,7 @@ class StoredLetter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """The record to send, as it was before it became a dead letter; a transform returns another one.
 
     :param partition: None leaves it to the key.
@@ -63,10 +63,10 @@ class Letter:
     attempts: int = 0
 
 
-Transform = Callable[[Letter], Letter | None]
+Transform = Callable[[DeadLetter], DeadLetter | None]
 
 
-class LetterOutcome(StrEnum):
+class DeadLetterOutcome(StrEnum):
     """What becomes of a dead letter."""
 
     SENT = "sent"
@@ -79,10 +79,10 @@ class LetterOutcome(StrEnum):
 class Plan:
     """What a redrive does.
 
-    :param to: where letters go; None: to their origin.
-    :param where: headers that a letter must have, each with this value.
+    :param to: where dead letters go; None: to their origin.
+    :param where: headers that a dead letter must have, each with this value.
     :param error: a text that its error must contain.
-    :param max_attempts: a letter that was sent back this many times goes to the topic ``parking``.
+    :param max_attempts: a dead letter that was sent back this many times goes to the topic ``parking``.
     """
 
     to: str | None = None
@@ -94,35 +94,37 @@ class Plan:
 
     @property
     def selection(self) -> str:
-        """Identifies which letters are chosen; stored with the positions, at most 4,096 bytes."""
+        """Identifies which dead letters are chosen; stored with the positions, at most 4,096 bytes."""
         chosen = json.dumps([sorted((name, value.hex()) for name, value in self.where), self.error])
         return f"selection {hashlib.sha256(chosen.encode()).hexdigest()}"
 
-    def decide(self, stored: StoredLetter) -> tuple[LetterOutcome, Letter | None]:
+    def decide(self, stored: StoredDeadLetter) -> tuple[DeadLetterOutcome, DeadLetter | None]:
         """What becomes of a dead letter, and the record that is written for it, if any.
 
-        :raises RedriveError: the letter does not say where it was, or the transform failed.
+        :raises RedriveError: the dead letter does not say where it was, or the transform failed.
         """
         if not self._chooses(stored):
-            return LetterOutcome.PASSED, None
+            return DeadLetterOutcome.PASSED, None
         place = f"{stored.topic}-{stored.partition}:{stored.offset}"
         attempts = _attempts(stored, place)
         if self.max_attempts is not None and attempts >= self.max_attempts:
-            return LetterOutcome.PARKED, Letter(self.parking, None, stored.key, stored.value, tuple(stored.headers))
-        letter = self._restored(stored, attempts, place)
-        changed = letter if self.transform is None else _transformed(self.transform, letter, place)
+            return DeadLetterOutcome.PARKED, DeadLetter(
+                self.parking, None, stored.key, stored.value, tuple(stored.headers)
+            )
+        dead_letter = self._restored(stored, attempts, place)
+        changed = dead_letter if self.transform is None else _transformed(self.transform, dead_letter, place)
         if changed is None:
-            return LetterOutcome.SKIPPED, None
+            return DeadLetterOutcome.SKIPPED, None
         counted = (*changed.headers, (ATTEMPTS_HEADER, str(attempts + 1).encode()))
-        return LetterOutcome.SENT, replace(changed, headers=counted)
+        return DeadLetterOutcome.SENT, replace(changed, headers=counted)
 
-    def _chooses(self, stored: StoredLetter) -> bool:
+    def _chooses(self, stored: StoredDeadLetter) -> bool:
         headers = list(stored.headers)
         if any(wanted not in headers for wanted in self.where):
             return False
         return self.error is None or self.error in origin_error(stored)
 
-    def _restored(self, stored: StoredLetter, attempts: int, place: str) -> Letter:
+    def _restored(self, stored: StoredDeadLetter, attempts: int, place: str) -> DeadLetter:
         headers = list(stored.headers)
         error = origin_error(stored)
         topic, partition = self.to, None
@@ -137,31 +139,31 @@ class Plan:
         for name in (ERROR_HEADER, *ORIGIN_HEADERS):
             _drop_last(headers, name)
         kept = tuple(header for header in headers if header[0] != ATTEMPTS_HEADER)
-        return Letter(topic, partition, stored.key, stored.value, kept, error, attempts)
+        return DeadLetter(topic, partition, stored.key, stored.value, kept, error, attempts)
 
 
-def origin_error(stored: StoredLetter) -> str:
+def origin_error(stored: StoredDeadLetter) -> str:
     """Why the record became a dead letter, as its header says."""
     return _text(_last(stored.headers, ERROR_HEADER)) or ""
 
 
-def _transformed(transform: Transform, letter: Letter, place: str) -> Letter | None:
+def _transformed(transform: Transform, dead_letter: DeadLetter, place: str) -> DeadLetter | None:
     try:
-        changed = transform(letter)
+        changed = transform(dead_letter)
     except Exception as error:
         raise RedriveError(
             f"The transform failed at dead letter {place}: {type(error).__name__}: {error}; correct it and run this "
             "again"
         ) from error
-    if changed is not None and not isinstance(changed, Letter):
+    if changed is not None and not isinstance(changed, DeadLetter):
         raise RedriveError(
-            f"The transform returned {type(changed).__name__} for dead letter {place}: return a Letter "
-            "(dataclasses.replace(letter, value=...)) or None"
+            f"The transform returned {type(changed).__name__} for dead letter {place}: return a DeadLetter "
+            "(dataclasses.replace(dead_letter, value=...)) or None"
         )
     return changed
 
 
-def _attempts(stored: StoredLetter, place: str) -> int:
+def _attempts(stored: StoredDeadLetter, place: str) -> int:
     return _number(stored.headers, ATTEMPTS_HEADER, place) or 0
 
 
@@ -175,7 +177,7 @@ def _number(headers: Sequence[tuple[str, bytes | None]], name: str, place: str) 
 
 
 def _last(headers: Sequence[tuple[str, bytes | None]], name: str) -> bytes | None:
-    """The newest: a letter may have been one before."""
+    """The newest: a dead letter may have been one before."""
     return next((value for known, value in reversed(headers) if known == name), None)
 
 
@@ -195,8 +197,8 @@ __all__ = [
     "ERROR_HEADER",
     "NAME",
     "ORIGIN_HEADERS",
-    "Letter",
-    "LetterOutcome",
+    "DeadLetter",
+    "DeadLetterOutcome",
     "Plan",
     "RedriveError",
     "Transform",

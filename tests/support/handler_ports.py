@@ -19,6 +19,7 @@ from oncelog.broker.core.security.security_log import SecurityLog
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
 from oncelog.runtime.deferred import Deferred
+from oncelog.runtime.timers import Timers
 
 
 class HandlerPorts:
@@ -30,7 +31,7 @@ class HandlerPorts:
         memory = RequestMemory(0, 0)
         self.answer_memory, self.long_requests = AnswerMemory(memory), LongRequests(memory)
         self.authorizer = None
-        self.security_log = SecurityLog()
+        self.security_log = SecurityLog(Timers())
         self.throttle = None
         self.cluster = None
         self.closed: list[str] = []

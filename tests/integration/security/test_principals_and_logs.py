@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import oncelog
 from oncelog.apps.conformance.raw.batches import batch
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
 from oncelog.broker.core.login import sasl_authenticator
-from oncelog.broker.core.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
+from oncelog.broker.core.security.security_log import SecurityLog
 from oncelog.client import blocking
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
@@ -28,6 +27,7 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.runtime.timers import Timers
 from tests.integration.cli.conftest import ONCELOG, call
 from tests.integration.security.certificates import Authority, Identity
 
@@ -106,40 +106,8 @@ def test_the_mapped_name_of_a_certificate_is_whom_an_acl_allows(
         assert write() == ""
 
 
-class Peer:
-    client_host = "192.0.2.1"
-
-
-def test_refusals_are_a_hundred_lines_in_ten_seconds_and_the_rest_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    log = SecurityLog()
-    with caplog.at_level(logging.WARNING, "oncelog.security"):
-        for number in range(LINES_IN_A_PERIOD + 50):
-            log.refused_login(Peer(), f"reason {number}", 1000)
-        assert len(caplog.records) == LINES_IN_A_PERIOD
-        log.refused_login(Peer(), "later", 1000 + PERIOD_MS)
-    assert [record.getMessage() for record in caplog.records[LINES_IN_A_PERIOD:]] == [
-        "50 more refusals were not logged",
-        "login refused from 192.0.2.1: later",
-    ]
-
-
-@pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
-def test_ten_seconds_are_ten_seconds_whatever_becomes_of_the_clock(
-    caplog: pytest.LogCaptureFixture, step_ms: int
-) -> None:
-    log = SecurityLog()
-    with caplog.at_level(logging.WARNING, "oncelog.security"):
-        for number in range(LINES_IN_A_PERIOD + 1):
-            log.refused_login(Peer(), f"reason {number}", 1000)
-        log.clock_was_set(step_ms)
-        log.refused_login(Peer(), "early", 1000 + step_ms + PERIOD_MS - 1)
-        assert len(caplog.records) == LINES_IN_A_PERIOD
-        log.refused_login(Peer(), "later", 1000 + step_ms + PERIOD_MS)
-    assert caplog.messages[-2:] == ["2 more refusals were not logged", "login refused from 192.0.2.1: later"]
-
-
 def test_a_name_that_a_client_made_up_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    SecurityLog().refused_operation("User:a\nlogin", "192.0.2.1", 3, 2, "t\nlogin refused", "FETCH", 1000)
+    SecurityLog(Timers()).refused_operation("User:a\nlogin", "192.0.2.1", 3, 2, "t\nlogin refused", "FETCH", 1000)
     assert "\n" not in caplog.messages[0]
 
 

@@ -121,7 +121,7 @@ class Broker:
         self._recovered = False
         self.served = served_apis(config.transaction_two_phase_commit_enable)
         """The supported APIs and versions."""
-        self.security_log = SecurityLog()
+        self.security_log = SecurityLog(self.timers)
         self.authorizer = authorizer_of(config, metadata)
         self.throttle: Throttle | None = None
         self.now_ms = 0
@@ -223,6 +223,7 @@ class Broker:
         would be recognized as a duplicate.
         """
         self.now_ms = now_ms
+        self.security_log.write_counts()
         try:
             self.answer_memory.stop()
             self.metadata_sync.end()
@@ -259,7 +260,7 @@ class Broker:
         same."""
         self.now_ms += step_ms
         self.timers.shift(step_ms)
-        for part in (self.__dict__.get("fetch_sessions"), self._coordinators, self.security_log, self.throttle):
+        for part in (self.__dict__.get("fetch_sessions"), self._coordinators, self.throttle):
             if part is not None:
                 part.clock_was_set(step_ms)
 

@@ -1,4 +1,4 @@
-"""Logs one line for each refusal, but only a few per second, with the logger ``oncelog.security``.
+"""Logs each refusal once and then how often it was repeated, with the logger ``oncelog.security``.
 
 Called by the authenticator, by the APIs' checks and by the server. Text from clients is written with ``repr``, so that
 it cannot forge a line; passwords, proofs and tokens are never passed here.
@@ -11,10 +11,11 @@ from typing import Protocol
 
 from oncelog.broker.core.security.authorizer import resource_name
 from oncelog.protocol.acls import Operation
+from oncelog.runtime.timers import Timers
 
 logger = logging.getLogger("oncelog.security")
 
-LINES_IN_A_PERIOD = 100
+REFUSALS_IN_A_PERIOD = 100
 PERIOD_MS = 10_000
 
 
@@ -26,48 +27,51 @@ class Peer(Protocol):
 
 
 class SecurityLog:
-    """Writes refusals; beyond ``LINES_IN_A_PERIOD`` it only counts them, and logs their number in the next period."""
+    """Writes a refusal when it comes first, and the number of its repetitions at the end of each period of ten seconds.
 
-    def __init__(self) -> None:
-        self._period_ends_ms = 0
-        self._written = 0
+    Beyond ``REFUSALS_IN_A_PERIOD`` different ones it only counts.
+    """
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._repeated: dict[str, int] = {}
+        """The refusals of this period, each with how often it was repeated."""
         self._left_out = 0
 
-    def clock_was_set(self, step_ms: int) -> None:
-        """Keep the period's remaining time."""
-        self._period_ends_ms += step_ms
-
     def refused_login(self, peer: Peer, reason: str, now_ms: int) -> None:
-        if self._may_write(now_ms):
-            logger.warning("login refused from %s: %s", peer.client_host, reason)
+        self._write(f"login refused from {peer.client_host}: {reason}", now_ms)
 
     def refused_connection(self, host: str, reason: str, now_ms: int) -> None:
-        if self._may_write(now_ms):
-            logger.warning("connection refused from %s: %s", host, reason)
+        self._write(f"connection refused from {host}: {reason}", now_ms)
 
     def refused_operation(
         self, principal: str, host: str, operation: int, kind: int, name: str, api: str, now_ms: int
     ) -> None:
-        if self._may_write(now_ms):
-            logger.warning(
-                "%r from %s may not %s %s %r, asked with %s",
-                principal,
-                host,
-                Operation(operation).name,
-                resource_name(kind),
-                name,
-                api,
-            )
+        what = f"{Operation(operation).name} {resource_name(kind)} {name!r}"
+        self._write(f"{principal!r} from {host} may not {what}, asked with {api}", now_ms)
 
-    def _may_write(self, now_ms: int) -> bool:
-        if now_ms >= self._period_ends_ms:
-            self._period_ends_ms = now_ms + PERIOD_MS
-            self._written = 0
-            if self._left_out:
-                logger.warning("%d more refusals were not logged", self._left_out)
-                self._left_out = 0
-        if self._written >= LINES_IN_A_PERIOD:
+    def _write(self, refusal: str, now_ms: int) -> None:
+        if refusal in self._repeated:
+            self._repeated[refusal] += 1
+        elif len(self._repeated) >= REFUSALS_IN_A_PERIOD:
             self._left_out += 1
-            return False
-        self._written += 1
-        return True
+        else:
+            if not self._repeated:
+                self._timers.schedule(now_ms + PERIOD_MS, self._next_period)
+            self._repeated[refusal] = 0
+            logger.warning("%s", refusal)
+
+    def _next_period(self, now_ms: int) -> None:
+        self.write_counts()
+        self._repeated = {refusal: 0 for refusal, count in self._repeated.items() if count}
+        if self._repeated:
+            self._timers.schedule(now_ms + PERIOD_MS, self._next_period)
+
+    def write_counts(self) -> None:
+        """Write what was counted since the last time."""
+        for refusal, count in self._repeated.items():
+            if count:
+                logger.warning("%s (%d more time%s)", refusal, count, "" if count == 1 else "s")
+        if self._left_out:
+            logger.warning("%d more refusals were not logged", self._left_out)
+            self._left_out = 0

@@ -14,6 +14,7 @@ from oncelog.errors import Error
 from oncelog.protocol.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.runtime.timers import Timers
 
 Grant = tuple[Operation, int]
 CONTEXT: Any = SimpleNamespace(
@@ -28,7 +29,7 @@ def ports(*granted: Grant) -> Any:
         allows=lambda principal, host, operation, kind, name: (operation, kind) in granted,
         allows_some=lambda principal, host, operation, kind: (operation, kind) in granted,
     )
-    return SimpleNamespace(authorizer=authorizer, security_log=SecurityLog(), now_ms=0)
+    return SimpleNamespace(authorizer=authorizer, security_log=SecurityLog(Timers()), now_ms=0)
 
 
 WRITE_AS = (Operation.WRITE, TRANSACTIONAL_ID)

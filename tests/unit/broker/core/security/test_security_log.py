@@ -1,4 +1,4 @@
-"""Refusals in the log: a flood of them is counted instead of written."""
+"""Refusals in the log: each is written once, and then how often it was repeated."""
 
 from __future__ import annotations
 
@@ -6,37 +6,77 @@ from types import SimpleNamespace
 
 import pytest
 
-from oncelog.broker.core.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
+from oncelog.broker.core.security.security_log import PERIOD_MS, REFUSALS_IN_A_PERIOD, SecurityLog
 from oncelog.protocol.acls import AclResourceType, Operation
+from oncelog.runtime.timers import Timers
 
 PEER = SimpleNamespace(client_host="10.0.0.9")
+WRONG_PASSWORD = "login refused from 10.0.0.9: wrong password"
 
 
-def test_suppressed_lines_are_counted_and_reported_in_the_next_period(caplog: pytest.LogCaptureFixture) -> None:
-    log = SecurityLog()
-    for _ in range(LINES_IN_A_PERIOD + 3):
+@pytest.fixture
+def timers() -> Timers:
+    return Timers()
+
+
+@pytest.fixture
+def log(timers: Timers) -> SecurityLog:
+    return SecurityLog(timers)
+
+
+def test_repeated_refusals_are_written_once_and_counted_by_kind(
+    log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(58):
         log.refused_login(PEER, "wrong password", 1000)
         log.refused_connection("10.0.0.9", "too many", 1000)
-        log.refused_operation("User:a", "h", Operation.READ, AclResourceType.TOPIC, "t", "Fetch", 1000)
-    assert len(caplog.messages) == LINES_IN_A_PERIOD
+    log.refused_operation("User:a", "h", Operation.READ, AclResourceType.TOPIC, "t", "Fetch", 1000)
+    first = [WRONG_PASSWORD, "connection refused from 10.0.0.9: too many"]
+    assert caplog.messages == [*first, "'User:a' from h may not READ Topic 't', asked with Fetch"]
     caplog.clear()
-    log.refused_login(PEER, "wrong password", 1000 + PERIOD_MS - 1)
+    timers.fire(1000 + PERIOD_MS - 1)
     assert caplog.messages == []
-    log.refused_login(PEER, "wrong password", 1000 + PERIOD_MS)
-    left_out = 3 * (LINES_IN_A_PERIOD + 3) - LINES_IN_A_PERIOD + 1
-    assert caplog.messages == [
-        f"{left_out} more refusals were not logged",
-        "login refused from 10.0.0.9: wrong password",
-    ]
+    timers.fire(1000 + PERIOD_MS)
+    assert caplog.messages == [f"{line} (57 more times)" for line in first]
 
 
-def test_a_period_lasts_as_long_when_the_clock_is_set(caplog: pytest.LogCaptureFixture) -> None:
-    log = SecurityLog()
-    for _ in range(LINES_IN_A_PERIOD):
+def test_refusal_that_goes_on_is_a_count_in_each_period_and_new_after_a_pause(
+    log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture
+) -> None:
+    for now_ms in range(0, 3 * PERIOD_MS, 1000):
+        timers.fire(now_ms)
+        log.refused_login(PEER, "wrong password", now_ms)
+    timers.fire(3 * PERIOD_MS)
+    counts = [9, 10, 10]
+    assert caplog.messages == [WRONG_PASSWORD] + [f"{WRONG_PASSWORD} ({count} more times)" for count in counts]
+    caplog.clear()
+    timers.fire(4 * PERIOD_MS)
+    assert timers.next_ms() is None
+    log.refused_login(PEER, "wrong password", 5 * PERIOD_MS)
+    assert caplog.messages == [WRONG_PASSWORD]
+
+
+def test_different_refusals_are_at_most_a_hundred_in_a_period(
+    log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(REFUSALS_IN_A_PERIOD + 50):
+        log.refused_login(PEER, f"reason {number}", 1000)
+    assert len(caplog.messages) == REFUSALS_IN_A_PERIOD
+    caplog.clear()
+    timers.fire(1000 + PERIOD_MS)
+    assert caplog.messages == ["50 more refusals were not logged"]
+    log.refused_login(PEER, "later", 1000 + PERIOD_MS)
+    assert caplog.messages[1:] == ["login refused from 10.0.0.9: later"]
+
+
+@pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
+def test_period_lasts_as_long_when_the_clock_is_set(
+    log: SecurityLog, timers: Timers, caplog: pytest.LogCaptureFixture, step_ms: int
+) -> None:
+    for _ in range(2):
         log.refused_login(PEER, "wrong password", 1000)
-    log.clock_was_set(-500)
-    caplog.clear()
-    log.refused_login(PEER, "wrong password", 500 + PERIOD_MS - 1)
-    assert caplog.messages == []
-    log.refused_login(PEER, "wrong password", 500 + PERIOD_MS)
-    assert len(caplog.messages) == 2
+    timers.shift(step_ms)
+    timers.fire(1000 + step_ms + PERIOD_MS - 1)
+    assert caplog.messages == [WRONG_PASSWORD]
+    timers.fire(1000 + step_ms + PERIOD_MS)
+    assert caplog.messages[1:] == [f"{WRONG_PASSWORD} (1 more time)"]

@@ -11,6 +11,7 @@ from oncelog.broker.core.apis.security.delegation_tokens import handle
 from oncelog.broker.core.security.security_log import SecurityLog
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.runtime.timers import Timers
 
 DISABLED, NOT_ALLOWED = Error.DELEGATION_TOKEN_AUTH_DISABLED, Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 CREATE = ApiKey.CREATE_DELEGATION_TOKEN
@@ -32,7 +33,7 @@ def answer(key: ApiKey, request: Any, *, principal: str = "User:a", logged_in: b
         api_version=3,
     )
     authorizer = SimpleNamespace(allows=lambda *_: may)
-    ports: Any = SimpleNamespace(authorizer=authorizer, security_log=SecurityLog(), now_ms=0)
+    ports: Any = SimpleNamespace(authorizer=authorizer, security_log=SecurityLog(Timers()), now_ms=0)
     return handle(ports, context, request)
 
 

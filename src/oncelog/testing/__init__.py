@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from oncelog.apps.proxy.proxy import FaultProxy
 from oncelog.broker.faults.rules import Fault, FaultError, Faults
-from oncelog.testing.brokers import KafkaBroker
+from oncelog.testing.containers import KafkaBroker
 from oncelog.testing.simulation import Simulation, simulate
 
 __all__ = ["Fault", "FaultError", "FaultProxy", "Faults", "KafkaBroker", "Simulation", "simulate"]

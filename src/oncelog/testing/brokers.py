@@ -1,7 +1,5 @@
 """The brokers that the fixtures pass to tests: an embedded broker, or an existing cluster. A test that uses only the
 methods of :class:`TestBroker` runs with both.
-
-:class:`KafkaBroker` has the interface of a broker in a test container.
 """
 
 from __future__ import annotations
@@ -231,14 +229,3 @@ class ExistingCluster(TestBroker):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._close_admin()
-
-
-class KafkaBroker(Broker):
-    """A broker with a test container's interface: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
-
-    def __init__(self, settings: Mapping[str, object] | None = None) -> None:
-        super().__init__(settings=settings)
-
-    def get_bootstrap_server(self) -> str:
-        """``HOST:PORT``."""
-        return self.bootstrap_servers

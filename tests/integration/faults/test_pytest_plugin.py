@@ -281,13 +281,6 @@ def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:
     assert "the marker oncelog takes settings={\"NAME\": VALUE}, not ['num.partitions']" in shown
 
 
-def test_a_broker_as_from_a_container() -> None:
-    from oncelog.testing import KafkaBroker
-
-    with KafkaBroker() as kafka, oncelog.Admin(bootstrap_servers=kafka.get_bootstrap_server()) as admin:
-        assert admin.list_topics() == []
-
-
 @pytest.mark.parametrize("module", ["asyncio", "oncelog.broker.server.embedded", "oncelog.client.blocking"])
 def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> None:
     loads = "import sys; before = set(sys.modules); import oncelog.pytest_plugin; added = set(sys.modules) - before"

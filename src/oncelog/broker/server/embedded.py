@@ -132,9 +132,9 @@ class Broker:
                 f"listen={listen!r}: an address is needed, such as '127.0.0.1:9092'; port 0 takes a free one"
             )
         given = {} if data is not None else IN_MEMORY
-        self._settings = {name: _text(value) for name, value in {**given, **(settings or {})}.items()}
+        self._settings = {name: settings_text(value) for name, value in {**given, **(settings or {})}.items()}
         if advertised is not None:
-            self._settings["advertised.listeners"] = _text(advertised)
+            self._settings["advertised.listeners"] = settings_text(advertised)
         self._first_users = list(first_users)
         self._metrics = Address.parse(metrics) if metrics is not None else None
         own = self._settings.get("listeners") if listen == ANY_PORT else None
@@ -388,7 +388,7 @@ def _path(data: str | Path) -> Path:
     return Path(data)
 
 
-def _text(value: object) -> str:
+def settings_text(value: object) -> str:
     """A setting's value as written in a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"

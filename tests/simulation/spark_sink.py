@@ -26,6 +26,7 @@ from oncelog.records.batch import BatchBuilder
 from oncelog.spark.kafka.interface import PartitionBatch
 from oncelog.spark.kafka.kafka_cluster import KafkaCluster
 from oncelog.spark.options import OnMissingMarker
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.engine import (
     CarriedRecords,
     Carrier,
@@ -37,7 +38,7 @@ from oncelog.spark.sink.engine import (
     ignore,
 )
 from oncelog.spark.sink.marker import BatchPlan, LastWrite, OffsetLogEntry, PreviousBatch
-from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
+from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.testing.simulation import SimulatedProcess, Simulation
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.simulation.history import History

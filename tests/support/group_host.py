@@ -19,7 +19,11 @@ from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, Logg
 from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
 from oncelog.broker.core.requests.work import finished
 from oncelog.broker.log.producers.producer_rules import refused_by_coordinator
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
+from oncelog.broker.log.producers.verification_state import (
+    TransactionSupportedOperation,
+    Verification,
+    VerificationGuard,
+)
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,

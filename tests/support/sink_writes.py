@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.engine import BatchOutcome, Clock, EnginePorts, Observer, WriteEngine, ignore
 from oncelog.spark.sink.marker import BatchPlan, LastWrite, NamedWrite
-from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
+from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.types import TopicPartition
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from oncelog.broker.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
 from oncelog.broker.coordinator.transaction.transaction_coordinator import TransactionCoordinator, TxnMarker
-from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationGuard
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.timers import Timers

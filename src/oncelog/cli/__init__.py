@@ -1,4 +1,7 @@
-"""The command line. ``run`` is the entry point of the console script: what takes time to load is loaded by it."""
+"""The command line. ``run`` is the entry point of the console script: what takes time to load is loaded by it.
+
+Called by the console script and ``python -m oncelog``. It may import everything but ``testing``.
+"""
 
 from __future__ import annotations
 

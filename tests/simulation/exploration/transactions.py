@@ -33,7 +33,7 @@ from oncelog.broker.coordinator.transaction.states import LAST_CLIENT_EPOCH, PRE
 from oncelog.broker.log.producers.producer_entry import BatchMetadata
 from oncelog.broker.log.producers.producer_rules import Refusal
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
-from oncelog.broker.log.producers.verification import VerificationEntry, VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationEntry, VerificationGuard
 from oncelog.errors import Error
 from oncelog.records.batch import TRANSACTIONAL_BIT, BatchHeader
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition

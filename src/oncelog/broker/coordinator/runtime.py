@@ -24,7 +24,7 @@ from oncelog.runtime.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
-    from oncelog.broker.log.producers.verification import VerificationGuard
+    from oncelog.broker.log.producers.verification_state import VerificationGuard
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from struct import Struct
 from oncelog.broker.log.files import LogFiles
 from oncelog.broker.log.producers.producer_entry import BatchMetadata
 from oncelog.broker.log.producers.producer_rules import Refusal
-from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationGuard
 from oncelog.broker.log.results import AppendResult
 from oncelog.broker.log.segments.segment import Segment
 from oncelog.broker.log.segments.transaction_index import AbortedTxn

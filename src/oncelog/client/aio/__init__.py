@@ -1,4 +1,8 @@
-"""The asyncio clients. Users of aiokafka find its names in :mod:`oncelog.aiokafka`."""
+"""The asyncio clients. Users of aiokafka find its names in :mod:`oncelog.aiokafka`.
+
+Called by programs, by ``client.blocking`` and by all rooms above that use a cluster. It may import ``client.core``,
+``protocol``, ``records`` and ``runtime``.
+"""
 
 from __future__ import annotations
 

@@ -29,9 +29,9 @@ from oncelog.spark.kafka.interface import PartitionBatch, final
 from oncelog.spark.kafka.prefetch import run_ahead
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.python_worker import acknowledged, pass_over_imports
+from oncelog.spark.sink.driver_carrier import BatchCounter, observed
 from oncelog.spark.sink.engine import BatchStep, Observer
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
-from oncelog.spark.sink.topic_transaction import BatchCounter, observed
 from oncelog.spark.versions import VersionChecked
 from oncelog.types import ProducerIdAndEpoch
 

@@ -23,9 +23,9 @@ from oncelog.spark.executors.shuffle import Repeated
 from oncelog.spark.private_apis import bounds, plans
 from oncelog.spark.private_apis.bounds import Bound
 from oncelog.spark.process import this_process
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.planning import now_ms
 from oncelog.spark.sink.rows import Encoding, TaskEncoder, quoted_name
-from oncelog.spark.sink.topic_transaction import DriverCarrier
 
 logger = logging.getLogger(__name__)
 

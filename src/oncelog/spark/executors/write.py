@@ -29,11 +29,12 @@ from oncelog.spark.executors.shuffle import Repeated, Shuffled, Volumes, shuffle
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.private_apis import plans
 from oncelog.spark.process import this_process
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.engine import BatchOutcome, BatchResult, Observer, SinkRefused, WriteEngine
 from oncelog.spark.sink.marker import BatchPlan, name_topics
 from oncelog.spark.sink.planning import PendingWrite, encoding_for, engine_for, group_of
 from oncelog.spark.sink.rows import SinkColumns, positions_of
-from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
+from oncelog.spark.sink.topic_transaction import TopicTransaction
 
 logger = logging.getLogger(__name__)
 

@@ -6,14 +6,14 @@ consumer group that has the name of the transactional id; its metadata says whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
+from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.spark.kafka.interface import PartitionBatch, ProducerTransaction
-from oncelog.spark.sink.engine import BatchStep, CarriedRecords, Reached, SinkRefused
+from oncelog.spark.sink.engine import SinkRefused
 from oncelog.spark.sink.marker import Found, Marker, Overwritten
 from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
@@ -92,28 +92,6 @@ class TopicTransaction:
         return self._begun
 
 
-class DriverCarrier:
-    """Carries encoded batches that this process holds; implements :class:`oncelog.spark.sink.engine.Carrier`.
-
-    :param batches: in task order; read once.
-    :param count: their number.
-    """
-
-    exact = True
-    failures: tuple[type[Exception], ...] = (OncelogError,)
-
-    def __init__(self, batches: Iterable[PartitionBatch], rows: int, count: int) -> None:
-        self._batches = batches
-        self._count = count
-        self.rows = rows
-
-    def carry(self, transaction: TopicTransaction, reached: Reached) -> CarriedRecords:
-        counter = BatchCounter()
-        transaction.produce(observed(counter.count(self._batches), self._count, reached))
-        reached(BatchStep.PRODUCED)
-        return CarriedRecords(self.rows, counter.batches, counter.size_bytes)
-
-
 def found_in(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Found:
     """The marker among the offsets of its group. Other clients' offsets without a marker are not a missing marker."""
     marker = newest_marker(offsets)
@@ -127,26 +105,3 @@ def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker
     """The group's newest marker: if the option ``markerTopic`` has changed, an older one stays behind."""
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
     return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
-
-
-def observed(batches: Iterable[PartitionBatch], count: int, reached: Reached) -> Iterator[PartitionBatch]:
-    """The batches. Calls the observer when half of them are taken: all of these except the last window have been
-    sent."""
-    for number, batch in enumerate(batches, start=1):
-        yield batch
-        if number == (count + 1) // 2:
-            reached(BatchStep.HALF_PRODUCED)
-
-
-class BatchCounter:
-    """Counts the batches that pass through."""
-
-    def __init__(self) -> None:
-        self.rows = self.batches = self.size_bytes = 0
-
-    def count(self, batches: Iterable[PartitionBatch]) -> Iterator[PartitionBatch]:
-        for batch in batches:
-            self.rows += batch.records
-            self.batches += 1
-            self.size_bytes += len(batch.data)
-            yield batch

@@ -23,6 +23,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.private_apis import streams, workers
 from oncelog.spark.private_apis.streams import MicroBatch
 from oncelog.spark.python_worker import acknowledged, pass_over_imports
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.engine import Observer, SinkRefused
 from oncelog.spark.sink.planning import (
     begin_micro_batch,
@@ -33,7 +34,6 @@ from oncelog.spark.sink.planning import (
     plan_write,
 )
 from oncelog.spark.sink.rows import Encoding, TaskEncoder
-from oncelog.spark.sink.topic_transaction import DriverCarrier
 from oncelog.spark.versions import VersionChecked, stream_arrow_writer
 
 

@@ -1,4 +1,7 @@
-"""Deterministic simulation: programs, our clients and our broker in one thread, in virtual time, from one seed."""
+"""Deterministic simulation: programs, our clients and our broker in one thread, in virtual time, from one seed.
+
+Called by users' tests and by the project's own. It may import ``broker.server``, ``broker.faults`` and ``client``.
+"""
 
 from __future__ import annotations
 

@@ -25,9 +25,10 @@ from oncelog.spark.options import (
     parse_sink_options,
     parse_source_options,
 )
+from oncelog.spark.sink.driver_carrier import DriverCarrier
 from oncelog.spark.sink.engine import CarriedRecords, Carrier, Reached, SinkRefused, ignore
 from oncelog.spark.sink.planning import engine_for, now_ms, plan_write
-from oncelog.spark.sink.topic_transaction import DriverCarrier, TopicTransaction
+from oncelog.spark.sink.topic_transaction import TopicTransaction
 from oncelog.spark.source.planned_offsets import DataLoss
 from oncelog.spark.source.reader import read_range
 from oncelog.spark.source.stream import StreamReader

@@ -16,7 +16,7 @@ from oncelog.broker.core.appending.verification import verify_transaction
 from oncelog.broker.core.broker import Broker
 from oncelog.broker.core.cluster.node import SimulatedNode
 from oncelog.broker.log.partition_log import PartitionLog
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation
 from oncelog.broker.metadata.opening import open_metadata
 from oncelog.errors import Error
 from oncelog.records.batch import decode_records

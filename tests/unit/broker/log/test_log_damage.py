@@ -8,7 +8,7 @@ from oncelog.broker.log.checkpoints import decode_leader_epochs
 from oncelog.broker.log.partition_log import PartitionLog
 from oncelog.broker.log.producers.producer_rules import refused_by_coordinator
 from oncelog.broker.log.producers.producer_snapshot import decode_snapshot
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation
 from oncelog.broker.log.segments.batch_reader import read_batches, records_at_rest
 from oncelog.broker.log.segments.segment import Segment
 from oncelog.errors import CorruptLogError, Error, StorageError

@@ -1,1 +1,4 @@
-"""The checks, a module for each area."""
+"""The checks, a module for each area.
+
+Called by ``runner`` through ``registry``. They may import ``conformance.raw``, ``protocol`` and ``errors``.
+"""

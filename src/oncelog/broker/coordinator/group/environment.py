@@ -14,7 +14,7 @@ from oncelog.broker.coordinator.group.classic.classic_group import ClassicGroup
 from oncelog.broker.coordinator.group.consumer.consumer_group import ConsumerGroup
 from oncelog.broker.coordinator.runtime import CoordinatorHost, CoordinatorRecord
 from oncelog.broker.coordinator.share.share_group import ShareGroup
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation, Verification
 from oncelog.errors import Error
 from oncelog.runtime.deferred import Deferred
 from oncelog.runtime.ports import Random

@@ -24,7 +24,7 @@ from oncelog.broker.coordinator.group.offsets import CommittedOffset, Place
 from oncelog.broker.coordinator.group.shard import GroupShard
 from oncelog.broker.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.broker.coordinator.share.share_group import ShareGroup
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation, Verification
 from oncelog.errors import NONE, Error
 from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey

@@ -26,7 +26,7 @@ from oncelog.broker.coordinator.share import group_records
 from oncelog.broker.coordinator.share.share_group import RECORD_TYPES as SHARE_RECORD_TYPES
 from oncelog.broker.coordinator.share.share_group import ShareGroup
 from oncelog.broker.coordinator.share.share_protocol import ShareProtocol
-from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationGuard
 from oncelog.errors import NONE, Error
 from oncelog.protocol.generated.consumer_group_metadata_key import ConsumerGroupMetadataKey
 from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey

@@ -1,1 +1,5 @@
-"""What operators change: topics, replica assignments, settings, log levels, listeners."""
+"""What operators change: topics, replica assignments, settings, log levels, listeners.
+
+Called by the handlers of topics and settings, and by ``core.broker``. It may import ``core.storage``,
+``core.cluster``, ``core.coordination``, ``core.requests`` and ``broker.metadata``.
+"""

@@ -18,7 +18,7 @@ from oncelog.protocol.generated.produce_response import (
 if TYPE_CHECKING:
     from oncelog.broker.core.requests.context import RequestContext
     from oncelog.broker.core.storage.partition import Partition
-    from oncelog.broker.log.producers.verification import VerificationGuard
+    from oncelog.broker.log.producers.verification_state import VerificationGuard
     from oncelog.records.batch import BatchHeader
     from oncelog.records.validation import Checked
 

@@ -24,7 +24,7 @@ from oncelog.broker.core.appending.verification import VerificationPorts, verify
 from oncelog.broker.core.requests.parking import carry_out
 from oncelog.broker.core.requests.work import Work
 from oncelog.broker.core.security.access import TOPIC, AccessPorts, allows
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation, Verification
 from oncelog.broker.log.results import AppendResult
 from oncelog.errors import Error
 from oncelog.protocol.acls import Operation

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.log.producers.producer_rules import refused_by_coordinator
-from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification
+from oncelog.broker.log.producers.verification_state import TransactionSupportedOperation, Verification
 from oncelog.errors import NONE, Error
 from oncelog.runtime.deferred import Deferred
 from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple

@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from oncelog.broker.core.storage.metadata_sync import MetadataSync
     from oncelog.broker.core.storage.partition import Partition
     from oncelog.broker.log.partition_log import PartitionLog
-    from oncelog.broker.log.producers.verification import TransactionSupportedOperation, Verification, VerificationGuard
+    from oncelog.broker.log.producers.verification_state import (
+        TransactionSupportedOperation,
+        Verification,
+        VerificationGuard,
+    )
     from oncelog.broker.metadata.store import MetadataStore
     from oncelog.runtime.ports import Random
     from oncelog.runtime.timers import Timers
@@ -427,7 +431,7 @@ class Coordinators:
         now_ms: int,
     ) -> Deferred[Verification]:
         from oncelog.broker.core.appending.verification import verify_transaction
-        from oncelog.broker.log.producers.verification import Verification
+        from oncelog.broker.log.producers.verification_state import Verification
 
         leader = self._ports.partition(partition)
         if leader is None:

@@ -21,7 +21,7 @@ from oncelog.types import NO_PRODUCER, READ_COMMITTED, IsolationLevel, ProducerI
 if TYPE_CHECKING:
     from oncelog.broker.core.cluster.cluster import Replicas
     from oncelog.broker.log.partition_log import PartitionLog
-    from oncelog.broker.log.producers.verification import VerificationGuard
+    from oncelog.broker.log.producers.verification_state import VerificationGuard
     from oncelog.broker.log.results import FlushTicket
     from oncelog.records.batch import BatchHeader
     from oncelog.records.validation import Checked

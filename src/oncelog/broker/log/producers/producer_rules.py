@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from oncelog.broker.log.producers.producer_entry import NONE_OPEN, ProducerStateEntry
-from oncelog.broker.log.producers.verification import (
+from oncelog.broker.log.producers.verification_state import (
     TransactionSupportedOperation,
     VerificationEntry,
     VerificationGuard,

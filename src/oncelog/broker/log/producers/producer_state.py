@@ -23,7 +23,7 @@ from oncelog.broker.log.producers.producer_rules import (
     Refusal,
     refused_unasked,
 )
-from oncelog.broker.log.producers.verification import VerificationEntry, VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationEntry, VerificationGuard
 from oncelog.errors import Error, InvariantError
 from oncelog.records.batch import BatchHeader
 from oncelog.types import TopicPartition, new_tuple

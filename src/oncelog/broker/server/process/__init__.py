@@ -1,1 +1,4 @@
-"""The process around the broker: clock, event loop, threads, file descriptors, log output."""
+"""The process around the broker: clock, event loop, threads, file descriptors, log output.
+
+Called by ``server`` and by commands that run something. It may import ``runtime`` only.
+"""

@@ -1,1 +1,5 @@
-"""TLS and logins of listeners."""
+"""TLS and logins of listeners.
+
+Called by ``server.listeners`` and ``server.connections``. It may import ``core.login``, ``broker.metadata`` and
+``runtime``.
+"""

@@ -1,1 +1,4 @@
-"""Tables of files: Delta, by delta-rs, and Iceberg, by pyiceberg."""
+"""Tables of files: Delta, by delta-rs, and Iceberg, by pyiceberg.
+
+Called by ``spark.tables.sink`` and ``apps.export``. It may import the rest of ``spark.tables`` and ``spark.sink``.
+"""

@@ -10,7 +10,7 @@ from oncelog.broker.log.producers.producer_entry import BatchMetadata, ProducerS
 from oncelog.broker.log.producers.producer_rules import Refusal
 from oncelog.broker.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
 from oncelog.broker.log.producers.producer_state import ProducerStateManager
-from oncelog.broker.log.producers.verification import VerificationGuard
+from oncelog.broker.log.producers.verification_state import VerificationGuard
 from oncelog.errors import CorruptLogError, Error
 from oncelog.records.batch import BatchHeader, read_header
 from oncelog.types import MAX_SEQUENCE

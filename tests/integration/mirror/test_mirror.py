@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -336,7 +336,7 @@ def test_recreated_topic_on_the_source_is_stopped_and_others_continue(play: Call
 
 async def without_ids(admin: Admin, topics: Sequence[str] | None = None) -> list[TopicDescription]:
     """What Apache Kafka describes at inter.broker.protocol.version 2.7 or older."""
-    return [replace(topic, topic_id=bytes(16)) for topic in await Admin.describe_topics(admin, topics)]
+    return [topic._replace(topic_id=bytes(16)) for topic in await Admin.describe_topics(admin, topics)]
 
 
 def test_topics_that_get_ids_in_an_upgrade_are_mirrored_on_and_known_by_them_from_then_on(

@@ -6,8 +6,9 @@ Called by the admin client, the command line and the console. Names are aiokafka
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from oncelog.client.core.structs import TopicPartition
 
@@ -22,26 +23,23 @@ class ConfigResourceType(IntEnum):
     GROUP = 32
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(NamedTuple):
     """A topic to create; -1 leaves partitions or replication to the broker's defaults."""
 
     name: str
     num_partitions: int = -1
     replication_factor: int = -1
-    replica_assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    topic_configs: Mapping[str, str] = field(default_factory=dict)
+    replica_assignments: Mapping[int, Sequence[int]] = MappingProxyType({})
+    topic_configs: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class RecordsToDelete:
+class RecordsToDelete(NamedTuple):
     """The new first offset of a partition; -1 deletes all records."""
 
     before_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionDescription:
+class PartitionDescription(NamedTuple):
     partition: int
     leader: int
     leader_epoch: int
@@ -49,16 +47,14 @@ class PartitionDescription:
     isr: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDescription:
+class TopicDescription(NamedTuple):
     name: str
     topic_id: bytes
     internal: bool
     partitions: tuple[PartitionDescription, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionReassignment:
+class PartitionReassignment(NamedTuple):
     """A move that is under way: the current replicas, those being added and those being removed."""
 
     replicas: tuple[int, ...]
@@ -66,23 +62,20 @@ class PartitionReassignment:
     removing: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     node_id: int
     host: str
     port: int
     rack: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterDescription:
+class ClusterDescription(NamedTuple):
     cluster_id: str | None
     controller_id: int
     nodes: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureLevel:
+class FeatureLevel(NamedTuple):
     """A feature of the cluster (KIP-584): the level in force (0: none), and the levels supported by the node that
     answered."""
 
@@ -91,8 +84,7 @@ class FeatureLevel:
     highest: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigResource:
+class ConfigResource(NamedTuple):
     """A topic (by name), a broker (by number) or a group."""
 
     type: ConfigResourceType
@@ -111,8 +103,7 @@ CONFIG_SOURCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One property; ``value`` is None if it is secret. ``source`` under Kafka's name."""
 
     name: str
@@ -127,8 +118,7 @@ class ConfigEntry:
         return self.source == "DEFAULT_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
-class GroupListing:
+class GroupListing(NamedTuple):
     """``state`` and ``type`` are empty if the broker is too old to report them."""
 
     group_id: str
@@ -137,8 +127,7 @@ class GroupListing:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class MemberDescription:
+class MemberDescription(NamedTuple):
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -146,8 +135,7 @@ class MemberDescription:
     assignment: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
+class GroupDescription(NamedTuple):
     """``type`` is ``classic``, ``consumer`` (KIP-848) or ``share`` (KIP-932); ``assignor`` the one in force.
 
     Several members of a share group may be assigned one partition.
@@ -162,8 +150,7 @@ class GroupDescription:
     members: tuple[MemberDescription, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShareGroupOffset:
+class ShareGroupOffset(NamedTuple):
     """Where a share group stands in a partition: everything before ``start_offset`` is delivered for good.
 
     :ivar start_offset: None as long as no member has fetched from the partition.
@@ -175,8 +162,7 @@ class ShareGroupOffset:
     lag: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionListing:
+class TransactionListing(NamedTuple):
     transactional_id: str
     producer_id: int
     state: str
@@ -186,8 +172,7 @@ NO_TIME_LIMIT = 2**31 - 1
 """The transaction timeout in ms of producers in two-phase commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionDescription:
+class TransactionDescription(NamedTuple):
     """``start_time_ms`` is -1 while no transaction is open."""
 
     transactional_id: str
@@ -205,8 +190,7 @@ class TransactionDescription:
         return self.timeout_ms == NO_TIME_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerState:
+class ProducerState(NamedTuple):
     """A producer as one partition sees it; ``transaction_start_offset`` is -1 if it has no transaction open there."""
 
     producer_id: int

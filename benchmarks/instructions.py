@@ -1,8 +1,9 @@
 """How many instructions a raw request takes: ``python -m benchmarks.instructions "1 KB, 4 x 5"``.
 
 Counted by valgrind's callgrind, outside of the kernel, in the broker's process alone: nearly the same each time on a
-machine that is busy, as no time is. The cells are those of ``requests``. ``--before FOLDER`` counts the broker of
-another checkout, too: counts differ with the machine and its Python, so both come from one run.
+machine that is busy, as no time is. The cells are those of ``requests``; counting begins when their connections are
+open. ``--before FOLDER`` counts the broker of another checkout, too: counts differ with the machine and its Python, so
+both come from one run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from benchmarks.servers import Oncelog, running
 TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 NOTABLE_PERCENT = 5.0
 """Two counts of one build differ by less."""
+FEWEST_OF_A_CONNECTION = 100
+"""Its first request takes the general path, whose price must not weigh."""
 
 
 class Cell(NamedTuple):
@@ -66,7 +69,7 @@ class Counted(Oncelog):
 
     def count(self, on: bool) -> None:
         command = ["callgrind_control", "-i", "on" if on else "off", str(self.pid)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
 
     def instructions(self) -> tuple[int, Path]:
         """Counted so far, once the process has ended; and where callgrind wrote of which function."""
@@ -81,23 +84,36 @@ def count(
     server = Counted(properties=properties, checkout=checkout)
     with running(server):
         caller = Caller(server)
-        load = CELLS[name](server, caller, requests / 5_000)
+        load = CELLS[name](server, caller, requests / 2_500)
         scripts = [checked(caller, script, load) for script in load.scripts]
-        each = max(load.per, requests * load.per // load.connections)
+        each = load.per * max(requests // load.connections, FEWEST_OF_A_CONNECTION)
+        if not load.repeat:
+            each = min(each, len(scripts[0]) // 2 // load.per * load.per)
 
         def part(script: list[Frame], first: int) -> list[Frame]:
             return (script * each)[:each] if load.repeat else script[first : first + each]
 
+        states = iter((False, False, True, False))
+
+        def switch() -> float:
+            """Called when the connections of a load are open, and when it is over."""
+            server.count(on=next(states))
+            return 0.0
+
         for first in (0, each):
-            if first:
-                server.count(on=True)
             measured = [part(script, first) for script in scripts]
             found = run_raw(
-                caller.port, measured, load.connections, load.in_flight, 600, repeat=False, watched=load.watched
+                caller.port,
+                measured,
+                load.connections,
+                load.in_flight,
+                600,
+                repeat=False,
+                watched=load.watched,
+                cpu_s=switch,
             )
             if found["errors"]:
                 raise BenchmarkError(f"{found['errors']:.0f} answers tell errors")
-        server.count(on=False)
         caller.close()
         server.stop()
         instructions, path = server.instructions()

@@ -29,6 +29,8 @@ from oncelog.records.record import Record
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     object PyMemoryView_FromMemory(char* start, Py_ssize_t size, int flags)
+    object PyMemoryView_FromObject(object buffer)
+    PyObject* PyTuple_GetItem(object holder, Py_ssize_t index) except NULL
     PyObject* PyType_GenericAlloc(PyObject* kind, Py_ssize_t items) except NULL
     int PyTuple_SetItem(PyObject* target, Py_ssize_t index, PyObject* item) except -1
     void PyObject_GC_UnTrack(void* item)
@@ -1765,9 +1767,15 @@ cdef object batch_header = None
 def set_produce_types(plain_run_type, batch_header_type):
     """The named tuples that :func:`scan_produces` makes; they live in layers above this one."""
     global plain_run, batch_header
-    if not issubclass(batch_header_type, tuple) or batch_header_type.__basicsize__ != tuple.__basicsize__:
-        raise TypeError("headers are made of a named tuple without a dictionary")
+    for kind in (plain_run_type, batch_header_type):
+        if not issubclass(kind, tuple) or kind.__basicsize__ != tuple.__basicsize__:
+            raise TypeError(f"{kind.__name__} must be a named tuple without a dictionary")
     plain_run, batch_header = plain_run_type, batch_header_type
+
+
+cdef inline object field_of(holder, Py_ssize_t index):
+    """A field of a named tuple, faster than a look-up that any class could have changed."""
+    return <object> PyTuple_GetItem(holder, index)
 
 
 cdef bint records_are_plain(
@@ -1854,24 +1862,25 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
     cdef const uint8_t* base
     cdef const uint8_t* batch
     cdef int64_t frame_end, size = 0
-    cdef bytes start_bytes = shape[0]
-    cdef bytes prefix_bytes = shape[1]
-    cdef bint flexible = shape[2]
+    cdef bytes start_bytes = field_of(shape, 0)
+    cdef bytes prefix_bytes = field_of(shape, 1)
+    cdef bint flexible = field_of(shape, 2)
     cdef int64_t prefix_size = len(prefix_bytes)
     cdef const uint8_t* start_of_shape = <const uint8_t*> PyBytes_AsString(start_bytes)
     cdef const uint8_t* prefix = <const uint8_t*> PyBytes_AsString(prefix_bytes)
-    cdef int64_t max_batch_bytes = limits[0]
-    cdef bint require_keys = limits[1]
-    cdef int64_t low = limits[2]
-    cdef int64_t high = limits[3]
-    cdef bint transactional = limits[4]
+    cdef int64_t max_batch_bytes = field_of(limits, 0)
+    cdef bint require_keys = field_of(limits, 1)
+    cdef int64_t low = field_of(limits, 2)
+    cdef int64_t high = field_of(limits, 3)
+    cdef bint transactional = field_of(limits, 4)
     cdef int32_t index
     cdef int32_t first_index = 0
     cdef list correlation_ids = []
     cdef list batches = []
     cdef list headers = []
     cdef list ends = []
-    whole = memoryview(buffer)
+    cdef PyObject* run
+    whole = PyMemoryView_FromObject(buffer)
     PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
     try:
         base = <const uint8_t*> view.buf
@@ -1916,4 +1925,13 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
         PyBuffer_Release(&view)
     if not ends:
         return None
-    return new_tuple(plain_run, (first_index, correlation_ids, batches, headers, ends))
+    run = PyType_GenericAlloc(<PyObject*> plain_run, 5)
+    try:
+        put(run, 0, first_index)
+        put(run, 1, correlation_ids)
+        put(run, 2, batches)
+        put(run, 3, headers)
+        put(run, 4, ends)
+        return <object> run
+    finally:
+        Py_DECREF(<object> run)

@@ -77,9 +77,10 @@ class AnswerTemplate:
         """The answers to as many batches as there are offsets, one after the other."""
         if len(offsets) == 1:  # most often
             return self._pack(self._size, correlation_ids[0], self._head, offsets[0], -1, log_start_offset, self._tail)
-        pack, size, head, tail = self._pack, self._size, self._head, self._tail
-        pairs = zip(correlation_ids, offsets)  # noqa: B905 # there may be more of the first
-        return b"".join([pack(size, number, head, offset, -1, log_start_offset, tail) for number, offset in pairs])
+        answers = []
+        for number, offset in zip(correlation_ids, offsets):  # noqa: B905 # there may be more of the first
+            answers.append(self._pack(self._size, number, self._head, offset, -1, log_start_offset, self._tail))
+        return b"".join(answers)
 
 
 def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: PartitionProduceResponse) -> bytes:
@@ -211,9 +212,7 @@ class ProduceRuns:
         patterns = self._patterns.get(channel)
         if not patterns:
             return start
-        pattern = patterns[0]  # the scan checks whether the request fits the pattern
-        if len(patterns) > 1:
-            pattern = next((each for each in patterns if each.shape.fits(buffer, start)), pattern)
+        pattern = patterns[0] if len(patterns) == 1 else _fitting(patterns, buffer, start)
         requests = self._ports.request_metrics
         begun_ns = requests.clock() if requests is not None else 0
         if now_ms >= pattern.limits_until_ms or now_ms < pattern.limits_until_ms - LIMITS_KEPT_MS:
@@ -307,6 +306,11 @@ class ProduceRuns:
 
         deadline_ms = now_ms + pattern.request.timeout_ms
         settle_by_deadline(self._ports.timers, deadline_ms, partition.when_committed(committed_from), settle)
+
+
+def _fitting(patterns: Sequence[ProducePattern], buffer: bytearray, start: int) -> ProducePattern:
+    """The one that the request fits, or any: the scan checks it."""
+    return next((pattern for pattern in patterns if pattern.shape.fits(buffer, start)), patterns[0])
 
 
 def _failed(run: _Run, partition: Partition, error: Exception) -> None:

@@ -69,7 +69,7 @@ class ValidationThread:
             worked_ns = self._work_clock() - begun_ns
 
         def done(error: Exception | None) -> None:
-            batch.context.usage.work_ns += worked_ns
+            batch.context.work_ns += worked_ns
             self._memory.estimate(-size_bytes)
             self._in_validation_bytes -= max_bytes
             if error is not None:

@@ -64,8 +64,8 @@ class Throttle:
     def count(self, context: RequestContext, request_bytes: int, response_bytes: int, now_ms: int) -> int:
         """Count a request against the caller's quotas; returns how long the caller must wait from now on."""
         caller = context.principal, context.client_id
-        wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.usage.work_ns / 1e7, now_ms)
-        wait_ms = max(min(wait_ms, self._window_part_ms), context.usage.mutation_wait_ms)
+        wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
+        wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
         if context.api_key == ApiKey.PRODUCE:
             wait_ms = max(wait_ms, self.use(PRODUCER_BYTE_RATE, *caller, request_bytes, now_ms))
         elif context.api_key == ApiKey.FETCH:

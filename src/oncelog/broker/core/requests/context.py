@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from oncelog.broker.core.requests.session import Channel, Session
 from oncelog.runtime.deferred import Deferred
@@ -22,18 +22,6 @@ class Parking:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Usage:
-    """What a request counts for against its client's quotas (``limits.throttle``).
-
-    :ivar work_ns: the broker's CPU time (``requests.tasks``, ``appending.validation_thread``).
-    :ivar mutation_wait_ms: the wait for the partitions that it has created or deleted (``limits.mutations``).
-    """
-
-    work_ns: int = 0
-    mutation_wait_ms: int = 0
-
-
-@dataclass(slots=True, eq=False, repr=False)
 class RequestContext:
     """One request of one connection."""
 
@@ -49,7 +37,10 @@ class RequestContext:
     and OffsetCommit (the offset of one partition was committed at once)."""
     parking: Parking | None = None
     """What keeps its connection from starting other requests; None: nothing has (``requests.parking``)."""
-    usage: Usage = field(default_factory=Usage)
+    work_ns: int = 0
+    """The broker's CPU time, for quotas (``requests.tasks``, ``appending.validation_thread``, ``limits.throttle``)."""
+    mutation_wait_ms: int = 0
+    """The wait for the partitions that it has created or deleted (``limits.mutations``)."""
 
     @property
     def session(self) -> Session:

@@ -69,11 +69,11 @@ class _Task:
     def _next(self) -> Any:
         if self.context is None:
             return self.next()
-        begun_ns = self.clock() - self.context.usage.work_ns
+        begun_ns = self.clock() - self.context.work_ns
         try:
             return self.next()
         finally:  # replaces what the request itself has counted meanwhile
-            self.context.usage.work_ns = self.clock() - begun_ns
+            self.context.work_ns = self.clock() - begun_ns
 
     def _yielded(self, value: Any) -> None:
         self.waits_for = None
@@ -148,11 +148,11 @@ class Tasks:
 
     def begins_for(self, owner: RequestContext) -> int:
         """Start counting work for a request, until :meth:`ends_for` is called with this result."""
-        return self._work_clock() - owner.usage.work_ns
+        return self._work_clock() - owner.work_ns
 
     def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:
         if begun_ns is not None:
-            owner.usage.work_ns = self._work_clock() - begun_ns
+            owner.work_ns = self._work_clock() - begun_ns
 
     def begin(
         self,

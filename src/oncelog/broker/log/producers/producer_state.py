@@ -276,9 +276,11 @@ class ProducerStateManager:
 
     def apply_run(self, headers: Sequence[BatchHeader], offsets: Sequence[int], end: int) -> None:
         """As many client batches were appended at ``offsets``, and the log continues at ``end``."""
-        for number, header in enumerate(headers):
+        number = 0
+        for header in headers:
             if header.producer_id >= 0:
                 self.apply_data(header, offsets[number])
+            number += 1  # noqa: SIM113 # enumerate would make a tuple for each item
         if end > self.map_end_offset:
             self.map_end_offset = end
 

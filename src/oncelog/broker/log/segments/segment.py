@@ -240,8 +240,8 @@ class Segment:
         if max_timestamp > self.max_timestamp:
             self.max_timestamp, self.offset_of_max_timestamp = max_timestamp, offset_of_max_timestamp
         if self._bytes_since_index_entry > interval_bytes:
-            self.offset_index.append(last_offset, position)
-            self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
+            (self._offset_index or self.offset_index).append(last_offset, position)
+            (self._time_index or self.time_index).append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
             self._bytes_since_index_entry = 0
         self._bytes_since_index_entry += size_bytes
 

@@ -164,13 +164,17 @@ class OsFile:
 
     def append(self, buffers: Sequence[Buffer]) -> None:
         start = self._size if self._size >= 0 else self.size()
-        end = start + (len(buffers[0]) if len(buffers) == 1 else sum(map(len, buffers)))
+        alone = buffers[0] if len(buffers) == 1 else None
+        end = start + (len(alone) if alone is not None else sum(map(len, buffers)))
         held = self._descriptor or self._hold()
         self._unsynced = True
         try:
             if end > self._reserved:
                 self._reserved = reserve(held.number, start, end)
-            written = os.pwritev(held.number, buffers, start) if len(buffers) <= _IOV_MAX else 0
+            if alone is not None:
+                written = os.pwrite(held.number, alone, start)
+            else:
+                written = os.pwritev(held.number, buffers, start) if len(buffers) <= _IOV_MAX else 0
             if start + written != end:
                 _write_all(held, b"".join(buffers), written, start)
         except OSError as error:

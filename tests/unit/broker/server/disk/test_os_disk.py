@@ -355,16 +355,17 @@ def full_after(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "pwrite", short_pwrite)
 
 
+@pytest.mark.parametrize("buffers", [[b"abc", b"def"], [b"abcdef"]])
 @pytest.mark.parametrize("free", [0, 1, 3, 5])
 def test_an_append_to_a_full_disk_leaves_the_file_unchanged(
-    os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch, free: int
+    os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch, free: int, buffers: list[bytes]
 ) -> None:
     file = os_disk.open("f", create=True)
     file.append([b"before"])
     with monkeypatch.context() as patch:
         full_after(free, patch)
         with pytest.raises(NoSpace, match="cannot append to f: No space left"):
-            file.append([b"abc", b"def"])
+            file.append(buffers)
     assert (file.size(), os_disk.read("f")) == (6, b"before")
     file.append([b"!"])
     assert os_disk.read("f") == b"before!"
@@ -386,10 +387,12 @@ def test_a_sync_that_finds_no_room_is_a_failure_of_the_disk(os_disk: OsDisk, mon
 
 def test_a_short_write_is_completed(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     file = os_disk.open("f", create=True)
-    pwritev = os.pwritev
+    pwritev, pwrite = os.pwritev, os.pwrite
     monkeypatch.setattr(os, "pwritev", lambda fd, buffers, offset: pwritev(fd, [buffers[0]], offset))
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, offset: pwrite(fd, data[:2], offset))
     file.append([b"abc", b"def"])
-    assert os_disk.read("f") == b"abcdef"
+    file.append([b"ghijk"])
+    assert os_disk.read("f") == b"abcdefghijk"
 
 
 def test_an_append_that_cannot_be_undone_is_reported(os_disk: OsDisk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ class TopicConfig(Settings):
         "delete.retention.ms", 86_400_000, "How long tombstones and markers outlive compaction.", low=0, high=MAX_LONG
     )
     errors_deadletterqueue_group_enable: bool = setting(
-        "errors.deadletterqueue.group.enable", False, "A dead-letter topic of share groups.", effect=False
+        "errors.deadletterqueue.group.enable", False, "Whether groups may write their dead letters to it."
     )
     file_delete_delay_ms: int = setting(
         "file.delete.delay.ms", 60_000, "Delay before a deleted file is removed from the disk.", low=0, high=MAX_LONG

@@ -50,7 +50,8 @@ METADATA_VERSIONS: Final[Mapping[str, int]] = {"4.0": 25, "4.1": 27, "4.2": 29, 
 ``kafka-features upgrade`` raises it. Eligible leader replicas, a feature of its own, stay off: with them a partition
 without a leader would never get one."""
 NEWEST: Final = "4.4"
-FIRST_WITH_SHARE_GROUPS: Final = METADATA_VERSIONS["4.2"]
+SHARE_LEVELS: Final[Mapping[int, int]] = {METADATA_VERSIONS["4.2"]: 1, METADATA_VERSIONS["4.4"]: 2}
+"""By ``metadata.version``, the highest level of ``share.version`` from there on."""
 FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""
@@ -128,7 +129,11 @@ def metadata_records(
     yield FeatureLevelRecord("metadata.version", metadata_version)
     for feature in sorted(SUPPORTED):
         level = store.finalized_features.level(feature)
-        if level and (feature != SHARE_VERSION or metadata_version >= FIRST_WITH_SHARE_GROUPS):
+        if feature == SHARE_VERSION:
+            level = min(
+                level, max((high for first, high in SHARE_LEVELS.items() if first <= metadata_version), default=0)
+            )
+        if level:
             yield FeatureLevelRecord(feature, level)
     directory = decode_uuid(quorum.directory_id)
     for topic in store.topics():

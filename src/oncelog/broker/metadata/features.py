@@ -16,11 +16,11 @@ TRANSACTION_VERSION: Final = "transaction.version"
 """From 1 on values of ``__transaction_state`` are flexible, from 2 on each transaction has its own epoch (KIP-890)."""
 
 SHARE_VERSION: Final = "share.version"
-"""From 1 on there are share groups (KIP-932)."""
+"""From 1 on there are share groups (KIP-932), from 2 on their dead letters (KIP-1191)."""
 
 SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {
     GROUP_VERSION: (0, 1),
-    SHARE_VERSION: (0, 1),
+    SHARE_VERSION: (0, 2),
     TRANSACTION_VERSION: (0, 2),
 }
 """Lowest and highest level of each feature."""

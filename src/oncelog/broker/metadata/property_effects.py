@@ -63,6 +63,8 @@ SECURITY: Mapping[str, Mapping[str, str]] = {
 
 OTHERS: Mapping[str, str] = {
     "broker.id": "Older name of node.id; -1: node.id counts.",
+    "errors.deadletterqueue.auto.create.topics.enable": "Whether missing topics of dead letters are created.",
+    "errors.deadletterqueue.topic.name.prefix": "How names of topics of dead letters begin.",
     "group.consumer.assignment.interval.ms": (
         "Minimum time between two assignments of a group of the consumer protocol."
     ),

@@ -22,6 +22,7 @@ WORDS: Final = {
     RecordState.AVAILABLE: "to be delivered again",
     RecordState.ACQUIRED: "not acknowledged yet",
     RecordState.ACKNOWLEDGED: "acknowledged",
+    RecordState.ARCHIVING: "given up, dead letter is being written",
     RecordState.ARCHIVED: "given up",
 }
 

@@ -221,18 +221,18 @@ def finalized(tools: Tools) -> dict[str, int]:
 
 def test_features_are_described_lowered_and_raised(tools: Tools, unique_name: str) -> None:
     lower = ("downgrade", "--feature", "transaction.version=1")
-    assert finalized(tools) == {"group.version": 1, "share.version": 1, "transaction.version": 2}
+    assert finalized(tools) == {"group.version": 1, "share.version": 2, "transaction.version": 2}
     assert "transaction.version can be downgraded to 1." in tools.run("FeatureCommand", *lower, "--dry-run")
     assert finalized(tools)["transaction.version"] == 2
     assert "transaction.version was downgraded to 1." in tools.run("FeatureCommand", *lower)
     disabled = tools.run("FeatureCommand", "disable", "--unsafe", "--feature", "transaction.version")
     assert "transaction.version was disabled." in disabled
-    assert finalized(tools) == {"group.version": 1, "share.version": 1, "transaction.version": 0}
+    assert finalized(tools) == {"group.version": 1, "share.version": 2, "transaction.version": 0}
     raised = tools.run(
         "FeatureCommand", "upgrade", "--feature", "transaction.version=2", "--feature", "group.version=1"
     )
     assert "transaction.version was upgraded to 2." in raised
-    assert finalized(tools) == {"group.version": 1, "share.version": 1, "transaction.version": 2}
+    assert finalized(tools) == {"group.version": 1, "share.version": 2, "transaction.version": 2}
 
 
 @pytest.mark.parametrize("level", [0, 1])

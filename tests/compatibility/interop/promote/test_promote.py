@@ -198,7 +198,7 @@ def features(node: ApacheKafka) -> dict[str, str]:
 
 
 def test_kafka_starts_with_the_features_of_its_release(kafka: ApacheKafka) -> None:
-    expected = {"metadata.version": "4.4-IV2", "group.version": "1", "transaction.version": "2", "share.version": "1"}
+    expected = {"metadata.version": "4.4-IV2", "group.version": "1", "transaction.version": "2", "share.version": "2"}
     assert expected.items() <= features(kafka).items()
     assert "eligible.leader.replicas.version" not in features(kafka)
 

@@ -28,7 +28,7 @@ def update(levels: dict[str, int], feature: str, level: int, how: int) -> dict[s
 
 
 def test_a_new_cluster_has_the_highest_levels() -> None:
-    assert (HIGHEST.epoch, HIGHEST.levels) == (0, {**BOTH, "share.version": 1})
+    assert (HIGHEST.epoch, HIGHEST.levels) == (0, {**BOTH, "share.version": 2})
     assert HIGHEST.level("streams.version") == 0
 
 

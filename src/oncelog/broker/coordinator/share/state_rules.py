@@ -19,11 +19,13 @@ UNINITIALIZED: Final = -1
 
 
 class RecordState(IntEnum):
-    """State of a record for a share group (Kafka's ``RecordState``); ``ACQUIRED`` is never stored."""
+    """State of a record for a share group (Kafka's ``RecordState``); ``ACQUIRED`` is never stored. ``ARCHIVING``: the
+    record is given up, and its dead letter may not be written yet (KIP-1191)."""
 
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
 

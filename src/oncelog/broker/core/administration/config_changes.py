@@ -432,7 +432,9 @@ def _refusal_of_group_settings(ports: ConfigChangePorts, values: Mapping[str, st
 
 
 def _refused_by_the_broker(ports: ConfigChangePorts, setting: str, value: Value) -> str | None:
-    """Check a group's setting against the broker's."""
+    """Check a group's setting, against the broker's where there is such."""
+    if setting == "errors.deadletterqueue.topic.name" and str(value).startswith("__"):
+        return f"{setting}: DLQ topic name must not start with '__'"
     if setting == "streams.assignor.name":
         assignors = (ports.config.text("group.streams.assignors") or "").split(",")
         message = f"{setting} '{value}' is not a registered task assignor. Registered assignors are: "

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import add
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.core.requests.work import Work, finished, in_chunks
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from oncelog.settings.config import BrokerConfig
 
 logger = logging.getLogger(__name__)
+
+NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
 
 CLOSED_IN_A_CHUNK = 5
 """How many partition folders of a deleted topic are renamed at a time."""
@@ -286,9 +289,11 @@ class Topics:
             partitions, overrides = self._coordinators.internal_topic(name)
             yield from self.creating(name, partitions, overrides, now_ms)
 
-    def auto_creating(self, name: str, now_ms: int) -> Work[TopicInfo | Error]:
-        """Create a topic that a client named for the first time; an error if settings, its name or the disk forbid
-        it."""
+    def auto_creating(
+        self, name: str, now_ms: int, overrides: Mapping[str, str] = NO_OVERRIDES
+    ) -> Work[TopicInfo | Error]:
+        """Create a topic that a client, or a share group, named for the first time; an error if settings, its name or
+        the disk forbid it."""
         if name in INTERNAL_TOPICS:
             yield from self.ensuring_internal(name, now_ms)
             return self._ports.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -300,7 +305,7 @@ class Topics:
             over.resolve(None)
 
         # In a task of its own: the connection that named the topic first may end.
-        making = self._ports.tasks.begin(self.creating(name, self._ports.config.num_partitions, {}, now_ms))
+        making = self._ports.tasks.begin(self.creating(name, self._ports.config.num_partitions, overrides, now_ms))
         making.then(lambda _: over.resolve(None), failed)
         yield over
         info = self._ports.metadata.topic(name)  # another request may have created it meanwhile

@@ -35,7 +35,6 @@ STATE_AFTER: Final = {
     AcknowledgeType.GAP: RecordState.ARCHIVED,
     AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
     AcknowledgeType.RELEASE: RecordState.AVAILABLE,
-    AcknowledgeType.REJECT: RecordState.ARCHIVED,
 }
 
 
@@ -90,6 +89,11 @@ class AckBatch(NamedTuple):
     last: int
     types: Sequence[int]
 
+    def is_rejected(self, offset: int) -> bool:
+        if not self.first <= offset <= self.last:
+            return False
+        return self.types[offset - self.first if len(self.types) > 1 else 0] == AcknowledgeType.REJECT
+
 
 class AckRefusal(NamedTuple):
     error: Error
@@ -108,6 +112,12 @@ class ShareLimits(NamedTuple):
     record_locks: int = 2000
     lock_ms: int = 30_000
     renew: bool = True
+    dead_letters: bool = False
+
+    @property
+    def given_up(self) -> RecordState:
+        """The state of a record that is rejected, or was delivered as often as allowed."""
+        return RecordState.ARCHIVING if self.dead_letters else RecordState.ARCHIVED
 
     @property
     def throttled_from(self) -> int:
@@ -306,7 +316,9 @@ class SharePartition:
                     if kind == AcknowledgeType.RENEW:
                         renewed.append(replace(part, locked_until_ms=now_ms + limits.lock_ms))
                     else:
-                        changes.append(_change(part, STATE_AFTER[AcknowledgeType(kind)], limits))
+                        rejected = kind == AcknowledgeType.REJECT
+                        state = limits.given_up if rejected else STATE_AFTER[AcknowledgeType(kind)]
+                        changes.append(_change(part, state, limits))
         for part in renewed:
             self._put(part)
         self._mark(changes, changing=True)
@@ -351,6 +363,20 @@ class SharePartition:
             for each in self._ranges
             if each.state is RecordState.ACQUIRED and each.locked_until_ms <= now_ms and not each.changing
         ]
+        self._apply(changes)
+        return changes
+
+    def archiving(self) -> list[StateBatch]:
+        """What is given up, and may have no dead letters yet."""
+        return [
+            StateBatch(each.first, each.last, each.state, each.deliveries)
+            for each in self._ranges
+            if each.state is RecordState.ARCHIVING
+        ]
+
+    def archive(self, batch: StateBatch) -> list[StateBatch]:
+        """The dead letters are written, or cannot be: the change, which applies at once."""
+        changes = [batch._replace(state=RecordState.ARCHIVED)]
         self._apply(changes)
         return changes
 
@@ -452,7 +478,7 @@ class SharePartition:
 def _change(part: RecordRange, state: RecordState, limits: ShareLimits) -> StateBatch:
     """A record that was delivered as often as allowed is given up instead of becoming available."""
     if state is RecordState.AVAILABLE and part.deliveries >= limits.delivery_count:
-        state = RecordState.ARCHIVED
+        state = limits.given_up
     return StateBatch(part.first, part.last, state, part.deliveries)
 
 

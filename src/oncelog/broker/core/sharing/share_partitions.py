@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from oncelog.broker.coordinator.share.state_rules import (
@@ -22,6 +23,7 @@ from oncelog.broker.coordinator.share.state_rules import (
     StateBatch,
     WriteState,
 )
+from oncelog.broker.core.sharing.dead_letters import DeadLetterPorts, DeadLetters, GivenUp
 from oncelog.broker.core.sharing.share_partition import (
     AckBatch,
     AckRefusal,
@@ -37,16 +39,14 @@ from oncelog.records.batch import iter_headers
 from oncelog.records.control import parse_control
 from oncelog.runtime.deferred import Deferred
 from oncelog.settings.kafka_properties import broker_properties, group_properties
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.types import IsolationLevel
 
 if TYPE_CHECKING:
     from oncelog.broker.coordinator.share.share_coordinator import ShareCoordinator
     from oncelog.broker.core.fetching.purgatory import FetchPurgatory
     from oncelog.broker.core.requests.session import Channel
     from oncelog.broker.core.storage.partition import Partition
-    from oncelog.broker.metadata.store import MetadataStore
-    from oncelog.runtime.timers import Timer, Timers
-    from oncelog.settings.config import BrokerConfig
+    from oncelog.runtime.timers import Timer
 
 READ_AT_ONCE_BYTES: Final = 256 * 1024
 ALWAYS_MS: Final = 2**63 - 1
@@ -69,18 +69,13 @@ ANSWERS: Final[Mapping[Error, Error]] = {
 """Refusals of the share coordinator as members see them (``SharePartition.fetchPersisterError``)."""
 
 
-class SharingPorts(Protocol):
+class SharingPorts(DeadLetterPorts, Protocol):
     """What share partitions need from the broker."""
 
-    config: BrokerConfig
-    metadata: MetadataStore
-    timers: Timers
     fetches: FetchPurgatory
 
     @property
     def share_states(self) -> ShareCoordinator: ...
-
-    def partition(self, topic_partition: TopicPartition) -> Partition | None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -131,6 +126,7 @@ class SharePartitions:
         self._loading: dict[ShareKey, Loading] = {}
         self.sessions = ShareSessions()
         self.counts = ShareCounts()
+        self.dead_letters = DeadLetters(ports, self._setting)
 
     # --- settings of a group
 
@@ -148,6 +144,7 @@ class SharePartitions:
             int(self._setting(group_id, "share.partition.max.record.locks")),
             int(self._setting(group_id, "share.record.lock.duration.ms")),
             self._setting(group_id, "share.renew.acknowledge.enable").lower() == "true",
+            self.dead_letters.wanted(group_id),
         )
 
     def isolation(self, group_id: str) -> IsolationLevel:
@@ -197,6 +194,7 @@ class SharePartitions:
         state.move_start(partition.log.log_start_offset)
         held = Held(key, partition, state, stored.state_epoch, partition.leader_epoch)
         self._held[key] = held
+        self._bury(held, state.archiving(), now_ms)
         return held
 
     def _load(self, key: ShareKey, partition: Partition, now_ms: int) -> ShareState | Error | None:
@@ -320,14 +318,16 @@ class SharePartitions:
             else:
                 self.counts.acknowledgements.update(batch.types)
         self._watch_locks(held)
-        return self._write(held, changes, now_ms).map(_refusal)
+        return self._write(held, changes, now_ms, batches).map(_refusal)
 
     def release(self, held: Held, member_id: str, now_ms: int) -> Deferred[Error]:
         """What the member has acquired becomes available."""
         return self._write(held, held.state.release(member_id, self.limits(held.key.group_id)), now_ms)
 
-    def _write(self, held: Held, changes: list[StateBatch], now_ms: int) -> Deferred[Error]:
-        """Write changes that the state waits for, and then apply them."""
+    def _write(
+        self, held: Held, changes: list[StateBatch], now_ms: int, batches: Sequence[AckBatch] = ()
+    ) -> Deferred[Error]:
+        """Write changes that the state waits for, and then apply them; ``batches`` are what a member said."""
         if not changes:
             return Deferred.of(NONE)
         state = held.state
@@ -339,6 +339,9 @@ class SharePartitions:
                 self._drop(held)
             elif any(each.state is RecordState.AVAILABLE for each in changes) or error is NONE:
                 self._ports.fetches.wake(held.partition.topic_partition)
+            if error is NONE:
+                rejected = [each for each in changes if any(batch.is_rejected(each.first) for batch in batches)]
+                self._bury(held, changes, now_ms, rejected)
             self._watch_locks(held)
             return ANSWERS.get(error, error)
 
@@ -347,6 +350,31 @@ class SharePartitions:
     def _store(self, held: Held, changes: list[StateBatch], final_count: int, now_ms: int) -> Deferred[Error]:
         event = WriteState(held.state_epoch, held.leader_epoch, held.state.start_offset, final_count, changes)
         return self._ports.share_states.write(held.key, event, now_ms)
+
+    def _store_applied(self, held: Held, changes: list[StateBatch], now_ms: int) -> Deferred[Error]:
+        """Write changes that hold already."""
+        stored = self._store(held, changes, held.state.final_count, now_ms)
+        stored.then(lambda error: self._drop(held) if error in GONE else None)
+        self._ports.fetches.wake(held.partition.topic_partition)
+        return stored
+
+    def _bury(
+        self, held: Held, changes: Iterable[StateBatch], now_ms: int, rejected: Collection[StateBatch] | None = None
+    ) -> None:
+        """Write the dead letters of what is given up, and archive it then, whatever became of them.
+
+        :param rejected: which changes were a member's wish; None: this is not known any more.
+        """
+        limit = int(self._setting(held.key.group_id, "share.delivery.count.limit"))
+        for change in changes:
+            if change.state is RecordState.ARCHIVING:
+                is_wish = change.deliveries < limit if rejected is None else change in rejected
+                letters = GivenUp(held.key.group_id, held.partition, change, is_rejected=is_wish)
+                self.dead_letters.write(letters, now_ms).then(partial(self._archive, held, change))
+
+    def _archive(self, held: Held, change: StateBatch, _: object) -> None:
+        if self._held.get(held.key) is held:  # else its next use writes the letters again
+            self._store_applied(held, held.state.archive(change), self._ports.now_ms)
 
     # --- locks
 
@@ -372,9 +400,7 @@ class SharePartitions:
         """End the locks that last until ``until_ms`` or less; returns how many records were locked."""
         changes = held.state.expire(self.limits(held.key.group_id), until_ms)
         if changes:
-            stored = self._store(held, changes, held.state.final_count, now_ms)
-            stored.then(lambda error: self._drop(held) if error in GONE else None)
-            self._ports.fetches.wake(held.partition.topic_partition)
+            self._store_applied(held, changes, now_ms).then(lambda _: self._bury(held, changes, now_ms, ()))
         self._watch_locks(held)
         ended = sum(each.last - each.first + 1 for each in changes)
         held.expired_locks += ended

@@ -12,7 +12,10 @@ import pytest
 import oncelog
 from oncelog.apps.conformance.expect import eventually
 from oncelog.apps.conformance.raw.wire import ConnectionClosed, RawConnection
+from oncelog.broker.coordinator.share.state_rules import RecordState, StateBatch
+from oncelog.broker.core.sharing.dead_letters import GivenUp
 from oncelog.broker.metadata.property_effects import OTHERS, SECURITY
+from oncelog.broker.metadata.store import ResourceType
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
@@ -129,6 +132,23 @@ def test_assignment_interval_of_groups(admin: Admin, kind: str) -> None:
     assert shard.env.group_setting("g", f"{kind}.assignment.interval.ms") == 1000
     change(admin, f"group.{kind}.assignment.interval.ms", "0")
     assert shard.env.group_setting("g", f"{kind}.assignment.interval.ms") == 0
+
+
+@effect_of("errors.deadletterqueue.auto.create.topics.enable")
+@effect_of("errors.deadletterqueue.topic.name.prefix")
+@pytest.mark.parametrize(("prefix", "made"), [("letters-", True), ("dlq.", False)])
+def test_topics_of_dead_letters(admin: Admin, prefix: str, made: bool) -> None:
+    change(admin, "errors.deadletterqueue.auto.create.topics.enable", "true")
+    change(admin, "errors.deadletterqueue.topic.name.prefix", prefix)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    partition = admin.broker.partition(T0)
+    assert partition is not None
+    values = {"errors.deadletterqueue.topic.name": "letters-t"}
+    admin.broker.metadata.set_dynamic_config(ResourceType.GROUP, "g", values)
+    given_up = GivenUp("g", partition, StateBatch(0, 0, RecordState.ARCHIVING, 1), is_rejected=True)
+    admin.broker.sharing.dead_letters.write(given_up, NOW_MS)
+    admin.broker.tasks.finish()
+    assert (admin.broker.metadata.topic("letters-t") is not None) == made
 
 
 @effect_of("max.connections")

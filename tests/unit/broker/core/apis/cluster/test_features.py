@@ -42,12 +42,12 @@ def update(admin: Admin, *wanted: tuple[str, int, int], version: int = 2, valida
 
 
 def test_levels_are_reported_except_for_level_0(admin: Admin) -> None:
-    assert finalized(admin) == (0, {GROUP: 1, SHARE: 1, TRANSACTION: 2})
+    assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
     assert update(admin, (TRANSACTION, 1, SAFE)).error_code == 0
     epoch, levels = finalized(admin)
-    assert levels == {GROUP: 1, SHARE: 1, TRANSACTION: 1}
+    assert levels == {GROUP: 1, SHARE: 2, TRANSACTION: 1}
     assert update(admin, (TRANSACTION, 0, SAFE)).error_code == 0
-    assert finalized(admin, 3)[1] == {GROUP: 1, SHARE: 1}
+    assert finalized(admin, 3)[1] == {GROUP: 1, SHARE: 2}
     assert finalized(admin)[0] > epoch > 0
 
 
@@ -70,13 +70,13 @@ def test_levels_and_epoch_survive_a_restart(tmp_path: Path) -> None:
     first.broker.stop(NOW_MS)
     again = Admin(place, disk)
     assert finalized(again) == before
-    assert before[1] == {SHARE: 1, TRANSACTION: 1}
+    assert before[1] == {SHARE: 2, TRANSACTION: 1}
     again.broker.stop(NOW_MS)
 
 
 def test_validation_changes_nothing(admin: Admin) -> None:
     assert update(admin, (TRANSACTION, 0, SAFE), validate_only=True).error_code == 0
-    assert finalized(admin) == (0, {GROUP: 1, SHARE: 1, TRANSACTION: 2})
+    assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
 
 
 def test_one_refusal_changes_nothing(admin: Admin) -> None:
@@ -87,7 +87,7 @@ def test_one_refusal_changes_nothing(admin: Admin) -> None:
         "feature nope. Local controller 1 does not support this feature."
     )
     assert answer.results == []
-    assert finalized(admin) == (0, {GROUP: 1, SHARE: 1, TRANSACTION: 2})
+    assert finalized(admin) == (0, {GROUP: 1, SHARE: 2, TRANSACTION: 2})
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

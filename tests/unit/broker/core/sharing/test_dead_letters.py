@@ -1,0 +1,133 @@
+"""Dead letters while the broker, or the topic that they go to, does not work as it should (KIP-1191)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from oncelog.broker.coordinator.share.state_rules import RecordState, StateBatch
+from oncelog.broker.core.sharing.share_partition import AckBatch, AcknowledgeType
+from oncelog.broker.core.sharing.share_partitions import Held
+from oncelog.broker.core.storage.partition import Partition
+from oncelog.broker.metadata.features import SHARE_VERSION
+from oncelog.broker.metadata.store import ResourceType
+from oncelog.errors import NONE, Error
+from oncelog.records.batch import decode_records
+from oncelog.records.record import Record
+from oncelog.types import TopicPartition
+from tests.unit.broker.core.conftest import NOW_MS, Admin
+from tests.unit.broker.core.sharing.test_share_partitions import STORED, Sharing
+
+LETTERS = TopicPartition("dlq.t", 0)
+REJECT = AckBatch(0, 4, [AcknowledgeType.REJECT])
+
+
+class Queue(Sharing):
+    """A group that rejects the five records that it has acquired."""
+
+    def __init__(self, admin: Admin) -> None:
+        super().__init__(admin)
+        self.admin = admin
+        admin.broker.topics.create("dlq.t", 1, {"errors.deadletterqueue.group.enable": "true"}, NOW_MS)
+        self.configure(**{"errors.deadletterqueue.topic.name": "dlq.t"})
+
+    def configure(self, **values: str) -> None:
+        self.admin.broker.metadata.set_dynamic_config(ResourceType.GROUP, "g", values)
+
+    def reject(self) -> Held:
+        held = self.opened()
+        self.acquire(held, "m")
+        self.sharing.acknowledge(held, "m", [REJECT], NOW_MS)
+        return held
+
+    def letters(self) -> list[Record]:
+        partition = self.admin.broker.partition(LETTERS)
+        assert partition is not None
+        read = partition.log.read(0, 1 << 20, partition.log.log_end_offset, at_least_one_batch=True)
+        assert not isinstance(read, Error)
+        return [record for piece in read.slices for record in decode_records(piece.read_bytes())]
+
+
+@pytest.fixture
+def queue(admin: Admin) -> Iterator[Queue]:
+    made = Queue(admin)
+    yield made
+    made.sharing.stop()
+
+
+def test_letters_follow_what_is_stored_and_records_are_archived_after_them(queue: Queue) -> None:
+    held = queue.reject()
+    given_up, written = queue.states.writes[0]
+    assert given_up.batches == [StateBatch(0, 4, RecordState.ARCHIVING, 1)]
+    assert queue.letters() == [], "the acknowledgement may still be lost"
+    written.resolve(NONE)
+    assert len(queue.letters()) == 5
+    archived, _ = queue.states.writes[1]
+    assert archived.batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]
+    assert held.state.start_offset == 5
+
+
+def test_no_letter_of_an_acknowledgement_that_was_not_stored(queue: Queue) -> None:
+    queue.reject()
+    queue.states.writes[0][1].resolve(Error.COORDINATOR_NOT_AVAILABLE)
+    assert queue.letters() == []
+
+
+@pytest.mark.parametrize(("deliveries", "reason"), [(1, b"rejected by client"), (5, b"exceeded the threshold")])
+def test_letters_that_may_be_missing_are_written_at_the_next_use(queue: Queue, deliveries: int, reason: bytes) -> None:
+    queue.open()
+    batches = (StateBatch(0, 4, RecordState.ARCHIVING, deliveries),)
+    queue.states.loads[0].resolve(STORED._replace(batches=batches))
+    held = queue.open()
+    assert isinstance(held, Held)
+    assert [reason in (record.headers[-1][1] or b"") for record in queue.letters()] == [True] * 5
+    assert held.state.start_offset == 5
+
+
+def test_a_partition_that_is_used_anew_is_not_archived_by_its_use_before(queue: Queue) -> None:
+    queue.admin.broker.topics.delete("dlq.t", NOW_MS)
+    held = queue.reject()
+    queue.sharing.states_changed("g")
+    assert held.state.start_offset == 0
+    queue.states.writes[0][1].resolve(NONE)
+    assert len(queue.states.writes) == 1
+
+
+def test_at_the_first_level_of_share_version_settings_have_no_effect(queue: Queue) -> None:
+    queue.admin.broker.metadata.finalize_features({SHARE_VERSION: 1})
+    queue.reject()
+    assert queue.states.writes[0][0].batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]
+
+
+def test_a_group_whose_setting_is_removed_meanwhile_archives(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
+    queue.reject()
+    queue.configure()
+    queue.states.writes[0][1].resolve(NONE)
+    assert "has no errors.deadletterqueue.topic.name any more" in caplog.text
+    assert queue.states.writes[1][0].batches == [StateBatch(0, 4, RecordState.ARCHIVED, 1)]
+
+
+def test_a_topic_that_lacks_replicas_gets_its_letters_later(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = iter([True, True, False])
+    monkeypatch.setattr(Partition, "lacks_replicas", property(lambda _: next(lacking, False)))
+    queue.reject()
+    queue.states.writes[0][1].resolve(NONE)
+    for passed_ms, letters in ((999, 0), (1001, 0), (3001, 5)):
+        queue.admin.broker.advance(NOW_MS + passed_ms)
+        queue.admin.broker.tasks.finish()
+        assert len(queue.letters()) == letters
+    counts = queue.sharing.dead_letters
+    assert (counts.tried["g"], counts.failed["g"], counts.written["g"]) == (3, 2, 5)
+
+
+def test_a_topic_that_never_has_its_replicas_gets_no_letters(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Partition, "lacks_replicas", property(lambda _: True))
+    held = queue.reject()
+    queue.states.writes[0][1].resolve(NONE)
+    for passed_ms in (1000, 3000, 7000, 14_999, 15_000):
+        assert held.state.start_offset == 0
+        queue.admin.broker.advance(NOW_MS + passed_ms)
+        queue.admin.broker.tasks.finish()
+    assert held.state.start_offset == 5
+    assert queue.letters() == []
